@@ -1,1 +1,1 @@
-"""Krippendorff's alpha, annotators compared, and the sample-size planner."""
+"""Krippendorff's alpha, comparisons of annotators, and the sample-size planner."""

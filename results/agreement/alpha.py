@@ -1,4 +1,4 @@
-"""Agreement of a scope: alpha at each level, its intervals, and the same per dataset, source, stage and so on."""
+"""Agreement of a scope: alpha at each level of measurement with its intervals, by part, and over time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,15 +22,16 @@ from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, RESAMPLES, SEED
 from results.scope.scopes import read_scope
 
+# A resample weighs each distinct pattern of ratings, and there are few on a scale of points. A slider gives nearly
+# every item a pattern of its own; then only the requested level gets intervals, in place of all four.
 MOST_PATTERNS = 500
-"""With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
-"""What gave the point value. Both are equal to 12 digits; the package needs a matrix that may not fit."""
+"""What computed alpha. Both agree to 12 digits; the package needs a matrix that may not fit into memory."""
 
 
 @dataclass(frozen=True)
-class Ends:
-    """A percentile interval, or why there is none."""
+class AlphaInterval:
+    """A percentile interval, or the reason why there is none."""
 
     low: float | None = None
     high: float | None = None
@@ -40,7 +41,7 @@ class Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaLine:
-    """Alpha at a level, or why there is none; its intervals by candidate and by passage, where they were asked for."""
+    """Alpha at a level, or the reason why it is undefined, with its intervals over candidates and over passages."""
 
     level: Level
     alpha: float | None
@@ -50,8 +51,8 @@ class AlphaLine:
     n_annotators: int | None
     n_ratings: int
     n_single: int
-    by_unit: Ends | None = None
-    by_passage: Ends | None = None
+    by_unit: AlphaInterval | None = None
+    by_passage: AlphaInterval | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Group:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement of one criterion in a scope, the asked level first."""
+    """Agreement on one criterion in a scope, the requested level first."""
 
     level: Level
     levels: tuple[AlphaLine, ...]
@@ -82,7 +83,7 @@ class AgreementReport:
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made: how many resamples, from which seed, of candidates, of whole passages, or both."""
+    """How intervals are computed: number of resamples, seed, and whether candidates or whole passages are drawn."""
 
     n: int = RESAMPLES
     seed: int = SEED
@@ -91,7 +92,7 @@ class Resampling:
 
 
 def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the agreement page shows: the report, what enters it, and the human ceiling."""
+    """Return what the agreement page shows: the report, the included judgments, and the human ceiling."""
     scope = read_scope(project, settings)
     resampling = Resampling(passages=True)
     level = Level(settings["level"])
@@ -116,11 +117,11 @@ def measure_agreement(
     is_large = len(patterns.sizes) > MOST_PATTERNS
     return AgreementReport(
         level=level,
-        levels=tuple(_lines(scope, patterns, levels, resampling, only=level if is_large else None)),
+        levels=tuple(_make_lines(scope, patterns, levels, resampling, only=level if is_large else None)),
         by=by,
         groups=tuple(
-            Group(name, *_lines(part_scope, part, [level], resampling))
-            for name, part_scope, part in _parts(scope, ratings, by, resampling)
+            Group(name, *_make_lines(part_scope, part, [level], resampling))
+            for name, part_scope, part in _fetch_parts(scope, ratings, by, resampling)
         ),
         n_resamples=resampling.n,
         seed=resampling.seed,
@@ -129,8 +130,11 @@ def measure_agreement(
     )
 
 
-def _parts(scope: Scope, ratings: Ratings, by: str, resampling: Resampling) -> Iterator[tuple[str, Scope, Patterns]]:
-    """The parts of a scope by name; what ratings of one criterion cannot tell is fetched."""
+def _fetch_parts(
+    scope: Scope, ratings: Ratings, by: str, resampling: Resampling
+) -> Iterator[tuple[str, Scope, Patterns]]:
+    """Yield each part of a scope with its name, its scope and its patterns of ratings."""
+    # Ratings of one criterion do not tell the other criteria, the stage or the batch apart: these are fetched again.
     if by == CRITERION:
         for criterion in criteria_in_use(scope.project, scope.batch):
             part = replace(scope, criterion=criterion)
@@ -142,11 +146,12 @@ def _parts(scope: Scope, ratings: Ratings, by: str, resampling: Resampling) -> I
             yield name, scope, patterns
 
 
-def _lines(
+def _make_lines(
     scope: Scope, patterns: Patterns, levels: list[Level], resampling: Resampling, only: Level | None = None
 ) -> list[AlphaLine]:
     if not scope.criterion.has_one_scale:
-        return [_line(patterns, _on_several_scales(scope.criterion, patterns, level)) for level in levels]
+        return [_make_line(patterns, _refuse_several_scales(scope.criterion, patterns, level)) for level in levels]
+    # One call for all levels: they share the resamples, and so the drawing.
     with_intervals = [level for level in levels if only in (None, level)]
     by_unit, by_passage = (
         alpha_intervals(
@@ -160,12 +165,12 @@ def _lines(
         for by_group, is_asked in ((False, resampling.units), (True, resampling.passages))
     )
     return [
-        _line(patterns, krippendorff_alpha(patterns, level=level), by_unit.get(level), by_passage.get(level))
+        _make_line(patterns, krippendorff_alpha(patterns, level=level), by_unit.get(level), by_passage.get(level))
         for level in levels
     ]
 
 
-def _line(
+def _make_line(
     patterns: Patterns,
     outcome: Agreement | UndefinedAgreement,
     by_unit: Interval | Undefined | None = None,
@@ -173,6 +178,7 @@ def _line(
 ) -> AlphaLine:
     alpha, method = None, ""
     if isinstance(outcome, Agreement):
+        # The package is the published reference; the closed form from counts stands in where its matrix does not fit.
         alpha, method = package_alpha(patterns, level=outcome.level), PACKAGE
         if alpha is None:
             alpha, method = outcome.alpha, CLOSED_FORM
@@ -185,21 +191,21 @@ def _line(
         n_annotators=outcome.n_annotators,
         n_ratings=outcome.n_ratings,
         n_single=outcome.n_single,
-        by_unit=_ends(by_unit),
-        by_passage=_ends(by_passage),
+        by_unit=_read_interval(by_unit),
+        by_passage=_read_interval(by_passage),
     )
 
 
-def _ends(interval: Interval | Undefined | None) -> Ends | None:
+def _read_interval(interval: Interval | Undefined | None) -> AlphaInterval | None:
     if interval is None:
         return None
     if isinstance(interval, Undefined):
-        return Ends(undefined=interval.reason)
-    return Ends(low=interval.low, high=interval.high, undefined_share=interval.undefined_share)
+        return AlphaInterval(undefined=interval.reason)
+    return AlphaInterval(low=interval.low, high=interval.high, undefined_share=interval.undefined_share)
 
 
-def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
-    reason = "“{criterion}” was asked on several scales ({scales}): choose one batch".format(
+def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
+    reason = "“{criterion}” was asked on several scales ({scales}); choose one batch".format(
         criterion=criterion.key,
         scales="; ".join(criterion.scales),
     )
@@ -214,7 +220,7 @@ def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Lev
 
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page of agreement over time shows."""
+    """Return what the page of agreement over time shows."""
     scope = read_scope(project, settings)
     frame = fetch_judgments(scope)
     return {

@@ -1,4 +1,4 @@
-"""Annotators side by side: each pair over their common items, and each beside all the others."""
+"""Annotators compared: each pair on their common items, and each annotator with all others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,15 @@ from results.scope.excluded import count_inclusion
 from results.scope.scopes import read_scope
 
 MOST_PEOPLE = 200
-"""So many annotators have a line of their own, those with most ratings."""
+"""The most annotators that are listed, those with most ratings."""
+# Six pairs are four annotators. By question type a larger crew would make a table that nobody reads.
 FEW_PAIRS = 6
-"""Up to so many pairs are given by question type as well."""
+"""Up to this many pairs are also compared by question type."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """One annotator beside the others; `others` and `effect` are undefined without items in common."""
+    """One annotator compared with the others; `others` and `effect` are undefined without common items."""
 
     pseudonym: str
     n: int
@@ -36,7 +37,7 @@ class Person:
 
 
 def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the annotators' page shows."""
+    """Return what the annotators' page shows; nothing about people where scores were imported without names."""
     scope = read_scope(project, settings)
     frame = fetch_judgments(scope)
     pairs = pair_agreements(frame)
@@ -52,7 +53,7 @@ def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
 
 
 def compare_by_type(frame: pd.DataFrame) -> list[tuple[str, PairAgreement]]:
-    """Each pair over the items of each question type (Yang et al. 2018, table 1)."""
+    """Return each pair on the items of each question type (Yang et al. 2018, table 1)."""
     found = []
     for name in sorted(frame[QUESTION_TYPE].astype("str").unique()):
         pairs = pair_agreements(frame[frame[QUESTION_TYPE] == name])
@@ -62,13 +63,15 @@ def compare_by_type(frame: pd.DataFrame) -> list[tuple[str, PairAgreement]]:
 
 
 def compare_people(frame: pd.DataFrame, *, level: Level) -> list[Person]:
-    """Every annotator beside the mean of the others' ratings of the same items, those with most ratings first."""
+    """Return every annotator compared with the mean of the others' ratings of the same items, most ratings first."""
     names = frame[ANNOTATOR].astype("str").to_numpy()
     people, numbers = np.unique(names, return_inverse=True)
     units = np.unique(frame[UNIT], return_inverse=True)[1]
     scores = frame[VALUE].to_numpy(np.float64)
     plain, trusted = others_means(units, numbers, scores)
     effects = alpha_effects(frame, level=level)
+    # Sorted once and cut where the annotator changes: a mask for each of 200 annotators would read a million ratings
+    # 200 times.
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(np.bincount(numbers, minlength=len(people)))
     found = []

@@ -1,4 +1,4 @@
-"""What is drawn of figures: the charts of the results pages, each with the rows that its table shows."""
+"""Charts of the agreement pages, each with the rows that its table shows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,13 @@ from projects.charts.drawing import Chart
 from projects.language.names import spell_out
 
 Figures = Mapping[str, Any]
-COURSE = ("period", "alpha", "low", "high", "so_far", "n_units")
+TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")
 MOST_IN_MAP = 25
-"""So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
+"""The most annotators in the heat map of pairs: those of the pairs with most common items."""
 
 
 def chart_agreement(figures: Figures) -> list[Chart]:
-    """A forest of alphas: of all, and of each part."""
+    """Return a forest plot of alpha, overall and for each part."""
     report = figures["report"]
     level = report["level"]
     title = f"Alpha ({level})"
@@ -32,22 +32,24 @@ def chart_agreement(figures: Figures) -> list[Chart]:
 
 
 def chart_annotators(figures: Figures) -> list[Chart]:
-    """A heat map of pairs, and each annotator beside the others."""
+    """Return a heat map of the pairs' kappa, and each annotator's bias and correlation with the others."""
     charts = []
     pairs = figures["pairs"].get("computed", [])
     people: list[str] = []
+    # Pairs come with most common items first, so their annotators do too.
     for pair in pairs:
         people += [name for name in (pair["first"], pair["second"]) if name not in people]
-    shown = set(people[:MOST_IN_MAP])
+    mapped = set(people[:MOST_IN_MAP])
     cells = [
-        {"first": pair["first"], "second": pair["second"], "kappa": pair["kappa"], "said": f"{pair['kappa']:.2f}"}
+        {"first": pair["first"], "second": pair["second"], "kappa": pair["kappa"], "label": f"{pair['kappa']:.2f}"}
         for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
-        if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= shown
+        if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= mapped
     ]
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
+    # Kappa may be negative; the colours then begin at the lowest, and at 0 otherwise, so that maps can be compared.
     domain = (min(0.0, lowest), 1.0)
     spec = specs.heat_map(
-        "first", "second", "kappa", "said", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(shown)
+        "first", "second", "kappa", "label", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(mapped)
     )
     charts.append(
         Chart(
@@ -82,7 +84,7 @@ def chart_annotators(figures: Figures) -> list[Chart]:
 
 
 def chart_time(figures: Figures) -> list[Chart]:
-    """Alpha of each period."""
+    """Return alpha by period with its interval."""
     rows = []
     for period in figures["periods"] if isinstance(figures["periods"], list) else ():
         alpha, ends = period["outcome"].get("alpha"), period["interval"] or {}
@@ -97,7 +99,7 @@ def chart_time(figures: Figures) -> list[Chart]:
             "Alpha by period, with 95 % CI",
             rows,
             spec,
-            columns=COURSE,
+            columns=TIME_COLUMNS,
         )
     ]
 
@@ -109,7 +111,7 @@ def _interval(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chart_plan(figures: Figures) -> list[Chart]:
-    """The width of the interval by items, a line for each number of judgments."""
+    """Return the width of the interval by number of items, a line for each number of judgments."""
     widths = figures["plan"].get("widths", [])
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Forms of agreement."""
+"""The form of the agreement pages."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class AgreementForm(JudgmentsForm):
     )
 
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
-        """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
+        """Return the settings of a report of this kind, with every default; `read_scope` reads the scope back."""
         asked = self.cleaned_data if self.is_bound else {}
         return {
             **scope_settings(scope),

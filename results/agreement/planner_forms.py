@@ -37,7 +37,7 @@ class PlannerForm(JudgmentsForm):
     )
 
     def clean_judgments(self) -> tuple[int, ...]:
-        """Up to five whole numbers from two on."""
+        """Return up to five whole numbers of judgments per item, each at least two."""
         words = self.cleaned_data["judgments"].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
             raise forms.ValidationError("Enter whole numbers separated by commas, for example 2, 3, 5.")
@@ -53,7 +53,7 @@ class PlannerForm(JudgmentsForm):
         return (self.cleaned_data.get("width") if self.is_bound else None) or WIDTH
 
     def settings(self, scope: Scope) -> dict[str, Any]:
-        """What a report is asked: not the width, which is read off what it holds."""
+        """Return the settings of the report. The width is not among them: it is looked up in the simulated widths."""
         asked = self.cleaned_data if self.is_bound else {}
         return {
             **scope_settings(scope),

@@ -1,4 +1,4 @@
-"""The planner of alpha: how many items and judgments of each give an interval of a chosen width, and what they cost."""
+"""The sample-size planner: the items and judgments that give alpha an interval of a chosen width, and their cost."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a study of a wanted precision takes: items, HITs, money and hours, for each number of judgments an item."""
+"""What a study of a wanted precision takes: items, HITs, money and hours, for each number of judgments per item."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,20 +20,21 @@ from results.scope.gold_settings import CONFIDENCE, SEED
 from results.scope.scopes import explain_several_scales, has_simulated, read_scope
 
 JUDGMENTS = (2, 3, 5)
-"""Judgments of each item that are tried where nothing else is asked for."""
+"""Numbers of judgments per item that are tried unless others are chosen."""
+# Doubled each time: the width falls with the square root of the number of items.
 UNITS = (50, 100, 200, 400, 800, 1600)
-"""Numbers of items that are tried."""
+"""Numbers of items that are simulated."""
 MOST_JUDGMENTS = 20
 WIDTH = 0.1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A number of judgments of each item: the items that it needs, and what that takes, or why it is not known."""
+    """A number of judgments per item with the items, HITs and cost that it needs, or the reason why it is unknown."""
 
     n_judgments: int
     is_modelled: bool
-    """Whether no item of the trial has so many ratings."""
+    """Whether the ratings are simulated by a model, as no item of the trial has as many."""
     undefined: str = ""
     n_units: int = 0
     n_hits: int = 0
@@ -45,7 +46,7 @@ class Choice:
 
 
 def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) -> list[Choice]:
-    """A choice for each number of judgments that was simulated, by the project's pay and pace."""
+    """Return a choice for each simulated number of judgments, at the project's pay and pace."""
     from measures.planning_alpha import PlannedWidth, units_for_width
 
     plan, pace = figures["plan"], seconds_per_item(project)
@@ -72,13 +73,17 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
 
 
 def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
-    """A HIT holds candidates of one passage alone, so short passages make HITs that are not full."""
+    """Return the HITs that an item takes. A HIT holds candidates of one passage, so short passages make HITs that are
+    not full.
+    """
     n_items = sum(size * n for size, n in passages)
     return sum(ceil(size / hit_size) * n for size, n in passages) / n_items if n_items else 1.0
 
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Widths of the interval of alpha by items and judgments of each, and how items lie in passages."""
+    """Return the simulated widths of alpha's interval by items and judgments, and how items are spread over
+    passages.
+    """
     scope = read_scope(project, settings)
     if not scope.criterion.has_one_scale:
         return {"refusal": explain_several_scales(scope.criterion)}

@@ -4,6 +4,7 @@ from django.urls import path
 
 from results.agreement import planner_views, views
 
+# The planner keeps the address below scores/ that it had before it moved to this room.
 AGREEMENT = {
     "agreement": ("agreement", ""),
     "annotators": ("agreement-annotators", "annotators/"),

@@ -1,4 +1,4 @@
-"""The agreement pages: alpha of a criterion at every level and per part, annotators side by side, and over time."""
+"""The agreement pages: alpha at every level and by part, annotators compared, and agreement over time."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ PAGES = {
     "annotators": ("results/agreement/annotators.html", charts.chart_annotators),
     "time": ("results/agreement/time.html", charts.chart_time),
 }
-"""Each kind of figures with its page, and what is drawn of it."""
+"""The template and the charts of each kind of figures."""
 
 
 @requires(Right.READ)

@@ -1,4 +1,4 @@
-"""The form of disagreements."""
+"""The form of the page of disagreements."""
 
 from typing import Any
 
@@ -24,5 +24,5 @@ class DisagreementForm(JudgmentsForm):
         return (self.cleaned_data.get("by") if self.is_bound else "") or "items"
 
     def settings(self, scope: Scope) -> dict[str, Any]:
-        """The pairs are those of the agreement pages."""
+        """Return the settings of the report on pairs, which the agreement pages share."""
         return {**scope_settings(scope), "level": scope.criterion.level}

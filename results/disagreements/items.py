@@ -1,4 +1,4 @@
-"""Items as people judged them: every rating with who gave it, what was written, and how long it took."""
+"""A candidate as people judged it: every rating with its annotator, comment and duration, and the aggregated scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from projects.models import Candidate, Project
 
 @dataclass(frozen=True)
 class ItemScore:
-    """What the ratings of an item that enter the results come to on one criterion."""
+    """The aggregated score of an item on one criterion, from the judgments that are included."""
 
     criterion: str
     n: int
     mean: float
     median: float
     sd: float | None
-    settled: Adjudication | None
+    adjudication: Adjudication | None
 
 
 @dataclass(frozen=True)
 class Rating:
-    """What one annotator said of an item on one criterion; whoever took their work out is not here."""
+    """The rating of an item by one annotator on one criterion. Removed work of withdrawn annotators is not shown."""
 
     pk: int
     criterion_key: str
@@ -36,7 +36,7 @@ class Rating:
     kind: str
     value: float | None
     turned: float | None
-    """The value, of a reversed criterion the other way round."""
+    """The value, turned round where the criterion is reversed: more is better."""
     is_counted: bool
     why_not: str
     is_blind: bool
@@ -44,13 +44,13 @@ class Rating:
     stage: str
     hit: int
     seconds: float | None
-    """On the whole item, all criteria together."""
+    """Active time on the whole item, all criteria together."""
     at: datetime | None
     remark: Remark | None
 
 
 def find_candidates(project: Project) -> QuerySet[Candidate]:
-    """Candidates with what an item shows of them."""
+    """Return the project's candidates, with what an item's page shows of them fetched along."""
     rows = Candidate.objects.of(project).select_related("question__passage__dataset", "dataset")
     return rows.prefetch_related("question__references")
 
@@ -58,7 +58,9 @@ def find_candidates(project: Project) -> QuerySet[Candidate]:
 def fetch_ratings(
     ids: Sequence[int], *, criteria: Sequence[int] | None = None, batch: Batch | None = None
 ) -> dict[int, list[Rating]]:
-    """The ratings of candidates, counted or not, by criterion, the lowest first."""
+    """Return the ratings of candidates by id, counted or not: by criterion, the lowest first."""
+    # An ordinary item may be shown again in another HIT, as the undegraded original of a control. Such a judgment
+    # checks the annotator and is no rating of the candidate.
     judgments = Judgment.objects.filter(
         item__candidate__in=ids, item__control="none", assignment__hit=F("item__hit")
     ).exclude(not_counted_reason=TAKEN_OUT)
@@ -68,20 +70,21 @@ def fetch_ratings(
         judgments = judgments.filter(assignment__hit__batch=batch)
     judgments = judgments.select_related("annotator", "assignment__hit__batch", "criterion")
     found: dict[int, list[Rating]] = {each: [] for each in ids}
-    remarks = _remarks(ids)
+    remarks = _fetch_remarks(ids)
     for judgment in judgments.order_by("criterion__key", "value", "annotator__pseudonym", "pk"):
         assert judgment.candidate_id is not None
-        found[judgment.candidate_id].append(_rating(judgment, remarks))
+        found[judgment.candidate_id].append(_make_rating(judgment, remarks))
     return found
 
 
 def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Rating]) -> list[ItemScore]:
-    """The figures of an item in the stage that results are of, each annotator's newest rating on a criterion."""
+    """Return the aggregated scores of an item in the project's stage, from each annotator's newest counted rating."""
     import pandas as pd
 
     from measures.gold_scores import gold_scores
 
     apart = set(Batch.objects.filter(pk__in=left_out(project, default_stage(project))).values_list("number", flat=True))
+    # In the order of ids a later rating of the same annotator replaces the earlier one under an older rubric.
     newest = {
         (rating.criterion_key, rating.pseudonym): rating
         for rating in sorted(ratings, key=lambda each: each.pk)
@@ -90,7 +93,7 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     rows = [(each.criterion_key, each.turned) for each in newest.values()]
     figures = gold_scores(pd.DataFrame(rows, columns=[UNIT, VALUE]).astype({VALUE: float})).to_dict("index")
     names = {rating.criterion_key: rating.criterion for rating in ratings}
-    settled = {
+    adjudications = {
         row.criterion.key: row
         for row in Adjudication.objects.filter(candidate=candidate)
         .select_related("criterion", "adjudicator")
@@ -98,21 +101,25 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     }
     return [
         ItemScore(
-            names[str(key)], found["n"], found["mean"], found["median"],
-            found["sd"] if found["n"] > 1 else None, settled.get(str(key))
+            criterion=names[str(key)],
+            n=found["n"],
+            mean=found["mean"],
+            median=found["median"],
+            sd=found["sd"] if found["n"] > 1 else None,
+            adjudication=adjudications.get(str(key)),
         )
         for key, found in figures.items()
-    ]  # fmt: skip
+    ]
 
 
-def _turned(judgment: Judgment) -> float | None:
+def _turn_value(judgment: Judgment) -> float | None:
     criterion = judgment.criterion
     if judgment.value is None or not criterion.is_reversed:
         return judgment.value
     return criterion.low + criterion.high - judgment.value
 
 
-def _rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> Rating:
+def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> Rating:
     assignment, hit = judgment.assignment, judgment.assignment.hit
     return Rating(
         pk=judgment.pk,
@@ -121,25 +128,27 @@ def _rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> Ratin
         pseudonym=judgment.annotator.pseudonym,
         kind=judgment.annotator.kind,
         value=judgment.value,
-        turned=_turned(judgment),
+        turned=_turn_value(judgment),
         is_counted=judgment.is_counted,
         why_not=judgment.not_counted_reason,
         is_blind=not assignment.not_blind,
         batch=hit.batch.number,
         stage=hit.batch.get_kind_display(),
         hit=hit.number,
-        seconds=_seconds(assignment.layout, assignment.item_seconds, judgment.item_id),
+        seconds=_find_seconds(assignment.layout, assignment.item_seconds, judgment.item_id),
+        # Imported judgments have no times of ours.
         at=None if hit.batch.kind == Batch.Kind.IMPORTED else judgment.judged_at or assignment.submitted_at,
         remark=remarks.get((judgment.assignment_id, judgment.item_id)),
     )
 
 
-def _remarks(ids: Sequence[int]) -> dict[tuple[int, int], Remark]:
+def _fetch_remarks(ids: Sequence[int]) -> dict[tuple[int, int], Remark]:
     rows = Remark.objects.filter(item__candidate__in=ids)
     return {(remark.assignment_id, remark.item_id): remark for remark in rows}
 
 
-def _seconds(layout: Sequence[int], seconds: Sequence[float] | None, item_id: int) -> float | None:
+def _find_seconds(layout: Sequence[int], seconds: Sequence[float] | None, item_id: int) -> float | None:
+    # Seconds are stored in the order of the layout; imported work has neither.
     if not seconds or item_id not in layout or len(seconds) != len(layout):
         return None
     return seconds[layout.index(item_id)]

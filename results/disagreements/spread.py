@@ -1,4 +1,4 @@
-"""Spread: how far the ratings of an item lie apart, and the items and passages on which they lie furthest apart."""
+"""Spread: how far the ratings of items differ, and the items and passages where they differ most."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SpreadItem:
 
 @dataclass(frozen=True)
 class SpreadPassage:
-    """A passage, its items with two ratings or more, and their mean deviation."""
+    """A passage with the number of its items that have two ratings or more, and their mean deviation."""
 
     passage: Passage
     n: int
@@ -46,7 +46,7 @@ class SpreadPassage:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far ratings lie apart: items by their greatest difference, the mean deviation, and the worst items."""
+    """How far ratings differ: items by greatest difference, the mean deviation, and the items that differ most."""
 
     n_items: int
     mean_sd: float | None
@@ -56,17 +56,17 @@ class Spread:
 
 @dataclass(frozen=True)
 class Remarks:
-    """How often something was written of an item of the batch."""
+    """How many flags, comments and refusals to judge the items of a batch have."""
 
     n_flags: int
     n_comments: int
     n_cannot: int
 
 
-class _Found:
-    """What a statement over the rated items of a scope finds, fetched by the slice.
+class _RatedRows:
+    """The rows of a statement over the rated items of a scope, fetched by the slice.
 
-    The number of all comes with the rows of a slice: to count and to fetch apart would group all judgments twice.
+    Their total number comes with each slice: counting apart would group all judgments a second time.
     """
 
     rows = ""
@@ -78,17 +78,17 @@ class _Found:
         self._count: int | None = None
 
     def read(self, start: int, n: int) -> None:
-        """Fetch a slice that is going to be asked for."""
+        """Fetch a slice, and with it the total number, before a paginator asks for either."""
         found = f"SELECT *, count(*) OVER () FROM ({self.rows}) found"
         statement = f"{found} ORDER BY {self.order} OFFSET %(start)s LIMIT %(n)s"
-        rows = _ask(self.scope, statement, self.pair, start=start, n=n)
+        rows = _execute(self.scope, statement, self.pair, start=start, n=n)
         self._slices[start, n] = [row[:-1] for row in rows]
         if rows:
             self._count = int(rows[0][-1])
 
     def count(self) -> int:
         if self._count is None:
-            self._count = int(_ask(self.scope, f"SELECT count(*) FROM ({self.rows}) found", self.pair)[0][0])
+            self._count = int(_execute(self.scope, f"SELECT count(*) FROM ({self.rows}) found", self.pair)[0][0])
         return self._count
 
     def __len__(self) -> int:
@@ -96,6 +96,7 @@ class _Found:
 
     def _slice(self, part: slice) -> list[tuple[Any, ...]]:
         start = part.start or 0
+        # A paginator cuts a shorter slice out of the page that was read, at the end of the list.
         known = next((rows for (at, n), rows in self._slices.items() if at == start and at + n >= part.stop), None)
         if known is None:
             self.read(start, part.stop - start)
@@ -103,8 +104,8 @@ class _Found:
         return known[: part.stop - start]
 
 
-class Items(_Found):
-    """The items whose ratings differ, the widest first."""
+class Items(_RatedRows):
+    """The items whose ratings differ, the largest deviation first."""
 
     rows = "SELECT candidate_id, n, mean, sd, gap FROM rated WHERE gap > 0"
     order = "sd DESC, candidate_id"
@@ -115,7 +116,7 @@ class Items(_Found):
         return [SpreadItem(found[row[0]], *row[1:]) for row in rows]
 
 
-class Passages(_Found):
+class Passages(_RatedRows):
     """The passages that have an item with two ratings, by the mean deviation of these items."""
 
     rows = """
@@ -131,16 +132,18 @@ GROUP BY q.passage_id"""
 
 
 def measure_spread(scope: Scope) -> Spread:
-    """Items with two counted ratings or more, and the worst of them with all their ratings in the scope's batch."""
+    """Return the spread of a scope's items with two counted ratings or more, and those that differ most with their
+    ratings.
+    """
     width = float(scope.criterion.high - scope.criterion.low)
-    quarters = {quarter: (n, float(total)) for quarter, n, total in _ask(scope, _BY_QUARTER, width=width)}
+    quarters = {quarter: (n, float(total)) for quarter, n, total in _execute(scope, _COUNT_BY_QUARTER, width=width)}
     n_items = sum(n for n, _total in quarters.values())
     worst = Items(scope)[:MOST_ITEMS]
     ratings = fetch_ratings([item.candidate.pk for item in worst], criteria=scope.criterion.ids, batch=scope.batch)
     return Spread(
         n_items=n_items,
         mean_sd=sum(total for _n, total in quarters.values()) / n_items if n_items else None,
-        by_quarter=[(str(name), quarters.get(place, (0, 0.0))[0]) for place, name in enumerate(QUARTERS)],
+        by_quarter=[(str(name), quarters.get(quarter, (0, 0.0))[0]) for quarter, name in enumerate(QUARTERS)],
         worst=[
             SpreadItem(item.candidate, item.n, item.mean, item.sd, item.gap, ratings[item.candidate.pk])
             for item in worst
@@ -157,21 +160,24 @@ def count_remarks(batch: Batch) -> Remarks:
     return Remarks(**found)
 
 
-def _ask(scope: Scope, statement: str, pair: tuple[str, str] | None = None, **over: Any) -> list[tuple[Any, ...]]:
+def _execute(scope: Scope, statement: str, pair: tuple[str, str] | None = None, **over: Any) -> list[tuple[Any, ...]]:
     judgments, parameters = select_counted(scope)
-    rated = _RATED.format(judgments=judgments, pair=_OF_PAIR if pair else "")
+    rated = _RATED.format(judgments=judgments, pair=_IS_OF_PAIR if pair else "")
     parameters |= {"project": scope.project.pk, "pair": list(pair or ())} | over
     with execute_analytic(rated + statement, parameters) as cursor:
         return list(cursor.fetchall())
 
 
+# Every list here begins with the items that have two counted ratings or more: with fewer there is no deviation.
 _RATED = f"""
 WITH rated AS (
     SELECT candidate_id, count(*) AS n, avg(value) AS mean, stddev_samp(value) AS sd, max(value) - min(value) AS gap
     FROM ({{judgments}}) j WHERE {IS_NOT_WITHDRAWN} {{pair}} GROUP BY candidate_id HAVING count(*) >= 2)
 """
-_OF_PAIR = """AND annotator_id IN (
+# Nameless scores from an import belong to nobody, so they make no pair.
+_IS_OF_PAIR = """AND annotator_id IN (
     SELECT id FROM projects_membership
     WHERE project_id = %(project)s AND pseudonym = ANY(%(pair)s) AND kind <> 'unknown')
 """
-_BY_QUARTER = "SELECT ceil(4 * gap / %(width)s)::int, count(*), sum(sd) FROM rated GROUP BY 1"
+# Rounding up puts equal ratings into quarter 0, and a gap of exactly a quarter of the scale into quarter 1.
+_COUNT_BY_QUARTER = "SELECT ceil(4 * gap / %(width)s)::int, count(*), sum(sd) FROM rated GROUP BY 1"

@@ -1,4 +1,4 @@
-"""Where annotators differ: items, passages and pairs of annotators; and one item with all that was said of it."""
+"""Where annotators differ: items, passages and pairs of annotators; and the page of a single item."""
 
 from typing import Any
 
@@ -48,6 +48,7 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         first, second = read_text(request, "first"), read_text(request, "second")
         pair = (first, second) if first and second else None
         found: Items | Passages = Passages(scope) if by == "passages" else Items(scope, pair=pair)
+        # Read before the paginator counts, so that one statement answers both.
         found.read((read_page_number(request) - 1) * SIZE, SIZE)
         page = paginate(request, found, SIZE)
     return render(request, TEMPLATE, {**context, "page": page, "pair": pair})
@@ -72,7 +73,7 @@ def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
 
 
 def _pairs(figures: dict[str, Any] | None) -> dict[str, Any]:
-    """Those who agree least come first; pairs without a kappa last."""
+    """Return the pairs for the page, those who agree least first, pairs without a kappa last."""
     if not figures or "computed" not in figures["pairs"]:
         return {"undefined": figures["pairs"]["reason"] if figures else ""}
     pairs = figures["pairs"]["computed"]

@@ -1,4 +1,4 @@
-"""What is drawn of scores: distributions, systems with their intervals, two runs beside each other, planned widths."""
+"""Charts of gold scores: their distribution, over all candidates and by part."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +8,23 @@ from projects.charts.drawing import Chart
 
 Figures = Mapping[str, Any]
 MOST_FRAMES = 12
-"""So many parts are drawn side by side, those with most candidates; the table has more."""
+"""The most parts that are drawn side by side, those with most candidates; the table has more."""
 
 
 def figures_by_rule(figures: Figures, rule: str) -> Figures:
-    """The figures of one rule."""
+    """Return the figures of one gold rule."""
     found: Figures = next(each for each in figures["rules"] if each["rule"] == rule)
     return found
 
 
 def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
-    """The distribution of gold scores, of all candidates and of each part."""
+    """Return the charts of the distribution of gold scores, of all candidates and of each part; none where
+    undefined.
+    """
     chosen = figures_by_rule(figures, rule)
     if chosen["undefined"]:
         return []
+    # Labels of more than two characters would overlap below the bars.
     is_long = max(map(len, chosen["bins"])) > 2
     axis, share = "gold score", "share of candidates"
     whole = Chart(
@@ -32,9 +35,9 @@ def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
         columns=("score", "n", "share"),
     )
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
-    shown = [part for part in chosen["parts"][by] if part in parts]
-    rows = [row for part in shown for row in _bars(chosen["bins"], part)]
-    spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
+    drawn = [part for part in chosen["parts"][by] if part in parts]
+    rows = [row for part in drawn for row in _bars(chosen["bins"], part)]
+    spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(drawn), is_long=is_long)
     columns = ("part", "score", "n", "share")
     return [whole, Chart("parts", "Human scores by part", rows, spec, columns=columns)]
 

@@ -1,4 +1,4 @@
-"""What the pages of scores are asked by their address, and the form of the project's rule."""
+"""Forms of the gold-score page, and of the project's gold rule."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class GoldForm(JudgmentsForm):
     by = forms.ChoiceField(label="By", required=False, choices=PARTS)
 
     def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:
-        """What a report is asked: the rule is not in it, for it holds the scores by every rule."""
+        """Return the settings of the report. The rule is not among them: the report holds the scores by every rule."""
         return {**scope_settings(scope), "controls": gold.with_controls, "settled": gold.adjudication_wins}
 
 

@@ -1,4 +1,4 @@
-"""Gold scores of a scope by every rule: how they are spread over datasets, splits and sources, and how rules differ."""
+"""Gold scores of a scope by every rule: their distribution by dataset, split and source, and how the rules differ."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from results.scope.scopes import choose_scope, explain_several_scales, has_simul
 
 BREAKDOWNS = ("dataset", "split", "source", "dataset and source")
 MOST_PARTS = 60
-"""So many parts of a breakdown are listed, those with most candidates."""
+"""The most parts of a breakdown that are listed, those with most candidates."""
 MOST_POINTS = 11
 """A scale with more points than this is cut into ten equal bins."""
 
@@ -54,7 +54,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """How two rules order the candidates that have a score by both."""
+    """Rank correlations of two rules over the candidates that have a score by both."""
 
     first: GoldRule
     second: GoldRule
@@ -64,7 +64,7 @@ class RankCorrelation:
 
 
 def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page of gold scores shows of a scope as a whole."""
+    """Return what the page of gold scores shows of a scope as a whole; a criterion on several scales is refused."""
     scopes = read_scopes(project, settings)
     scope = choose_scope(scopes, settings["criterion"])
     if not scope.criterion.has_one_scale:
@@ -72,21 +72,22 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
     frame = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     norms = fetch_baselines(scope, criteria, with_controls=settings["controls"])
-    settled = fetch_adjudicated(scope)
+    adjudicated = fetch_adjudicated(scope)
     scores = gold_scores(frame)
     golds = {rule: gold_by(rule, frame, norms=norms) for rule in GoldRule}
-    places = _places(frame)
+    facets = _read_facets(frame)
     return {
         "n_candidates": len(scores),
         "n_judgments": int(scores[N].sum()),
         "n_single": int((scores[N] == 1).sum()),
         "mean_sd": float(scores[SD].mean()) if scores[SD].notna().any() else None,
-        "n_settled": int(settled.index.isin(scores.index).sum()),
+        "n_settled": int(adjudicated.index.isin(scores.index).sum()),
         "n_annotators": None if frame[ANNOTATOR].isna().any() else int(frame[ANNOTATOR].nunique()),
         "has_simulated": has_simulated(project, frame),
         "norms": [[str(name), *row] for name, row in zip(norms.index, norms.to_numpy().tolist(), strict=True)],
         "rules": [
-            _distribution(rule, gold, settings, settled, scope.criterion, places) for rule, gold in golds.items()
+            _compute_distribution(rule, gold, settings, adjudicated, scope.criterion, facets)
+            for rule, gold in golds.items()
         ],
         "correlations": [_correlate(*pair, golds) for pair in combinations(GoldRule, 2)],
         "entering": count_inclusion(scope).as_dict(),
@@ -94,70 +95,74 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
 
 
 def fetch_adjudicated(scope: Scope) -> pd.Series:
-    """The scores that people settled on, by candidate, reversed ones turned; the newest of each."""
+    """Return the newest adjudicated score of each candidate, reversed criteria turned."""
     rows = Adjudication.objects.filter(criterion__in=scope.criterion.ids).order_by("pk")
     columns = rows.values_list("candidate_id", "value", "criterion__is_reversed", "criterion__low", "criterion__high")
+    # Rows come oldest first, so a later score of a candidate replaces an earlier one.
     found = {unit: low + high - value if turned else value for unit, value, turned, low, high in columns}
     return pd.Series(found, dtype="float64", index=pd.Index(list(found), dtype="int64"))
 
 
 def read_baselines(figures: Mapping[str, Any]) -> pd.DataFrame:
-    """The norms that figures rest on, as `measures.standardising` takes them."""
+    """Return the norms stored with figures, as `measures.standardising` takes them."""
     names = [name for name, *_row in figures["norms"]]
     return pd.DataFrame([row for _name, *row in figures["norms"]], index=names, columns=[N, MEAN, SD], dtype="float64")
 
 
-def _places(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """The part of each breakdown that a candidate belongs to."""
-    once = frame.drop_duplicates(UNIT).set_index(UNIT)
-    places = {name: once[name].astype("str") for name in (DATASET, SPLIT, SOURCE)}
-    return places | {"dataset and source": places[DATASET] + " · " + places[SOURCE]}
+def _read_facets(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return for each breakdown the part that each candidate belongs to."""
+    candidates = frame.drop_duplicates(UNIT).set_index(UNIT)
+    facets = {name: candidates[name].astype("str") for name in (DATASET, SPLIT, SOURCE)}
+    return facets | {"dataset and source": facets[DATASET] + " · " + facets[SOURCE]}
 
 
-def _distribution(
+def _compute_distribution(
     rule: GoldRule,
     gold: pd.Series | Undefined,
     settings: Mapping[str, Any],
-    settled: pd.Series,
+    adjudicated: pd.Series,
     criterion: CriterionInUse,
-    places: Mapping[str, pd.Series],
+    facets: Mapping[str, pd.Series],
 ) -> Distribution:
     if isinstance(gold, Undefined):
         return Distribution(rule, undefined=gold.reason)
     if gold.empty:
         return Distribution(rule, undefined="no judgments")
     if settings["settled"]:
-        gold = apply_adjudications(gold, settled, rule=rule)
-    edges, labels = _bins(rule, criterion)
+        gold = apply_adjudications(gold, adjudicated, rule=rule)
+    edges, labels = _make_bins(rule, criterion)
     parts = {}
-    for name, place in places.items():
-        found = [_part(str(part), own, edges) for part, own in gold.groupby(place.reindex(gold.index))]
+    for name, facet in facets.items():
+        found = [_count_part(str(part), own, edges) for part, own in gold.groupby(facet.reindex(gold.index))]
         parts[name] = sorted(found, key=lambda part: (-part.n, part.name))
     return Distribution(
         rule,
         bins=labels,
-        whole=_part("", gold, edges),
+        whole=_count_part("", gold, edges),
         parts={name: sorted(found[:MOST_PARTS], key=lambda part: part.name) for name, found in parts.items()},
         n_parts={name: len(found) for name, found in parts.items()},
     )
 
 
-def _part(name: str, gold: pd.Series, edges: np.ndarray[Any, Any]) -> Part:
+def _count_part(name: str, gold: pd.Series, edges: np.ndarray[Any, Any]) -> Part:
     values = gold.to_numpy(np.float64)
-    places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(places, minlength=len(edges) - 1).tolist()
+    # The highest possible score equals the last edge and belongs into the last bin.
+    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(bins, minlength=len(edges) - 1).tolist()
     return Part(name, len(values), float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None, counts)
 
 
-def _bins(rule: GoldRule, criterion: CriterionInUse) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
-    """The edges of the bins, each with its lower end, and their names."""
+def _make_bins(rule: GoldRule, criterion: CriterionInUse) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+    """Return the edges of the bins, each with its lower end, and their labels."""
     low, high = criterion.low, criterion.high
     if rule is GoldRule.Z:
+        # Half a standard deviation each; z scores have no ends, so the outer bins are open.
         inner = np.arange(-2, 2.5, 0.5)
         names = [f"{a:g} to {b:g}" for a, b in pairwise(inner)]
         labels = ["below -2", *names, "2 or more"]
         return np.concatenate([[-np.inf], inner, [np.inf]]), tuple(each.replace("-", "−") for each in labels)
     if criterion.kind == ScaleKind.ORDINAL and high - low < MOST_POINTS:
+        # A mean of whole points lies between them, so each bin is centred on its point.
         return np.arange(low, high + 2) - 0.5, tuple(str(point) for point in range(low, high + 1))
     edges = np.linspace(low, high, 11)
     return edges, tuple(f"{a:g}–{b:g}" for a, b in pairwise(edges))

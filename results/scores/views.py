@@ -1,4 +1,4 @@
-"""Gold scores: how they are spread, how rules differ, and every candidate with its aggregated score."""
+"""The gold-score page: the distribution, how rules differ, and every candidate with its score."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
 
 TEMPLATE = "results/scores/show.html"
+# One less than `gold.MOST_PARTS`: a breakdown with all 60 parts may have been cut, and a menu must not lack names.
 MOST_PARTS = 59
-"""Figures hold no more parts than one more than this: then some may be missing."""
 FILTERS = ("text", "dataset", "split", "source")
 
 
@@ -108,15 +108,16 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
     figures = state.figures
+    # Stale figures may have another number of candidates or adjudications than the list has now.
     current = figures if state.is_current else None
     rows = CandidateScores(
         scope,
         Filters(**chosen),
         sort=sort,
         rule=rule,
-        settled_wins=gold.adjudication_wins,
+        adjudication_wins=gold.adjudication_wins,
         figures=figures,
-        has_settled=not current or bool(current["n_settled"]),
+        has_adjudicated=not current or bool(current["n_settled"]),
         n_known=current["n_candidates"] if current and not any(chosen.values()) else None,
     )
     return {
@@ -129,13 +130,13 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
 
 
 def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, str, list[str], str]]:
-    """The names there are to choose from; none where they are not known, or too many to list."""
+    """Return name, label, choices and present value of each menu; a field for text takes its place without choices."""
     by_mean = charts.figures_by_rule(figures, GoldRule.MEAN) if figures else {}
     selects: list[tuple[str, str, list[str], str]] = []
     for name, label in (("dataset", "Dataset"), ("split", "Split"), ("source", "Source")):
-        words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
-        if figures and not words and not chosen[name]:
+        names = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
+        if figures and not names and not chosen[name]:
             continue
-        is_whole = len(words) <= MOST_PARTS and chosen[name] in ("", *words)
-        selects.append((name, label, words if is_whole else [], chosen[name]))
+        is_whole = len(names) <= MOST_PARTS and chosen[name] in ("", *names)
+        selects.append((name, label, names if is_whole else [], chosen[name]))
     return selects

@@ -5,23 +5,23 @@ from projects.charts.drawing import Chart
 from results.scores.charts import Figures
 
 MOST_IN_MAP = 15
-"""So many systems stand in the map of pairs; the table has more."""
+"""The most systems in the map of pairs; the table has more."""
 
 
 def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
-    """Systems with their intervals, by z and on the scale, and which of two is better."""
+    """Return the systems with their intervals, by z score and on the scale, and the p-values of their pairs."""
     scores = figures["scores"].get(key, [])
     charts = [
-        _forest(scores, "z", "Mean z score by system, with 95 % CI over candidates"),
-        _forest(scores, "raw", "Mean score by system, with 95 % CI over candidates"),
+        _draw_forest(scores, "z", "Mean z score by system, with 95 % CI over candidates"),
+        _draw_forest(scores, "raw", "Mean score by system, with 95 % CI over candidates"),
     ]
     cells = [
-        {"better": pair["first"], "than": pair["second"], "p": pair["p"], "said": _cell(pair["p"])}
+        {"better": pair["first"], "than": pair["second"], "p": pair["p"], "label": _format_p(pair["p"])}
         for pair in figures["pairs"].get(key, [])
         if isinstance(pair["p"], float)
     ]
     spec = specs.heat_map(
-        "better", "than", "p", "said", title="p", domain=(0, 1), order=[score["source"] for score in scores]
+        "better", "than", "p", "label", title="p", domain=(0, 1), order=[score["source"] for score in scores]
     )
     return [
         *charts,
@@ -36,7 +36,7 @@ def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
 
 
 def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
-    """The systems in one run against the other, by z where there is one."""
+    """Return the systems' scores in one batch against the other, as z scores where there are any."""
     found = figures["by"].get(key, {})
     measure = "z" if found.get("z", {}).get("systems") else "raw"
     rows = found.get(measure, {}).get("systems", [])
@@ -49,7 +49,7 @@ def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
     return [Chart("replication", "System scores in two batches", rows, spec, columns=("source", "first", "second"))]
 
 
-def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
+def _draw_forest(scores: list[Figures], measure: str, title: str) -> Chart:
     rows = [
         {
             "system": score["source"] or "none named",
@@ -69,5 +69,5 @@ def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
     return Chart(f"systems-{measure}", title, rows, spec)
 
 
-def _cell(p: float) -> str:
+def _format_p(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

@@ -1,4 +1,4 @@
-"""Forms of systems and replication."""
+"""Forms of systems and of replication."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ class SystemsForm(ScopeForm):
         super().__init__(project, *args, any_criterion=True, **kwargs)
 
     def settings(self, gold: Gold) -> dict[str, Any]:
-        """What a report is asked: it holds every criterion."""
+        """Return the settings of the report, which holds every criterion."""
         asked = self.cleaned_data if self.is_bound else {}
         batch = asked.get("batch")
         return {
@@ -30,7 +30,7 @@ class SystemsForm(ScopeForm):
 
 
 class ReplicationForm(forms.Form):
-    """Two batches to set beside each other."""
+    """Two batches to compare."""
 
     first = BatchField(
         label="First batch",
@@ -62,7 +62,7 @@ class ReplicationForm(forms.Form):
         return asked
 
     def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None where no two batches are chosen."""
+        """Return the settings of the report on two batches, or None where no two are chosen."""
         if not self.is_bound or not self.is_valid() or not self.cleaned_data["first"]:
             return None
         batches = {name: self.cleaned_data[name].number for name in ("first", "second")}

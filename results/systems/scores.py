@@ -1,4 +1,4 @@
-"""Scores of systems in a scope, over every criterion; and how two batches score the same systems."""
+"""Scores of systems in a scope, over every criterion, and how two batches score the same systems."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,8 +20,9 @@ from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 from results.scope.scopes import has_simulated, read_scopes
 
+# 30 systems are 870 ordered pairs; beyond that the matrix fits no page.
 MOST_SYSTEMS = 30
-"""So many systems are compared pair by pair, the best; all have their scores."""
+"""The most systems that are compared pair by pair, the best ones; all have their scores."""
 ALL = ""
 """The key of all criteria together."""
 
@@ -29,10 +30,10 @@ Frames = dict[str, pd.DataFrame]
 
 
 def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The systems on every criterion and on all together, with intervals, and each against each."""
+    """Return the systems' scores on every criterion and on all together, with intervals, and each pair compared."""
     asked = read_scopes(project, settings)
-    scopes = _of_one_scale(asked)
-    sums, z = _read(scopes, settings)
+    scopes = _drop_several_scales(asked)
+    sums, z = _fetch_sums(scopes, settings)
     scores = system_scores(
         sums,
         rng=np.random.default_rng(SEED),
@@ -42,23 +43,26 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     )
     pairs = {key: _compare([frame], scores[key]) for key, frame in z.items()}
     return {
-        "criteria": [_about(scope.criterion) for scope in scopes],
+        "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
         "left_out": [scope.criterion.key for scope in asked if not scope.criterion.has_one_scale],
         "has_simulated": has_simulated(project, *z.values()),
         "is_one_scale": _is_one_scale(scopes),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
         "pairs": {**pairs, ALL: _compare(list(z.values()), scores[ALL])},
-        "entering": _sum_entering(scopes).as_dict(),
+        "entering": _sum_inclusion(scopes).as_dict(),
     }
 
 
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The systems' scores in two batches, by z and by the raw mean, on each criterion that both ask and on all."""
+    """Return the systems' scores in two batches, as z scores and raw means, on each criterion that both ask and on
+    all.
+    """
     asked = [
-        _of_one_scale(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
+        _drop_several_scales(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
         for name in ("first", "second")
     ]
-    runs = [_run(scopes, settings) for scopes in asked]
+    # A batch is asked for by number, so its stage plays no part.
+    runs = [_score_run(scopes, settings) for scopes in asked]
     found: dict[str, Any] = {}
     for key in runs[0]:
         if key not in runs[1]:
@@ -67,30 +71,33 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
         for measure in ("z", "raw"):
             first, second = (_means(run[key], measure) for run in runs)
             found[key][measure] = {
-                "systems": _side_by_side(first, second),
+                "systems": _pair_up(first, second),
                 "replication": asdict(replicate(first, second)),
             }
-    return {"by": found, "entering": [_sum_entering(scopes).as_dict() for scopes in asked]}
+    return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in asked]}
 
 
-def _of_one_scale(scopes: list[Scope]) -> list[Scope]:
+def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:
     return [scope for scope in scopes if scope.criterion.has_one_scale]
 
 
-def _run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
-    sums, _z = _read(scopes, settings)
+def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
+    sums, _z = _fetch_sums(scopes, settings)
+    # The page shows no intervals of a run, so one resample is enough.
     return system_scores(sums, rng=np.random.default_rng(SEED), n_resamples=1, is_one_scale=_is_one_scale(scopes))
 
 
-def _read(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Frames]:
-    """The sums of each unit, and the z scores of the ratings, criterion by criterion: no more is kept in memory."""
+def _fetch_sums(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Frames]:
+    """Return the sums of each unit and the z scores of the ratings by criterion: no more is kept in memory."""
     sums, z = {}, {}
     criteria = [scope.criterion for scope in scopes]
     norms: dict[tuple[str, ...], pd.DataFrame] = {}
     for scope in scopes:
         scales = scope.criterion.scales
+        # Criteria on one scale share their norms: an annotator's mean and deviation are over all of these.
         if scales not in norms:
             norms[scales] = fetch_baselines(scope, criteria, with_controls=settings["controls"])
+        # One criterion at a time: the frames of all of them would not fit at a million judgments each.
         frame = fetch_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE]]
         frame = frame.assign(**{Z: standardise(frame, norms[scales])})
         sums[scope.criterion.key] = sum_units(frame)
@@ -107,25 +114,27 @@ def _means(scores: list[SystemScore], measure: str) -> dict[str, float]:
     return {source: mean for source, mean in means.items() if isinstance(mean, float)}
 
 
-def _side_by_side(first: Mapping[str, float], second: Mapping[str, float]) -> list[dict[str, Any]]:
+def _pair_up(first: Mapping[str, float], second: Mapping[str, float]) -> list[dict[str, Any]]:
     common = sorted(set(first) & set(second), key=lambda source: (-first[source], source))
     return [{"source": source, "first": first[source], "second": second[source]} for source in common]
 
 
 def _compare(frames: list[pd.DataFrame], scores: list[SystemScore]) -> list[dict[str, Any]]:
-    """Each of the best against each; the overall test is on what one annotator gave one item, over the criteria."""
+    """Return each of the best systems compared with each; over all criteria, by the mean of one annotator's ratings
+    of one item.
+    """
     if not frames:
         return []
     sources = [score.source for score in scores[:MOST_SYSTEMS]]
     return [asdict(pair) for pair in compare_systems(mean_over_criteria(frames), sources=sources)]
 
 
-def _about(criterion: CriterionInUse) -> dict[str, Any]:
+def _describe_criterion(criterion: CriterionInUse) -> dict[str, Any]:
     return {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
 
 
-def _sum_entering(scopes: list[Scope]) -> Inclusion:
-    """The judgments on all criteria together."""
+def _sum_inclusion(scopes: list[Scope]) -> Inclusion:
+    """Return the judgments on all criteria together."""
     parts = [count_inclusion(scope) for scope in scopes]
     counts: dict[str, int] = {}
     for part in parts:

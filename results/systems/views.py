@@ -1,4 +1,4 @@
-"""Systems: their scores with intervals, which of two is better, and whether two batches say the same."""
+"""Systems: their scores with intervals, pairwise comparisons, and replication between two batches."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
         return state
     context |= report_context(request, state) | {"with_controls": settings["controls"]}
     if state.figures:
-        context |= _of_criterion(state.figures, form)
+        context |= _select_criterion(state.figures, form)
     return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
 
 
@@ -93,12 +93,12 @@ def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, Repl
 
 
 def _key(form: SystemsForm) -> str:
-    """The criterion that is shown; where there is one alone, that."""
+    """Return the criterion that is shown: the chosen one, or the only one; empty for all together."""
     asked: str = form.cleaned_data.get("criterion", "") if form.is_bound else ""
     return asked or (form.criteria[0].key if len(form.criteria) == 1 else "")
 
 
-def _of_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
+def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
     key = _key(form)
     scores = figures["scores"].get(key, [])
     by_pair = {(pair["first"], pair["second"]): pair for pair in figures["pairs"].get(key, [])}

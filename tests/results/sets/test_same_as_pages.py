@@ -14,7 +14,7 @@ from measures.gold_scores import gold_by
 from measures.rubric import Level
 from projects.jobs import running
 from projects.models import Membership, Project
-from results.agreement.alpha import Ends, Resampling, measure_agreement
+from results.agreement.alpha import AlphaInterval, Resampling, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
@@ -38,7 +38,7 @@ def test_both_intervals_are_those_of_the_agreement_page(project: Project, manage
     (part,) = freeze(project, manager).facts["criteria"]
     assert part["agreement"]["alpha"] == pytest.approx(line.alpha, abs=1e-12)
     for name, ends in (("interval_over_candidates", line.by_unit), ("interval_over_passages", line.by_passage)):
-        assert isinstance(ends, Ends)
+        assert isinstance(ends, AlphaInterval)
         assert [part[name]["low"], part[name]["high"]] == pytest.approx([ends.low, ends.high], abs=1e-12)
 
 
