@@ -1,6 +1,7 @@
 """Makes the pictures of the docs anew, from a demo project with a fixed seed: `make screenshots`.
 
-With a folder in SCREENSHOTS, pictures of every page of the demo go there as well: wide and on a phone, light and dark.
+With a folder in SCREENSHOTS, pictures of every page of the demo go there as well: on a wide screen, a laptop's low one,
+a phone and a screen at 400 %, light, dark and in forced colours.
 """
 
 import os
@@ -33,8 +34,14 @@ from tests.results.studies.factories import study
 SEED = 7
 MOST_BYTES = 250_000
 DOCS = env.BASE_DIR / "docs" / "img"
-SIZES = {"wide": WIDE, "phone": PHONE}
-LOOKS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
+LAPTOP = {"width": 1366, "height": 625}
+ZOOMED = {"width": 320, "height": 256}
+SIZES = {"wide": WIDE, "laptop": LAPTOP, "phone": PHONE, "zoomed": ZOOMED}
+LOOKS = [
+    *[("wide", scheme) for scheme in ("light", "dark", "forced")],
+    *[("phone", scheme) for scheme in ("light", "dark")],
+    *[("laptop", "light"), ("zoomed", "light")],
+]
 
 BATCH = 2
 METRICS = ("token_f1", "bleu_1", "rouge_l", "adapted_rouge_l", "chrf", "meteor_2005")
@@ -123,7 +130,7 @@ def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, s
     todo += [Address(name, "owner", f"{demo.get_absolute_url()}{path}") for name, path in MORE.items()]
     for name, who, path in todo:
         file = f"{name.replace(':', '-')}-{who}-{size}-{scheme}.png"
-        take(browsers[who], path, folder / file, full_page=True)
+        take(browsers[who], path, folder / file, full_page=size in ("wide", "phone"))
 
 
 def have_read(project: Project) -> None:
@@ -165,6 +172,8 @@ def take(page: Page, path: str, to: Path, *, full_page: bool = False) -> None:
 
 
 def look(size: str, scheme: str) -> dict[str, Any]:
+    if scheme == "forced":
+        return {"viewport": SIZES[size], "forced_colors": "active"}
     return {"viewport": SIZES[size], "color_scheme": scheme}
 
 

@@ -74,6 +74,8 @@ def path_samples(annotator: Membership) -> dict[str, Any]:
     """Values for the parameters of the routes of qualification: an open attempt of the annotator's and an item."""
     project = annotator.project
     test = design.find_test(project) or make_test(project, n_practice=1)
+    if test.state != test.State.OPEN:
+        design.open_test(test=test, actor=None)
     found: dict[str, Any] = {"attempt_uuid": attempts.begin(annotator=annotator).uuid, "page": 1}
     for route in all_routes():
         if route.name.startswith("annotate:qualification-item"):
