@@ -218,13 +218,13 @@ class Crew:
 
     def check(self) -> Iterator[tuple[Any, list[str]]]:
         """Each annotator with the kinds of their serious findings."""
-        from measures.quality.crowd import crowd_of
+        from measures.quality.crowd import summarise_crowd
         from measures.quality.findings import find
         from measures.quality.thresholds import Thresholds
 
         everyone = self.figures()
         for who, worker in enumerate(self.workers):
-            crowd = crowd_of([each for other, each in enumerate(everyone) if other != who], span=4.0)
+            crowd = summarise_crowd([each for other, each in enumerate(everyone) if other != who], span=4.0)
             yield worker, [found.kind for found in find(everyone[who], crowd, Thresholds()) if found.is_serious]
 
     def figures(self) -> list[Any]:

@@ -241,7 +241,7 @@ def degrade(
     return Undefined(reason=reason)
 
 
-def yields(
+def measure_yields(
     answers: Iterable[tuple[str, Sequence[str], Hashable]],
     *,
     phrases: PhraseBook,
@@ -269,7 +269,7 @@ def yields(
     --------
     >>> book = PhraseBook.of([("other", "the small red boat sank")])
     >>> answers = [("Paris", ["Paris"], "here"), ("red", ["red"], "other"), ("in the north", ["north"], "here")]
-    >>> [(y.n_words, y.n_tried, y.n_made) for y in yields(answers, phrases=book, rng=np.random.default_rng(1))]
+    >>> [(y.n_words, y.n_tried, y.n_made) for y in measure_yields(answers, phrases=book, rng=np.random.default_rng(1))]
     [(1, 2, 1), (3, 1, 1), (8, 0, 0)]
     """
     tried: dict[int, int] = dict.fromkeys(lengths, 0)

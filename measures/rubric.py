@@ -91,7 +91,7 @@ class CriterionSpec:
     anchors : Mapping[int, str]
         What points of the scale mean: a short name, and after a colon the explanation.
     reversed : bool
-        Whether a low answer is the good one; `turned` puts that right before anything is computed.
+        Whether a low answer is the good one; `invert_score` puts that right before anything is computed.
     level : Level
         The level of measurement that agreement is computed at unless another is asked for.
     """
@@ -154,7 +154,7 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     return None
 
 
-def turned(scale: Scale, value: float) -> float:
+def invert_score(scale: Scale, value: float) -> float:
     """Turn an answer to a reversed criterion, so that more is better.
 
     Parameters
@@ -171,7 +171,7 @@ def turned(scale: Scale, value: float) -> float:
 
     Examples
     --------
-    >>> turned(FIVE_POINTS, 2)
+    >>> invert_score(FIVE_POINTS, 2)
     4
     """
     return scale.low + scale.high - value

@@ -14,7 +14,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_id_sql
 from annotate.controls.known_answers import Known, find_known_answers, quality_criteria, scored_candidates
 from annotate.models import Batch, Hit, Item
-from measures.degrading import PhraseBook, Yield, degrade, yields
+from measures.degrading import PhraseBook, Yield, degrade, measure_yields
 from measures.outcome import Undefined
 from measures.tokens import token_f1
 from projects import log
@@ -111,7 +111,7 @@ def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
         for text in corpus.references.get(question, [])
     ]
     Random(seed).shuffle(good)  # noqa: S311 - to be repeated, not to be secret
-    return yields(good[:MOST_ANSWERS_TRIED], phrases=corpus.phrases, rng=np.random.default_rng(seed))
+    return measure_yields(good[:MOST_ANSWERS_TRIED], phrases=corpus.phrases, rng=np.random.default_rng(seed))
 
 
 def _corpus(batch: Batch, seed: int) -> Corpus:

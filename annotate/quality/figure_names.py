@@ -1,25 +1,4 @@
-"""The words that `measures.quality` uses of figures, marked so that they can be said in another language.
-
-It knows no languages: what it says is stored in English, and translated where it is shown.
-"""
-
-REASONS = (
-    "all scores are equal",
-    "fewer than 10 rated items with a reference",
-    "fewer than three pairs",
-    "no HIT taken yet",
-    "no degraded item rated together with its source yet",
-    "no item reviewed yet",
-    "no known-answer item rated yet",
-    "no repeated item rated twice yet",
-    "no times were recorded",
-    "nobody else has rated the same items",
-    "not computed yet",
-    "nothing rated yet",
-    "what they are compared with does not vary",
-    "without this annotator there is no agreement to compute",
-)
-"""Why a figure is undefined; reasons that `measures.agreement` gives are said as it gives them."""
+"""The names that pages give to verdicts, tests and kinds of findings of `measures.quality`."""
 
 VERDICTS: dict[str, str] = {
     "passed": "passed",

@@ -13,12 +13,12 @@ from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.quality.degraded import Degraded, degraded_test
 from measures.quality.figures import Figures
-from measures.quality.findings import Thresholds
 from measures.quality.habits import Pace, pace, scale_use
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from measures.quality.repeats import Repeats, repeats
-from measures.quality.shares import Share, share_of
-from measures.quality.texts import Follows, Looks, follows, look_at
+from measures.quality.shares import Share, compute_share
+from measures.quality.texts import FeatureCorrelation, TextFeatures, correlate_with_features, measure_text
+from measures.quality.thresholds import Thresholds
 
 POINT_PARTS = 10
 """On a slider, a tenth of the scale counts as one point, much as on a scale of ten points."""
@@ -61,7 +61,7 @@ def compute_figures(
     rows = _in_order_of_judging(comparison.rows_of(annotator_id), scores, effort)
     own = scores.score[rows]
     candidates = scores.candidates[scores.unit[rows]]
-    looks = [look_at(texts[int(pk)].candidate, texts[int(pk)].references) for pk in candidates]
+    features = [measure_text(texts[int(pk)].candidate, texts[int(pk)].references) for pk in candidates]
     by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True)) | effort.first_scores
     taken = effort.n_submitted + effort.n_returned
     return Figures(
@@ -73,9 +73,9 @@ def compute_figures(
         alpha=comparison.alpha_of(annotator_id),
         scale=scale_use(own, low=yardstick.low, high=yardstick.high, is_slider=yardstick.is_slider),
         pace=_pace(rows, scores, effort, texts),
-        overlap=follows(own, {"overlap": np.array([each.overlap for each in looks])}),
-        length=_length(own, looks),
-        returned=share_of(effort.n_returned, taken, nothing="no HIT taken yet"),
+        overlap=correlate_with_features(own, {"overlap": np.array([each.overlap for each in features])}),
+        length=_length(own, features),
+        returned=compute_share(effort.n_returned, taken, nothing="no HIT taken yet"),
         poor=_poor(effort),
         reviewers=_reviewers(effort),
     )
@@ -98,7 +98,7 @@ def _known_answers(controls: Iterable[Control], keys: Collection[str]) -> Share 
         each for each in controls if each.kind == Item.Control.KNOWN_ANSWER and set(each.expected or ()) & set(keys)
     ]
     n_right = sum(_is_right(each, keys) for each in known)
-    return share_of(n_right, len(known), nothing="no known-answer item rated yet")
+    return compute_share(n_right, len(known), nothing="no known-answer item rated yet")
 
 
 def _is_right(control: Control, keys: Collection[str]) -> bool:
@@ -156,13 +156,13 @@ def _pace(rows: Ints, scores: Scores, effort: WorkRecord, texts: dict[int, Text]
     return pace(table[:, 0], table[:, 1], table[:, 2])
 
 
-def _length(own: Floats, looks: list[Looks]) -> Follows | Undefined:
+def _length(own: Floats, features: list[TextFeatures]) -> FeatureCorrelation | Undefined:
     names = ("length", "nearness", "first_length", "first_nearness")
-    return follows(own, {name: np.array([getattr(each, name) for each in looks]) for name in names})
+    return correlate_with_features(own, {name: np.array([getattr(each, name) for each in features]) for name in names})
 
 
 def _poor(effort: WorkRecord) -> Share | Undefined:
-    return share_of(sum(effort.verdicts), len(effort.verdicts), nothing="no item reviewed yet")
+    return compute_share(sum(effort.verdicts), len(effort.verdicts), nothing="no item reviewed yet")
 
 
 def _reviewers(effort: WorkRecord) -> Others | Undefined:

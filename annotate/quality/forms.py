@@ -8,7 +8,7 @@ from django import forms
 from annotate.models import Finding, QualityRules
 from annotate.reviews.forms import MAX_NOTE
 from measures.quality.degraded import DegradedTest
-from measures.quality.findings import Thresholds
+from measures.quality.thresholds import Thresholds
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
 _SHARES: dict[str, str] = {

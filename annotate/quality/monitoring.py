@@ -11,9 +11,11 @@ from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.models.conditions import is_known, was_finished
 from annotate.quality.evidence import QualityScale, fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
 from annotate.quality.figures import Comparison, compute_figures
+from measures.quality.crowd import summarise_crowd
 from measures.quality.degraded import DegradedTest
 from measures.quality.figures import Figures, pack, unpack
-from measures.quality.findings import Found, Thresholds, crowd_of, find
+from measures.quality.findings import Found, find
+from measures.quality.thresholds import Thresholds
 from projects import log
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.models import Act, Membership, Project
@@ -194,7 +196,7 @@ def _see_to_findings(
         own = everyone.get(annotator.pk)
         if own is None:
             continue
-        crowd = crowd_of((each for pk, each in everyone.items() if pk != annotator.pk), span=yardstick.span)
+        crowd = summarise_crowd((each for pk, each in everyone.items() if pk != annotator.pk), span=yardstick.span)
         found = {each.kind: each for each in find(own, crowd, thresholds)}
         mine = open_ones.get(annotator.pk, {})
         for kind, finding in mine.items():
@@ -236,7 +238,7 @@ def _open(project: Project, annotator: Membership, found: Found, now: datetime) 
     # A partial unique index allows one open finding of a kind; ignore_conflicts makes a second attempt harmless.
     finding = Finding(annotator=annotator, kind=found.kind, evidence=_evidence(found), found_at=now, updated_at=now)
     made = Finding.objects.bulk_create([finding], ignore_conflicts=True)
-    log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.says)
+    log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.message)
     return len(made)
 
 
@@ -253,4 +255,4 @@ def _pass(finding: Finding, now: datetime) -> int:
 
 
 def _evidence(found: Found) -> dict[str, Any]:
-    return {"says": found.says, "n": found.n, "p": found.p, "is_serious": found.is_serious, **found.evidence}
+    return {"says": found.message, "n": found.n, "p": found.p, "is_serious": found.is_serious, **found.evidence}

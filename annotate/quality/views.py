@@ -16,7 +16,7 @@ from annotate.quality import monitoring
 from annotate.quality.figures_shown import BY_KEY, KINDS
 from annotate.quality.forms import RulesForm
 from annotate.reviews import spot_checks
-from measures.quality.findings import Thresholds
+from measures.quality.thresholds import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project

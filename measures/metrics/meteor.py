@@ -14,7 +14,7 @@ from measures.metrics.matches import ratio
 from measures.metrics.meteor_jar import MeteorProcess, find_java, find_meteor, one_line
 from measures.metrics.metric import Answers, MeanMetric, Metric, setting
 from measures.metrics.registry import register
-from measures.metrics.stemming import stem_of
+from measures.metrics.stemming import stem_word
 from measures.metrics.tokenising import TOKENISERS
 from measures.metrics.wordnet import Synonyms, find_wordnet, read_wordnet
 from measures.patterns import Floats
@@ -159,7 +159,7 @@ class Meteor2005(LexicalMetric, MeanMetric):
 
 
 class _Stemmer:
-    stem = staticmethod(stem_of)
+    stem = staticmethod(stem_word)
 
 
 register("meteor_1_5", "METEOR 1.5", Meteor15, family="METEOR")

@@ -25,11 +25,11 @@ class StemmingMetric(LexicalMetric):
     @property
     def split(self) -> Tokeniser:
         words = super().split
-        return (lambda text: list(map(stem_of, words(text)))) if self.stem else words
+        return (lambda text: list(map(stem_word, words(text)))) if self.stem else words
 
 
 @lru_cache(maxsize=100_000)
-def stem_of(word: str) -> str:
+def stem_word(word: str) -> str:
     """Cut a word to its stem.
 
     Parameters
@@ -48,7 +48,7 @@ def stem_of(word: str) -> str:
 
     Examples
     --------
-    >>> stem_of("running"), stem_of("was")
+    >>> stem_word("running"), stem_word("was")
     ('run', 'was')
     """
     return str(_stemmer().stem(word)) if len(word) > 3 else word

@@ -1,1 +1,1 @@
-"""The quality of one annotator's work: figures, each with its n or the reason why there is none, and findings."""
+"""The quality of one annotator's work: figures, each with its n or the reason why it is undefined, and findings."""

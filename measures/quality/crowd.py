@@ -1,4 +1,4 @@
-"""What is typical of a project's other annotators, against whom one is compared."""
+"""Typical figures of a project's other annotators, with whom one annotator is compared."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ from measures.outcome import Undefined
 from measures.quality.figures import Figures
 
 LEAST_OTHERS = 3
-"""So many others make a typical value."""
+"""A median of fewer annotators is no typical value: with two it lies halfway between them, whoever is careless."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """What is typical of a project's other annotators: medians, None where fewer than three have the figure.
+    """Medians over a project's other annotators; None where fewer than three of them have the figure.
 
     Attributes
     ----------
     r, overlap, length, known, degraded, seconds_per_word : float or None
-        Medians of the figures.
+        Medians of the correlation with others, of the correlations with shared words and with length, of the shares of
+        correct known answers and of degraded texts scored lower, and of the seconds per word.
     value_shares : tuple of float
         The share of each point of the scale in all their scores; empty without scores.
     span : float
-        The highest point of the scale less the lowest, in which differences are measured.
+        The highest point of the scale minus the lowest, in points.
     """
 
     r: float | None = None
@@ -37,23 +38,24 @@ class Crowd:
     span: float = 4.0
 
 
-def crowd_of(figures: Iterable[Figures], *, span: float) -> Crowd:
-    """Take what is typical of other annotators.
+def summarise_crowd(figures: Iterable[Figures], *, span: float) -> Crowd:
+    """Compute the typical figures of other annotators.
 
     Parameters
     ----------
     figures : iterable of Figures
-        Everybody's but the one to be compared.
+        Those of everybody except the annotator to be compared.
     span : float
-        The highest point of the scale less the lowest.
+        The highest point of the scale minus the lowest, in points.
 
     Returns
     -------
     Crowd
+        With None for a figure that is defined for fewer than three of them.
 
     Examples
     --------
-    >>> crowd_of([], span=4).r is None
+    >>> summarise_crowd([], span=4).r is None
     True
     """
     everyone = list(figures)

@@ -1,4 +1,4 @@
-"""Does an annotator score degraded texts below their sources: four one-sided tests, with "too few" beside "failed"."""
+"""Whether an annotator scores degraded texts below their originals: four one-sided tests; "too few" is not "failed"."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,15 +11,15 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 MOST_EXACT = 50
-"""Up to this many differences the signed-rank distribution is enumerated, ties and all; beyond it is normal."""
+"""Up to this many differences the signed-rank distribution is exact, with ties; above it, a normal approximation."""
 LEAST_PAIRS = 5
-"""Signed rank: four pairs give 0.0625 at best, five 0.03125."""
+"""The least p of the signed-rank test is 0.0625 with four pairs and 0.03125 with five, the first below 0.05."""
 LEAST_A_SIDE = 4
-"""Rank sum: three against three give 0.05 at best."""
+"""The least p of the rank-sum test with three scores per side is 0.05, which is not below 0.05."""
 
 
 class DegradedTest(StrEnum):
-    """Which test compares degraded texts with others."""
+    """The test that compares the scores of degraded texts with others."""
 
     SIGNED_RANK = "signed_rank"
     PAIRED_T = "paired_t"
@@ -32,7 +32,7 @@ class DegradedTest(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How the test came out; too few pairs cannot pass, and have not failed."""
+    """The result of the test; with too few pairs it is neither passed nor failed."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,24 +41,24 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Degraded:
-    """Degraded texts against what they were made from, in one annotator's work.
+    """The scores of degraded texts and of their originals, in one annotator's work.
 
     Attributes
     ----------
     test : DegradedTest
         The test that was used.
     verdict : Verdict
-        Passed where p is below the level.
+        Passed if p is below the significance level.
     p : float or None
-        One-sided: the chance of a difference this clear if degraded texts are not scored lower; None where too few.
+        One-sided p-value, against the hypothesis that degraded texts are not scored lower; None with too few scores.
     n : int
         Pairs with both scores.
     n_used : int
-        What the test could use: pairs with a difference (signed rank), pairs, or degraded scores.
+        Sample size of the test: pairs that differ (signed rank), all pairs (paired t), or degraded scores (unpaired).
     n_lower : int
         Pairs in which the degraded text has the lower score.
     mean_degraded, mean_source : float
-        Mean scores of the pairs.
+        Mean scores of the degraded texts and of their originals, in points of the scale.
     """
 
     test: DegradedTest
@@ -84,19 +84,19 @@ def degraded_test(
     Parameters
     ----------
     degraded, source : ndarray of float64, shape (n,)
-        The scores of each pair: the degraded text, and what it was made from. A pair with NaN is left out.
+        The scores of each pair: of the degraded text, and of its original. A pair with NaN is left out.
     test : DegradedTest or str
         ``signed_rank`` or ``paired_t`` on the pairs; ``mannwhitney`` or ``ranksum`` of the degraded scores against
         `ordinary`.
     ordinary : ndarray of float64, optional
-        For the unpaired tests: all scores of ordinary items; the sources by default.
+        For the unpaired tests: all scores of ordinary items, NaN left out; the originals by default.
     level : float
-        Passed where p is below.
+        Significance level: the test is passed if p is below it.
 
     Returns
     -------
     Degraded or Undefined
-        Undefined without pairs. Where every score is the same (a standard deviation of 0) the test has failed with p 1.
+        Undefined without pairs. If all scores are equal (a standard deviation of 0), the test is failed with p = 1.
 
     References
     ----------
@@ -144,12 +144,18 @@ def signed_rank_p(differences: Floats) -> float:
     Returns
     -------
     float
-        The chance that the ranks of positive differences sum to so little, if each sign were a coin's.
+        The probability that the ranks of the positive differences have a sum this small or smaller, if each sign is
+        positive with probability 1/2.
 
     Notes
     -----
-    Up to 50 differences all 2^n signs are counted, by the distribution of the sum of a random subset of the doubled
-    ranks, so that ties are exact. Beyond, normal with the correction for ties and for continuity.
+    Up to 50 differences the p-value is exact: the distribution of the sum over a random subset of the ranks is
+    computed by dynamic programming. Ranks are doubled, so that mid-ranks are integers. Above 50 it is a normal
+    approximation with corrections for ties and continuity. scipy's exact test does not allow ties.
+
+    References
+    ----------
+    F. Wilcoxon (1945), as in `degraded_test`.
 
     Examples
     --------
@@ -174,9 +180,10 @@ def signed_rank_p(differences: Floats) -> float:
 
 
 def _run(test: DegradedTest, degraded: Floats, source: Floats, against: Floats) -> tuple[int, float | None]:
-    """What the test could use, and its p; None where that is too little."""
+    """Return the sample size of the test and its p-value, None if the sample is too small."""
     difference = degraded - source
     n_least = LEAST_PAIRS if test.is_paired else LEAST_A_SIDE
+    # Without this, an annotator who gives everything the same score would have "too few" differences for ever.
     if len(degraded) >= n_least and np.ptp(np.concatenate([degraded, against])) == 0:
         return len(degraded), 1.0
     if test is DegradedTest.SIGNED_RANK:

@@ -1,4 +1,4 @@
-"""All figures of one annotator together, and how they are stored."""
+"""All figures of one annotator together, and their form in JSON."""
 
 import math
 from collections.abc import Mapping
@@ -11,43 +11,43 @@ from measures.quality.habits import Pace, ScaleUse
 from measures.quality.others import AlphaEffect, Others
 from measures.quality.repeats import Repeats
 from measures.quality.shares import Share
-from measures.quality.texts import Follows
+from measures.quality.texts import FeatureCorrelation
 
 NOTHING = Undefined(reason="not computed yet")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """Everything known of the quality of one annotator's work; each figure, or why there is none.
+    """The figures of the quality of one annotator's work, each defined or with the reason why not.
 
     Attributes
     ----------
     n_judged : int
         Ordinary items with a score.
     known_answers : Share or Undefined
-        Known answers that were right.
+        Known answers that were rated correctly.
     repeats : Repeats or Undefined
-        Repeated items against the first time.
+        Second scores of repeated items compared with the first.
     degraded : Degraded or Undefined
-        Degraded texts against their sources.
+        Scores of degraded texts compared with their originals.
     others : Others or Undefined
-        Against everybody else.
+        Scores compared with those of everybody else.
     alpha : AlphaEffect or Undefined
-        Alpha without this annotator, and with.
+        Alpha of the project with and without this annotator.
     scale : ScaleUse or Undefined
-        Values used.
+        The values used.
     pace : Pace or Undefined
-        Speed.
-    overlap : Follows or Undefined
-        How scores follow the words shared with a reference.
-    length : Follows or Undefined
-        How scores follow the length of the candidate against its references.
+        Time per item and per word.
+    overlap : FeatureCorrelation or Undefined
+        Correlation of scores with the words shared with a reference.
+    length : FeatureCorrelation or Undefined
+        Correlation of scores with the length of the candidate relative to its references.
     returned : Share or Undefined
-        HITs given back, of those taken.
+        HITs returned, of those taken.
     poor : Share or Undefined
-        Items that reviewers marked poor.
+        Items rejected in spot checks.
     reviewers : Others or Undefined
-        Against the reviewers' blind scores.
+        Scores compared with the reviewers' blind scores.
     """
 
     n_judged: int = 0
@@ -58,8 +58,8 @@ class Figures:
     alpha: AlphaEffect | Undefined = NOTHING
     scale: ScaleUse | Undefined = NOTHING
     pace: Pace | Undefined = NOTHING
-    overlap: Follows | Undefined = NOTHING
-    length: Follows | Undefined = NOTHING
+    overlap: FeatureCorrelation | Undefined = NOTHING
+    length: FeatureCorrelation | Undefined = NOTHING
     returned: Share | Undefined = NOTHING
     poor: Share | Undefined = NOTHING
     reviewers: Others | Undefined = NOTHING
@@ -73,8 +73,8 @@ _KINDS: dict[str, type] = {
     "alpha": AlphaEffect,
     "scale": ScaleUse,
     "pace": Pace,
-    "overlap": Follows,
-    "length": Follows,
+    "overlap": FeatureCorrelation,
+    "length": FeatureCorrelation,
     "returned": Share,
     "poor": Share,
     "reviewers": Others,
@@ -82,22 +82,22 @@ _KINDS: dict[str, type] = {
 
 
 def pack(figures: Figures) -> dict[str, Any]:
-    """Turn figures into what JSON can hold: an undefined one is its reason, and nothing is ever NaN.
+    """Convert figures to JSON values; an undefined one becomes its reason, and NaN becomes None.
 
     Parameters
     ----------
     figures : Figures
-        One annotator's.
+        Those of one annotator.
 
     Returns
     -------
     dict
-        By name; an undefined figure is ``{"undefined": reason}``.
+        By name of the figure; an undefined figure is ``{"undefined": reason}``.
 
     Examples
     --------
-    >>> from measures.quality.shares import share_of
-    >>> packed = pack(Figures(n_judged=3, known_answers=share_of(1, 2, nothing="")))
+    >>> from measures.quality.shares import compute_share
+    >>> packed = pack(Figures(n_judged=3, known_answers=compute_share(1, 2, nothing="")))
     >>> packed["known_answers"]["share"], packed["pace"]
     (0.5, {'undefined': 'not computed yet'})
     >>> unpack(packed).known_answers.n
@@ -107,16 +107,17 @@ def pack(figures: Figures) -> dict[str, Any]:
 
 
 def unpack(packed: Mapping[str, Any]) -> Figures:
-    """Turn what was stored back into figures; one that is missing is not computed yet.
+    """Convert stored JSON values back to figures.
 
     Parameters
     ----------
     packed : mapping
-        As `pack` gives it.
+        As `pack` returns it.
 
     Returns
     -------
     Figures
+        A figure that is absent, as in rows stored before it existed, is undefined: "not computed yet".
 
     Examples
     --------
@@ -151,7 +152,7 @@ def _unpack(stored: Mapping[str, Any], kind: type) -> Any:
             values[name] = Undefined(reason=str(value.get("undefined", "")))
         elif isinstance(value, list):
             values[name] = tuple(value)
-        elif value is None and name != "p":
+        elif value is None and name != "p":  # p alone may be None; any other None was stored for NaN
             values[name] = float("nan")
     if kind is Degraded:
         values["test"], values["verdict"] = DegradedTest(values["test"]), Verdict(values["verdict"])

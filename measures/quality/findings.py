@@ -1,4 +1,7 @@
-"""What in an annotator's figures a person should look at: tests with few false alarms, no cut-offs on small n."""
+"""Findings: what in an annotator's figures a person should look at, by tests with few false alarms.
+
+A plain cut-off would flag the unlucky where n is small, and average annotators where n is large.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,39 +12,41 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from measures.outcome import Undefined
-from measures.quality.crowd import Crowd, crowd_of
+from measures.quality.crowd import Crowd
 from measures.quality.degraded import Verdict
 from measures.quality.figures import Figures
 from measures.quality.thresholds import Thresholds
 
-__all__ = ["Crowd", "Found", "Thresholds", "crowd_of", "find"]
-
 _LARGEST_R = 0.999
+"""Fisher's z of a correlation of 1 is infinite, so correlations are cut off here."""
+_LARGEST_PLACE = 0.1
+"""Weak signs count together if their weighted mean is at most this far above the poor level (0), on the way to the good
+one (1): together they must be about as bad as a single poor figure, and not only surely below the good level."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """One thing found, with its evidence.
+    """One finding with its evidence.
 
     Attributes
     ----------
     kind : str
         Such as ``known_answers_low``.
     is_serious : bool
-        Whether it indicates poor work; the rest are hints to talk about.
-    says : str
+        Whether it indicates poor work; the others are hints.
+    message : str
         The evidence as a sentence.
     p : float or None
-        How probable this is by chance alone, where a test was made.
+        p-value, where a test was made.
     n : int
-        What the figure rests on.
+        Number of items (or HITs) behind the figure.
     evidence : dict
-        The numbers.
+        Further details for storage.
     """
 
     kind: str
     is_serious: bool
-    says: str
+    message: str
     p: float | None
     n: int
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +63,7 @@ class _Deficit:
     error: float
     p: float
     n: int
-    says: str
+    message: str
 
     @property
     def weight(self) -> float:
@@ -71,23 +76,23 @@ def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
     Parameters
     ----------
     figures : Figures
-        The annotator's.
+        Those of the annotator.
     crowd : Crowd
-        What is typical of the others.
+        The typical figures of the others.
     thresholds : Thresholds
-        The levels.
+        The good and poor levels.
 
     Returns
     -------
     list of Found
-        The serious ones first. A figure that is undefined, or rests on too little, finds nothing.
+        The serious ones first. A figure that is undefined, or based on too few items, gives no finding.
 
     Notes
     -----
-    Each serious kind is one one-sided test against the good level. Those of attention (known answers, degraded texts,
-    agreement with the others, words shared with references) are also added up, each weighted by how well it can tell
-    the good level from the poor one, so that several weak signs count together; the chance allowed is divided by the
-    number of serious tests made.
+    Each serious kind is a one-sided test against the good level. The four that measure attention (known answers,
+    degraded texts, agreement with the others, words shared with references) are also combined as a weighted sum of
+    normal deviates, each weighted by how well it separates the good level from the poor one, so that several weak
+    signs count together. The false alarm probability is divided by the number of serious tests made (Bonferroni).
 
     References
     ----------
@@ -95,8 +100,8 @@ def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
 
     Examples
     --------
-    >>> from measures.quality.shares import share_of
-    >>> figures = Figures(known_answers=share_of(2, 10, nothing=""))
+    >>> from measures.quality.shares import compute_share
+    >>> figures = Figures(known_answers=compute_share(2, 10, nothing=""))
     >>> [found.kind for found in find(figures, Crowd(), Thresholds())]
     ['known_answers_low']
     """
@@ -119,33 +124,29 @@ def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
 
 
 def _found(deficit: _Deficit) -> Found:
-    return Found(kind=deficit.kind, is_serious=True, says=deficit.says, p=deficit.p, n=deficit.n)
+    return Found(kind=deficit.kind, is_serious=True, message=deficit.message, p=deficit.p, n=deficit.n)
 
 
 def _together(deficits: list[_Deficit]) -> Found | None:
-    """Several signs added up, where on the whole they lie near or beyond the poor level."""
+    """Combine several signs, if their weighted mean is near the poor level or beyond it."""
     if len(deficits) < 2:
         return None
     weights = np.array([each.weight for each in deficits])
     deviates = np.array([(each.value - each.good) / each.error for each in deficits])
     places = np.array([(each.value - each.poor) / (each.good - each.poor) for each in deficits])
-    norm_of = float(np.sqrt((weights**2).sum()))
-    place = float((weights**2 * places).sum() / norm_of**2)
+    total = float(np.sqrt((weights**2).sum()))
+    place = float((weights**2 * places).sum() / total**2)
     if place > _LARGEST_PLACE:
         return None
-    p = float(norm.cdf(float((weights * deviates).sum()) / norm_of))
+    p = float(norm.cdf(float((weights * deviates).sum()) / total))
     return Found(
         kind="weak_together",
         is_serious=True,
-        says="Several signs point the same way: " + " ".join(each.says for each in deficits),
+        message="Several weak indicators together: " + " ".join(each.message for each in deficits),
         p=p,
         n=sum(each.n for each in deficits),
         evidence={"signs": [each.kind for each in deficits]},
     )
-
-
-_LARGEST_PLACE = 0.1
-"""Signs together count where their weighted mean lies so near the poor level (0), seen from the good one (1)."""
 
 
 def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | None:
@@ -153,8 +154,8 @@ def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | Non
     if isinstance(known, Undefined):
         return None
     good, poor = _lowered(limits.known_good, limits.known_poor, crowd.known)
-    says = f"{known.n_yes} of {known.n} known answers were right; {_percent(good)} would be good."
-    return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, says)
+    message = f"{known.n_yes} of {known.n} known answers were correct (good: {_percent(good)})."
+    return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, message)
 
 
 def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | None:
@@ -162,9 +163,9 @@ def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | 
     if isinstance(degraded, Undefined) or degraded.verdict is Verdict.PASSED:
         return None
     good, poor = _lowered(limits.degraded_good, limits.degraded_poor, crowd.degraded)
-    lower = f"{degraded.n_lower} of {degraded.n} degraded answers scored below their source"
-    says = f"{lower}; {_percent(good)} would be good."
-    return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, says)
+    lower = f"{degraded.n_lower} of {degraded.n} degraded answers were scored below their originals"
+    message = f"{lower} (good: {_percent(good)})."
+    return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, message)
 
 
 def _agreement(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | None:
@@ -174,9 +175,10 @@ def _agreement(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit |
     if _is_weak(others.n, crowd.r, limits):
         return None
     r = others.r_trusted
-    says = f"Scores correlate {_number(r)} with the others’, who are at {_number(crowd.r)}, over {others.n} items."
+    typical = f"median of others: {_number(crowd.r)}"
+    message = f"Correlation with the others’ scores: {_number(r)} ({typical}), over {others.n} items."
     parts = (limits.agreement_good, limits.agreement_poor)
-    return _r_deficit("disagrees_with_others", r, others.n, crowd.r, parts, says)
+    return _r_deficit("disagrees_with_others", r, others.n, crowd.r, parts, message)
 
 
 def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | None:
@@ -185,27 +187,27 @@ def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | N
         return None
     if _is_weak(overlap.n, crowd.overlap, limits):
         return None
-    says = (
-        f"Scores correlate {_number(overlap.rho)} with the words shared with a reference, "
-        f"where the others are at {_number(crowd.overlap)}, over {overlap.n} items."
+    message = (
+        f"Correlation of scores with the words shared with a reference: {_number(overlap.rho)} "
+        f"(median of others: {_number(crowd.overlap)}), over {overlap.n} items."
     )
     parts = (limits.overlap_good, limits.overlap_poor)
-    return _r_deficit("ignores_references", overlap.rho, overlap.n, crowd.overlap, parts, says)
+    return _r_deficit("ignores_references", overlap.rho, overlap.n, crowd.overlap, parts, message)
 
 
-def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, says: str) -> _Deficit:
+def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, message: str) -> _Deficit:
     p = float(binom.cdf(n_yes, n, good))
-    return _Deficit(kind, n_yes / n, good, poor, sqrt(good * (1 - good) / n), p, n, says)
+    return _Deficit(kind, n_yes / n, good, poor, sqrt(good * (1 - good) / n), p, n, message)
 
 
-def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], says: str) -> _Deficit | None:
+def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], message: str) -> _Deficit:
     value, good, poor = (_fisher(each) for each in (r, typical * parts[0], typical * parts[1]))
     error = 1 / sqrt(n - 3)
-    return _Deficit(kind, value, good, poor, error, float(norm.cdf((value - good) / error)), n, says)
+    return _Deficit(kind, value, good, poor, error, float(norm.cdf((value - good) / error)), n, message)
 
 
 def _is_weak(n: int, typical: float | None, limits: Thresholds) -> bool:
-    """Whether there is too little to compare a correlation with."""
+    """Return whether there are too few items, or the others' correlation is too weak, for a comparison."""
     return n < limits.least_items or typical is None or typical < limits.typical_least
 
 
@@ -213,11 +215,13 @@ def _length(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, 
     length = figures.length
     if isinstance(length, Undefined) or length.n < limits.least_items:
         return None
+    # Long answers may be better ones, so the good level rises with the median of the others.
     good = max(limits.length_poor - 0.2, (crowd.length or 0.0) + limits.length_above)
+    # Four times, because the figure is the strongest of four correlations (Bonferroni).
     p = 4 * float(norm.sf((_fisher(length.rho) - _fisher(good)) * sqrt(length.n - 3)))
-    typical = "" if crowd.length is None else f", where the others are at {_number(crowd.length)}"
-    says = f"Scores correlate {_number(length.rho)} with how long the answer is{typical}, over {length.n} items."
-    found = Found(kind="follows_length", is_serious=True, says=says, p=min(1.0, p), n=length.n)
+    typical = "" if crowd.length is None else f" (median of others: {_number(crowd.length)})"
+    message = f"Correlation of scores with answer length: {_number(length.rho)}{typical}, over {length.n} items."
+    found = Found(kind="follows_length", is_serious=True, message=message, p=min(1.0, p), n=length.n)
     return found, length.rho >= limits.length_poor
 
 
@@ -228,17 +232,17 @@ def _same(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bo
     theirs = crowd.value_shares[scale.most_used] if scale.most_used < len(crowd.value_shares) else 1 / len(scale.counts)
     good = theirs + (1 - theirs) * limits.same_above
     p = float(binom.sf(max(scale.counts) - 1, scale.n, good))
-    says = (
-        f"{_percent(scale.most_used_share)} of {scale.n} scores are the same, where the others give it to "
-        f"{_percent(theirs)}; the longest run of equal scores is {scale.longest_run}."
+    message = (
+        f"{_percent(scale.most_used_share)} of {scale.n} scores are the same (others: {_percent(theirs)} of theirs); "
+        f"the longest run of equal scores is {scale.longest_run}."
     )
     p = min(p, _run_p(scale.longest_run, scale.n, good))
-    found = Found(kind="straight_line", is_serious=True, says=says, p=p, n=scale.n)
+    found = Found(kind="straight_line", is_serious=True, message=message, p=p, n=scale.n)
     return found, scale.most_used_share >= limits.same_share or scale.longest_run >= 2 * limits.least_items
 
 
 def _run_p(run: int, n: int, share: float) -> float:
-    """At most how probable a run of so many is, where each of n items has the value with this probability."""
+    """Return an upper bound of the probability of such a run, if each of n items has the value with this share."""
     return min(1.0, float((1 + (n - run) * (1 - share)) * share**run)) if share < 1 else 1.0
 
 
@@ -247,8 +251,9 @@ def _reviewed(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found
     if isinstance(poor, Undefined):
         return None
     p = float(binom.sf(poor.n_yes - 1, poor.n, limits.poor_good))
-    says = f"Reviewers marked {poor.n_yes} of {poor.n} judgments poor; {_percent(limits.poor_good)} would be good."
-    found = Found(kind="reviewed_poor", is_serious=True, says=says, p=p, n=poor.n)
+    good = f"good: {_percent(limits.poor_good)} or fewer"
+    message = f"Reviewers rejected {poor.n_yes} of {poor.n} judgments in spot checks ({good})."
+    found = Found(kind="reviewed_poor", is_serious=True, message=message, p=p, n=poor.n)
     return found, poor.share >= limits.poor_poor
 
 
@@ -259,8 +264,8 @@ def _repeats(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None
     p = float(binom.cdf(repeats.n_within_one, repeats.n, limits.repeats_good))
     if p >= limits.chance or repeats.within_one_share >= limits.repeats_poor:
         return None
-    says = f"{repeats.n_within_one} of {repeats.n} repeated items came out within one point of the first time."
-    return Found(kind="repeats_inconsistent", is_serious=False, says=says, p=p, n=repeats.n)
+    message = f"{repeats.n_within_one} of {repeats.n} repeated items were rated within one point of the first rating."
+    return Found(kind="repeats_inconsistent", is_serious=False, message=message, p=p, n=repeats.n)
 
 
 def _biased(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None:
@@ -271,8 +276,8 @@ def _biased(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None:
     if not (others.bias_low > most or others.bias_high < -most):
         return None
     way = "higher" if others.bias > 0 else "lower"
-    says = f"Rates {_number(abs(others.bias))} points {way} than the others on average, over {others.n} items."
-    return Found(kind="biased", is_serious=False, says=says, p=None, n=others.n)
+    message = f"Rates {_number(abs(others.bias))} points {way} than the others on average, over {others.n} items."
+    return Found(kind="biased", is_serious=False, message=message, p=None, n=others.n)
 
 
 def _too_fast(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None:
@@ -284,10 +289,10 @@ def _too_fast(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | Non
     is_fast = typical is not None and pace.seconds_per_word < limits.pace_part * typical
     if not (is_unread or is_fast):
         return None
-    says = f"{pace.seconds_per_item:.1f} s an item; {pace.n_fast} of {pace.n} items faster than they can be read."
+    message = f"{pace.seconds_per_item:.1f} s per item; {pace.n_fast} of {pace.n} items faster than reading speed."
     if is_fast and typical:
-        says += f" Per word to read {_percent(pace.seconds_per_word / typical)} of the time that others take."
-    return Found(kind="too_fast", is_serious=False, says=says, p=None, n=pace.n)
+        message += f" Time per word: {_percent(pace.seconds_per_word / typical)} of the others’."
+    return Found(kind="too_fast", is_serious=False, message=message, p=None, n=pace.n)
 
 
 def _returns(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None:
@@ -297,8 +302,8 @@ def _returns(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None
     p = float(binom.sf(returned.n_yes - 1, returned.n, limits.returned_share))
     if p >= limits.chance:
         return None
-    says = f"Gave back {returned.n_yes} of {returned.n} HITs."
-    return Found(kind="returns_many", is_serious=False, says=says, p=p, n=returned.n)
+    message = f"Returned {returned.n_yes} of {returned.n} HITs."
+    return Found(kind="returns_many", is_serious=False, message=message, p=p, n=returned.n)
 
 
 _Hint = Callable[[Figures, Crowd, Thresholds], Found | None]
@@ -306,10 +311,10 @@ _HINTS: tuple[_Hint, ...] = (_repeats, _biased, _too_fast, _returns)
 
 
 def _lowered(good: float, poor: float, typical: float | None) -> tuple[float, float]:
-    """The two levels, moved down together where even the others are below the good one."""
+    """Return the good and the poor level, both lowered in proportion if even the others are below the good one."""
     if typical is None or typical >= good:
         return good, poor
-    lowered = max(0.05, typical)
+    lowered = max(0.05, typical)  # A good level of 0 has no standard error, and the test divides by it.
     return lowered, lowered * poor / good
 
 

@@ -9,29 +9,31 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 BINS = 10
-"""A slider's values are counted in so many equal parts."""
+"""The values of a slider are counted in this many equal parts."""
 FASTEST_READING = 80.0
-"""Characters a second: about 800 words a minute, which nobody reads with understanding."""
+"""Characters per second: about 800 words per minute, faster than anybody reads with understanding."""
 LEAST_SECONDS = 0.7
-"""Nobody reads an answer, decides and presses a key in less."""
+"""Nobody reads an answer, decides and presses a key in less time."""
+CHARACTERS_PER_WORD = 6.0
+"""An English word has about five letters and a space; counting characters also works for scripts without spaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleUse:
-    """Which values an annotator gives.
+    """The use of the scale by an annotator.
 
     Attributes
     ----------
     counts : tuple of int
         How often each point of the scale (or tenth of a slider) was given.
     entropy : float
-        Of these shares, over its maximum: 1 where all are used alike, 0 where one alone is used.
+        Entropy of these shares divided by its maximum: 1 if all are equal, 0 if only one value is used.
     most_used : int
-        Which point or part was given most, counted from 0.
+        The point or part that was given most often, counted from 0.
     most_used_share : float
-        Its share.
+        Its share of all scores.
     longest_run : int
-        The longest run of items in order of judging with the same score.
+        The longest run of equal scores, in items, in the order of judging.
     n : int
         Items.
     """
@@ -46,18 +48,18 @@ class ScaleUse:
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How fast an annotator works.
+    """The pace of an annotator.
 
     Attributes
     ----------
     seconds_per_item : float
-        The median.
+        Median over items.
     seconds_per_word : float
-        The median over items of the seconds over the words that had to be read (a word counted as six characters).
+        Median over items of the seconds per word that had to be read (six characters count as a word).
     fast_share : float
-        The share of items answered faster than their own text can be read.
-    n : int
-        Items with a time.
+        Share of items rated faster than the candidate can be read.
+    n_fast, n : int
+        These items, and all items with a time.
     """
 
     seconds_per_item: float
@@ -68,16 +70,16 @@ class Pace:
 
 
 def scale_use(scores: Floats, *, low: float, high: float, is_slider: bool = False) -> ScaleUse | Undefined:
-    """Describe which values an annotator gives.
+    """Describe how an annotator uses the scale.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n,)
-        In order of judging, without NaN.
+        In the order of judging, without NaN.
     low, high : float
         The ends of the scale.
     is_slider : bool
-        Count in ten equal parts rather than by points.
+        Count in ten equal parts instead of by points. A scale of more than 20 points is counted in parts too.
 
     Returns
     -------
@@ -110,7 +112,17 @@ def scale_use(scores: Floats, *, low: float, high: float, is_slider: bool = Fals
 
 
 def longest_run(scores: Floats | Sequence[float]) -> int:
-    """Count the longest run of equal scores.
+    """Return the length of the longest run of equal scores.
+
+    Parameters
+    ----------
+    scores : sequence of float, shape (n,)
+        In the order of judging.
+
+    Returns
+    -------
+    int
+        0 without scores.
 
     Examples
     --------
@@ -125,22 +137,22 @@ def longest_run(scores: Floats | Sequence[float]) -> int:
 
 
 def pace(seconds: Floats, own_characters: Floats, all_characters: Floats) -> Pace | Undefined:
-    """Describe how fast an annotator works, against what had to be read.
+    """Describe the pace of an annotator, relative to the text that had to be read.
 
     Parameters
     ----------
     seconds : ndarray of float64, shape (n,)
-        Active time on each item; NaN where it is not known.
+        Active seconds on each item; NaN where unknown.
     own_characters : ndarray of float64, shape (n,)
-        The candidate's length.
+        The length of the candidate.
     all_characters : ndarray of float64, shape (n,)
-        The length of all there is to read for the item: candidate, references, question, its share of the passage.
+        The length of all text for the item: candidate, references, question and the item's share of the passage.
 
     Returns
     -------
     Pace or Undefined
-        Undefined without times. An item is too fast below 0.7 s, or where its candidate alone would have been read at
-        more than 80 characters a second.
+        Undefined without times. An item is too fast below 0.7 s, or if its candidate alone would have been read at
+        more than 80 characters per second.
 
     Examples
     --------
@@ -155,7 +167,7 @@ def pace(seconds: Floats, own_characters: Floats, all_characters: Floats) -> Pac
     n_fast = int((seconds < np.maximum(LEAST_SECONDS, own / FASTEST_READING)).sum())
     return Pace(
         seconds_per_item=float(np.median(seconds)),
-        seconds_per_word=float(np.median(seconds / np.maximum(everything / 6.0, 1.0))),
+        seconds_per_word=float(np.median(seconds / np.maximum(everything / CHARACTERS_PER_WORD, 1.0))),
         fast_share=n_fast / len(seconds),
         n_fast=n_fast,
         n=len(seconds),

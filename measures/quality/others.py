@@ -1,4 +1,4 @@
-"""One annotator against the others who rated the same items; their weight in the project's agreement."""
+"""One annotator compared with the others who rated the same items, and their effect on the project's alpha."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,28 +16,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CELLS_AT_A_TIME = 2_000_000
+"""Annotators are processed in blocks of about this many numbers (16 MB), which bounds memory."""
 _LEAST_TRUST = 0.05
+"""An annotator with a lower correlation has this weight: with 0, units that only they rated would have no mean."""
 NOBODY_ELSE = "nobody else has rated the same items"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Others:
-    """An annotator's scores beside the mean of the others' scores of the same items.
+    """An annotator's scores compared with the mean of the others' scores of the same items.
 
     Attributes
     ----------
     r : float or Undefined
-        Leave-one-out correlation: Pearson's, with the mean of the others.
+        Pearson's correlation with the (unweighted) mean of the others.
     r_trusted : float or Undefined
-        The same with the others weighted by how well they agree themselves (see `others_means`): one careless other
-        does not spoil it.
+        The same with each of the others weighted by how well they agree themselves (see `others_means`), so that one
+        careless annotator does not lower the correlation of careful ones.
     mean_difference : float
-        Mean absolute difference to that mean, in points.
+        Mean absolute difference from the unweighted mean, in points.
     bias, bias_low, bias_high : float
-        Mean signed difference (above 0: rates higher than the others) and its interval of about 95 %; the interval is
-        NaN for one item.
+        Mean signed difference (above 0: rates higher than the others), in points, and its interval of about 95 % by
+        the normal approximation; the interval is NaN for one item.
     n : int
-        Items that somebody else has rated as well.
+        Items that somebody else has rated too.
     """
 
     r: float | Undefined
@@ -51,16 +53,16 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaEffect:
-    """What an annotator does to the project's agreement.
+    """The effect of an annotator on the project's agreement.
 
     Attributes
     ----------
     with_them, without_them : float
-        Krippendorff's alpha over all units, and over all units with this annotator's ratings left out.
+        Krippendorff's alpha over all units, with and without this annotator's ratings.
     difference : float
-        Without minus with: above 0 agreement would be better without them.
+        Without minus with: above 0, agreement would be better without them.
     n : int
-        Units of theirs that somebody else has rated as well.
+        Units that they and somebody else have rated.
     """
 
     with_them: float
@@ -70,7 +72,7 @@ class AlphaEffect:
 
 
 def others_means(units: Ints, annotators: Ints, scores: Floats) -> tuple[Floats, Floats]:
-    """Compute for each score the mean of everybody else's scores of the same unit, plain and trusted.
+    """Compute for each score the mean of everybody else's scores of the same unit, unweighted and weighted.
 
     Parameters
     ----------
@@ -82,8 +84,8 @@ def others_means(units: Ints, annotators: Ints, scores: Floats) -> tuple[Floats,
     Returns
     -------
     plain, trusted : ndarray of float64, shape (n,)
-        NaN where nobody else scored the unit. In the trusted mean each annotator weighs as the square of their own
-        correlation with the plain means, at least 0.0025; where that is undefined, as little as that.
+        NaN where nobody else scored the unit. In the trusted mean, the weight of each annotator is the square of their
+        own correlation with the plain means, and at least 0.0025, also where that correlation is undefined.
 
     Examples
     --------
@@ -108,14 +110,14 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
     Parameters
     ----------
     own, others : ndarray of float64, shape (n,)
-        The annotator's score of each item, and the mean of everybody else's; NaN where there is none.
+        The annotator's score of each item, and the mean of everybody else's; NaN where missing.
     trusted : ndarray of float64, shape (n,), optional
-        The trusted mean of everybody else's; the plain one by default.
+        The weighted mean of everybody else's scores (see `others_means`); the plain one by default.
 
     Returns
     -------
     Others or Undefined
-        Undefined where no item was rated by anybody else, as at overlap 1.
+        Undefined if no item was rated by anybody else, as with overlap 1.
 
     Examples
     --------
@@ -130,6 +132,7 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
     if not n:
         return Undefined(reason=NOBODY_ELSE)
     difference = own - others
+    # 1.96: the interval is an estimate for a hint, and no test is based on it.
     half = 1.96 * float(difference.std(ddof=1)) / np.sqrt(n) if n > 1 else np.nan
     bias = float(difference.mean())
     return Others(
@@ -144,7 +147,7 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
 
 
 def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object, AlphaEffect | Undefined]":
-    """Compute alpha without each annotator, and what that changes.
+    """Compute alpha without each annotator, and the change.
 
     Parameters
     ----------
@@ -157,13 +160,19 @@ def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object,
     Returns
     -------
     dict
-        For each annotator the effect; undefined where alpha is, with or without them, or where they share no unit.
+        The effect of each annotator; undefined if alpha is, with or without them, and if they share no unit with
+        anybody.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `value` does not hold numbers.
 
     Notes
     -----
-    Leaving an annotator out turns some units' rating patterns into others. All patterns with one rating less are
-    numbered once, so that each annotator is a vector of changed counts over the same patterns: the annotators' alphas
-    are then computed together.
+    Without an annotator, some units have the rating pattern less one rating. All these patterns are numbered once, so
+    that leaving out an annotator is a change of counts over a common set of patterns, and alpha is computed for many
+    annotators together.
 
     Examples
     --------
@@ -214,7 +223,19 @@ def _means_without(units: Ints, scores: Floats, weights: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Left:
-    """All patterns of the units, and of units less one rating; who takes which away and puts which in its place."""
+    """The patterns of all units, with and without one rating, and which of them each annotator's absence replaces.
+
+    Attributes
+    ----------
+    patterns : Patterns
+        All these patterns with at least two ratings.
+    units : ndarray of float64
+        Units of each pattern with everybody.
+    annotator, taken, put, times : ndarray
+        Without `annotator`, `times` units change from pattern `taken` to pattern `put` (-1: fewer than two ratings).
+    n_annotators : int
+        Annotators.
+    """
 
     patterns: Patterns
     units: Floats
@@ -260,7 +281,7 @@ class _Left:
         return np.concatenate(found)
 
     def _of(self, draws: Floats, level: Level) -> Floats:
-        """Alpha of each draw; NaN where nothing is left to draw."""
+        """Return alpha of each draw; NaN where no unit is left."""
         found = np.full(len(draws), np.nan)
         is_left = draws.any(axis=1)
         if is_left.any():
@@ -278,13 +299,13 @@ class _Left:
 
 
 def _less(ratings: tuple[float, ...], value: float, known: dict[tuple[float, ...], int]) -> int:
-    """The number of a pattern with one rating less."""
+    """Return the number of the pattern without one rating; a new pattern gets the next number."""
     place = ratings.index(value)
     return known.setdefault(ratings[:place] + ratings[place + 1 :], len(known))
 
 
 def _number(ratings: list[tuple[float, ...]]) -> tuple[Patterns, dict[tuple[float, ...], int]]:
-    """The patterns of these ratings, and which is which."""
+    """Return these patterns as `Patterns`, and the number of each in them."""
     patterns = Patterns.from_rows((each, [place]) for place, each in enumerate(ratings))
     number_of = {
         ratings[group]: int(pattern) for group, pattern in zip(patterns.cell_group, patterns.cell_pattern, strict=True)

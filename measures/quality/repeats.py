@@ -1,4 +1,4 @@
-"""How well an annotator repeats themselves on the same items."""
+"""Consistency of an annotator on repeated items."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from measures.patterns import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
-    """First and second scores of the same items.
+    """How far the second scores of repeated items differ from the first.
 
     Attributes
     ----------
     mean_difference : float
-        Mean absolute difference, in points.
+        Mean absolute difference, in units of the scale.
     exact_share, within_one_share : float
-        Shares of pairs that are equal, and that differ by one point at most.
+        Shares of pairs that are equal, and that differ by at most one point.
     n_within_one : int
-        Pairs that differ by one point at most.
+        Pairs that differ by at most one point.
     r : float or Undefined
-        Pearson's correlation.
+        Pearson's correlation of first and second scores.
     n : int
         Pairs with both scores.
     """
@@ -43,7 +43,8 @@ def repeats(first: Floats, second: Floats, *, point: float = 1.0) -> Repeats | U
     first, second : ndarray of float64, shape (n,)
         The scores; a pair with NaN is left out.
     point : float
-        What counts as one point: 1 on a scale of points; on a slider a share of it, as the caller says.
+        The difference that counts as one point, in units of the scale: 1 on a scale of points; the caller chooses it
+        for a slider.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Shares of items, with Wilson's interval: known answers got right, HITs given back, reviews marked poor."""
+"""Shares with Wilson's interval: of correct known answers, returned HITs, rejected items."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -10,7 +10,7 @@ from measures.outcome import Undefined
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A share of n with its interval.
+    """A share with its interval.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class Share:
     low, high : float
         Wilson's interval.
     n_yes, n : int
-        How many, of how many.
+        Items counted, and all items.
     """
 
     share: float
@@ -29,22 +29,27 @@ class Share:
     n: int
 
 
-def share_of(n_yes: int, n: int, *, nothing: str, confidence: float = 0.95) -> Share | Undefined:
+def compute_share(n_yes: int, n: int, *, nothing: str, confidence: float = 0.95) -> Share | Undefined:
     """Compute a share with Wilson's score interval.
 
     Parameters
     ----------
     n_yes, n : int
-        How many, of how many.
+        Items counted, and all items; 0 <= n_yes <= n.
     nothing : str
-        The reason given where n is 0.
+        The reason to return if n is 0.
     confidence : float
-        The level of the interval.
+        Nominal coverage of the interval, between 0 and 1.
 
     Returns
     -------
     Share or Undefined
-        Undefined where n is 0.
+        Undefined if n is 0.
+
+    Raises
+    ------
+    ValueError
+        `n_yes` is not between 0 and n.
 
     References
     ----------
@@ -52,20 +57,21 @@ def share_of(n_yes: int, n: int, *, nothing: str, confidence: float = 0.95) -> S
 
     Examples
     --------
-    >>> found = share_of(8, 10, nothing="no items")
+    >>> found = compute_share(8, 10, nothing="no items")
     >>> round(found.low, 4), round(found.high, 4)
     (0.4902, 0.9433)
-    >>> share_of(0, 0, nothing="no items").reason
+    >>> compute_share(0, 0, nothing="no items").reason
     'no items'
     """
     if not 0 <= n_yes <= n:
-        raise ValueError(f"{n_yes} of {n} is no share.")
+        raise ValueError(f"n_yes must be between 0 and n, not {n_yes} of {n}.")
     if n == 0:
         return Undefined(reason=nothing)
     z = float(norm.ppf((1 + confidence) / 2))
     share = n_yes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # Rounding would leave these ends a little outside 0 to 1.
     low = 0.0 if n_yes == 0 else middle - half
     high = 1.0 if n_yes == n else middle + half
     return Share(share=share, low=low, high=high, n_yes=n_yes, n=n)

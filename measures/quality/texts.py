@@ -1,4 +1,4 @@
-"""What the texts alone would say of a score: words shared with the references, and length."""
+"""Surface features of candidates (words shared with the references, length), and how scores correlate with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +11,24 @@ from measures.patterns import Floats
 from measures.tokens import token_f1, tokens
 
 LEAST_ITEMS = 10
-"""A correlation with a text's looks over fewer items says nothing."""
+"""Over fewer items a rank correlation is mostly noise: its standard error is above 0.3."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looks:
-    """What can be seen of a candidate without reading it.
+class TextFeatures:
+    """Surface features of a candidate relative to its references.
 
     Attributes
     ----------
     overlap : float
-        Token F1 with the best reference, 0 to 1; NaN without references.
+        Token F1 with the best reference, 0 to 1.
     length, nearness : float
-        Words of the candidate over the mean words of the references, and how near to 1 that is (the smaller of the
-        ratio and its inverse).
+        Words of the candidate divided by the mean number of words of the references, and how close this ratio is to 1
+        (the smaller of the ratio and its inverse).
     first_length, first_nearness : float
-        The same with the first reference.
+        The same relative to the first reference.
+
+    All are NaN without a reference that has a word.
     """
 
     overlap: float
@@ -37,15 +39,15 @@ class Looks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Follows:
-    """How closely scores follow a feature of the texts.
+class FeatureCorrelation:
+    """The correlation of an annotator's scores with a feature of the texts.
 
     Attributes
     ----------
     rho : float
         Spearman's correlation.
     feature : str
-        The feature; the one followed most, where there are several.
+        Name of the feature; of several, the one with the highest correlation.
     n : int
         Items.
     """
@@ -55,35 +57,35 @@ class Follows:
     n: int
 
 
-def look_at(candidate: str, references: Sequence[str]) -> Looks:
-    """Take the looks of a candidate.
+def measure_text(candidate: str, references: Sequence[str]) -> TextFeatures:
+    """Compute the surface features of a candidate.
 
     Parameters
     ----------
     candidate : str
         The text as shown.
     references : sequence of str
-        The references in their order.
+        The references in order.
 
     Returns
     -------
-    Looks
-        Words as `measures.tokens` has them. NaN where there is no reference with a word.
+    TextFeatures
+        Words are those of `measures.tokens`. NaN without a reference that has a word.
 
     Examples
     --------
-    >>> looks = look_at("On the mat.", ["The mat", "It sat on the mat"])
-    >>> round(looks.overlap, 4), round(looks.length, 4), looks.first_length
+    >>> found = measure_text("On the mat.", ["The mat", "It sat on the mat"])
+    >>> round(found.overlap, 4), round(found.length, 4), found.first_length
     (0.6667, 0.8, 2.0)
     """
     words = tokens(candidate)
     known = {text: found for text in references if (found := tokens(text))}
     others = list(known.values())
     if not others:
-        return Looks(overlap=np.nan, length=np.nan, nearness=np.nan, first_length=np.nan, first_nearness=np.nan)
+        return TextFeatures(overlap=np.nan, length=np.nan, nearness=np.nan, first_length=np.nan, first_nearness=np.nan)
     length = len(words) / (sum(map(len, others)) / len(others))
     first = len(words) / len(others[0])
-    return Looks(
+    return TextFeatures(
         overlap=max(token_f1(candidate, text) for text in known),
         length=length,
         nearness=_nearness(length),
@@ -92,24 +94,24 @@ def look_at(candidate: str, references: Sequence[str]) -> Looks:
     )
 
 
-def follows(scores: Floats, features: dict[str, Floats]) -> Follows | Undefined:
-    """Compute how closely an annotator's scores follow a feature of the texts, the one followed most.
+def correlate_with_features(scores: Floats, features: dict[str, Floats]) -> FeatureCorrelation | Undefined:
+    """Correlate an annotator's scores with features of the texts, and return the highest correlation.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n,)
-        One score per item.
+        One score per item; NaN is left out.
     features : dict of str to ndarray of float64, shape (n,)
-        What they may follow; items with NaN in any are left out.
+        The features by name; items with NaN in any of them are left out.
 
     Returns
     -------
-    Follows or Undefined
-        Undefined for fewer than ten items, or where scores or features do not vary.
+    FeatureCorrelation or Undefined
+        Undefined for fewer than ten items, and if the scores or all features do not vary.
 
     Examples
     --------
-    >>> found = follows(np.arange(10.0), {"length": np.arange(10.0) ** 2, "overlap": np.ones(10)})
+    >>> found = correlate_with_features(np.arange(10.0), {"length": np.arange(10.0) ** 2, "overlap": np.ones(10)})
     >>> found.feature, found.rho, found.n
     ('length', 1.0, 10)
     """
@@ -124,7 +126,7 @@ def follows(scores: Floats, features: dict[str, Floats]) -> Follows | Undefined:
     if not defined:
         return next(rho for rho in found.values() if isinstance(rho, Undefined))
     name = max(defined, key=lambda each: defined[each])
-    return Follows(rho=defined[name], feature=name, n=n)
+    return FeatureCorrelation(rho=defined[name], feature=name, n=n)
 
 
 def _nearness(ratio: float) -> float:

@@ -1,4 +1,4 @@
-"""The levels at which figures of quality become findings."""
+"""The thresholds at which figures of quality become findings."""
 
 from dataclasses import dataclass
 
@@ -9,45 +9,51 @@ from measures.quality.degraded import DegradedTest
 class Thresholds:
     """When a figure becomes a finding.
 
-    Most have two levels. A figure makes a finding where it is beyond the *poor* level and also worse than the *good*
-    level by more than chance: so neither a few unlucky items nor a long record of middling work makes one.
+    Most figures have two levels. A figure is a finding if it is beyond the *poor* level and also worse than the *good*
+    level by more than chance, so that neither a few unlucky items nor a long record of average work is one.
+
+    The defaults were tuned on simulated annotators (worlds `TUNED` of `demo.simulating.worlds`, seeds below 100), so
+    that within five HITs at least 95 % of the bad and under 2 % of the good ones are flagged. docs/quality.md has the
+    measured power in other worlds.
 
     Attributes
     ----------
     chance : float
-        The most probable a finding may be by chance alone, for one check of an annotator who is at the good level.
+        False alarm probability over all serious tests in one check of an annotator who is at the good level.
     least_items : int
-        Ordinary items rated before figures over them can find anything.
+        Ordinary items that must be rated before figures over them can be findings.
     known_good, known_poor : float
-        Share of known answers right. The good level is the others' median where that is lower.
+        Share of correct known answers. The others' median is the good level if it is lower.
     degraded_good, degraded_poor : float
-        Share of degraded texts scored below their source; likewise.
+        Share of degraded texts scored below their originals; lowered likewise.
     agreement_good, agreement_poor : float
-        Correlation with the others, as a part of the others' median.
+        Correlation with the others, as a fraction of the others' median.
     overlap_good, overlap_poor : float
-        Correlation with the words shared with a reference; likewise, but meaning is more than words.
+        Correlation with the words shared with a reference, as a fraction of the others' median. Its poor level is lower
+        than that of agreement, because good readers of paraphrases follow shared words less.
     typical_least : float
-        A median correlation below this is too weak to compare with.
+        A median correlation below this is too weak for a comparison.
     length_poor, length_above : float
-        Correlation with length, and how far above the others' median.
+        Correlation with length, and its distance above the others' median.
     same_share, same_above : float
-        Share of the most used value, and how far above the others' share of that value, as a part of what is left to 1.
+        Share of the most used value, and its distance above the others' share of that value, as a fraction of the
+        remainder to 1.
     poor_good, poor_poor : float
-        Share of reviewed items marked poor.
+        Share of reviewed items that were rejected.
     repeats_good, repeats_poor : float
         Share of repeats within one point.
     bias_part : float
-        Mean difference to the others, as a part of the scale.
+        Mean difference from the others, as a fraction of the scale.
     pace_part : float
-        Seconds per word, as a part of the others' median.
+        Seconds per word, as a fraction of the others' median.
     fast_share : float
-        Share of items answered faster than they can be read.
+        Share of items rated faster than they can be read.
     returned_share : float
-        Share of HITs given back.
+        Share of HITs returned.
     degraded_test : DegradedTest
-        How degraded texts are compared with their sources, or with everything else.
+        The test that compares degraded texts with their originals, or with all other scores.
     degraded_level : float
-        That test is passed where its p is below.
+        Significance level of that test.
     """
 
     chance: float = 0.02

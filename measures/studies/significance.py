@@ -11,7 +11,7 @@ from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.items import Items
-from measures.studies.williams import Williams, williams_of
+from measures.studies.williams import Williams, williams_from_correlations
 
 _SAME = 1e-12
 """Correlations that differ by less are equal but for rounding: a tie."""
@@ -202,7 +202,7 @@ def compare_all(
     pairs = list(permutations(metrics, 2))
     bootstraps = [_bootstrap(a, b, whole, drawn, items) for a, b in pairs]
     between = {frozenset(pair): pearson(*(items.metrics[name].values for name in sorted(pair))) for pair in pairs}
-    tests = [williams_of(whole[a], whole[b], between[frozenset((a, b))], n=items.n) for a, b in pairs]
+    tests = [williams_from_correlations(whole[a], whole[b], between[frozenset((a, b))], n=items.n) for a, b in pairs]
     of_bootstraps, of_tests = (
         holm([None if isinstance(one, Undefined) else one.p for one in tested]) for tested in (bootstraps, tests)
     )

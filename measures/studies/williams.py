@@ -57,10 +57,10 @@ def williams(human: Floats, a: Floats, b: Floats) -> Williams | Undefined:
     >>> found.df, found.t > 0, found.p < 0.5
     (3, True, True)
     """
-    return williams_of(pearson(a, human), pearson(b, human), pearson(a, b), n=len(human))
+    return williams_from_correlations(pearson(a, human), pearson(b, human), pearson(a, b), n=len(human))
 
 
-def williams_of(
+def williams_from_correlations(
     r_a: float | Undefined, r_b: float | Undefined, r_ab: float | Undefined, *, n: int
 ) -> Williams | Undefined:
     """Compute Williams' test from three correlations.
@@ -90,7 +90,7 @@ def williams_of(
 
     Examples
     --------
-    >>> found = williams_of(0.3, 0.4, 0.5, n=100)
+    >>> found = williams_from_correlations(0.3, 0.4, 0.5, n=100)
     >>> round(found.t, 4), found.df, round(2 * (1 - found.p), 4)
     (-1.0767, 97, 0.2843)
     """

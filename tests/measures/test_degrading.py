@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measures.degrading import LEAST_DROP, MOST_INSERTED, DegradedText, PhraseBook, degrade, n_replaced, yields
+from measures.degrading import LEAST_DROP, MOST_INSERTED, DegradedText, PhraseBook, degrade, measure_yields, n_replaced
 from measures.outcome import Undefined
 from measures.tokens import token_f1
 
@@ -145,7 +145,7 @@ def test_the_same_seed_makes_the_same_text() -> None:
 def test_the_yield_is_reported_by_length_with_reasons() -> None:
     book = PhraseBook.of([("far", "a green hill")])
     answers = [("Paris", ["Green"], "here"), ("Rome", [], "here"), ("a b c", [], "far"), ("a b", [], "here")]
-    one, three, eight = yields(answers, phrases=book, rng=np.random.default_rng(0))
+    one, three, eight = measure_yields(answers, phrases=book, rng=np.random.default_rng(0))
     assert (one.n_tried, one.n_made, sum(one.reasons.values())) == (
         2,
         2 - sum(one.reasons.values()),

@@ -18,8 +18,8 @@ from measures.rubric import (
     ScaleKind,
     check_value,
     format_number,
+    invert_score,
     is_right,
-    turned,
 )
 
 
@@ -109,9 +109,9 @@ def test_the_other_presets_are_five_points_and_never_mixed() -> None:
 def test_turning_twice_changes_nothing(low: int, span: int, data: st.DataObject) -> None:
     scale = Scale(kind=ScaleKind.ORDINAL, low=low, high=low + span)
     value = data.draw(st.sampled_from(list(scale.points)))
-    assert check_value(scale, turned(scale, value)) is None
-    assert turned(scale, turned(scale, value)) == value
-    assert turned(scale, scale.low) == scale.high
+    assert check_value(scale, invert_score(scale, value)) is None
+    assert invert_score(scale, invert_score(scale, value)) == value
+    assert invert_score(scale, scale.low) == scale.high
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,8 @@
-import re
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,12 +10,11 @@ from django.utils import timezone
 
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.quality import monitoring
-from annotate.quality.figure_names import FINDINGS, REASONS
+from annotate.quality.figure_names import FINDINGS
 from annotate.quality.figures_shown import BY_KEY, KINDS, show_figures
 from annotate.reviews import spot_checks
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
-from measures.quality.texts import LEAST_ITEMS
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
@@ -326,13 +322,3 @@ def test_old_figures_are_dated(office: Client, people: list[Membership]) -> None
     assert (
         str((timezone.now() - timedelta(days=400)).year) in office.get(f"{BASE}{people[0].pseudonym}/").content.decode()
     )
-
-
-def test_every_reason_why_a_figure_is_undefined_can_be_said_in_another_language() -> None:
-    base: Path = settings.BASE_DIR
-    sources = [*(base / "measures/quality").glob("*.py"), base / "annotate/quality/figures.py"]
-    reason = re.compile(r'^(?!.*>>>).*\b(?:reason|nothing|NOBODY_ELSE) ?= ?"([^"]+)"', re.MULTILINE)
-    given = [each for path in sources for each in reason.findall(path.read_text(encoding="utf-8"))]
-    assert len(given) > 10
-    assert set(given) <= set(REASONS)
-    assert f"fewer than {LEAST_ITEMS} rated items with a reference" in REASONS

@@ -19,7 +19,7 @@ from annotate.quality.figures import Comparison, compute_figures
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, revising, revision_draft, submitting
-from measures.quality.findings import Thresholds
+from measures.quality.thresholds import Thresholds
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import answered, fetch, open_batch

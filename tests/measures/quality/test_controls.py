@@ -11,7 +11,7 @@ from scipy import stats
 from measures.outcome import Undefined
 from measures.quality.degraded import Degraded, DegradedTest, Verdict, degraded_test, signed_rank_p
 from measures.quality.repeats import Repeats, repeats
-from measures.quality.shares import Share, share_of
+from measures.quality.shares import Share, compute_share
 
 Points = st.lists(st.integers(1, 5), min_size=1, max_size=40)
 
@@ -28,7 +28,7 @@ def run(degraded: list[float], source: list[float], test: str = "signed_rank", *
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
 def test_wilson_as_published(n_yes: int, n: int, low: float, high: float) -> None:
-    found = share_of(n_yes, n, nothing="")
+    found = compute_share(n_yes, n, nothing="")
     assert isinstance(found, Share)
     assert (round(found.low, 4), round(found.high, 4)) == (low, high)
 
@@ -36,16 +36,16 @@ def test_wilson_as_published(n_yes: int, n: int, low: float, high: float) -> Non
 @given(st.integers(0, 60), st.integers(1, 60))
 def test_wilson_as_scipy_has_it(n_yes: int, n: int) -> None:
     n_yes = min(n_yes, n)
-    found = share_of(n_yes, n, nothing="")
+    found = compute_share(n_yes, n, nothing="")
     theirs = stats.binomtest(n_yes, n).proportion_ci(method="wilson")
     assert isinstance(found, Share)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
 def test_no_share_of_nothing() -> None:
-    assert share_of(0, 0, nothing="no items") == Undefined(reason="no items")
+    assert compute_share(0, 0, nothing="no items") == Undefined(reason="no items")
     with pytest.raises(ValueError, match="3 of 2"):
-        share_of(3, 2, nothing="")
+        compute_share(3, 2, nothing="")
 
 
 @given(st.lists(st.integers(-4, 4).filter(bool), min_size=1, max_size=11))

@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 
 from measures.outcome import Undefined
+from measures.quality.crowd import Crowd, summarise_crowd
 from measures.quality.degraded import degraded_test
 from measures.quality.figures import Figures, pack, unpack
-from measures.quality.findings import Crowd, Found, Thresholds, crowd_of, find
+from measures.quality.findings import Found, find
 from measures.quality.habits import Pace, scale_use
 from measures.quality.others import against_others, others_means
 from measures.quality.repeats import repeats
-from measures.quality.shares import share_of
-from measures.quality.texts import Follows, follows
+from measures.quality.shares import compute_share
+from measures.quality.texts import FeatureCorrelation, correlate_with_features
+from measures.quality.thresholds import Thresholds
 
 FOLDER = os.environ.get("SQUALITY_DIR", "")
 TYPICAL = Crowd(r=0.8, overlap=0.5, length=0.1, known=0.95, degraded=0.9, value_shares=(0.2,) * 5, seconds_per_word=0.1)
@@ -37,11 +39,11 @@ def rated(n: int, r: float, seed: int = 1) -> Figures:
 
 @pytest.mark.parametrize(("right", "n", "is_found"), [(1, 5, True), (3, 5, False), (4, 10, True), (7, 10, False)])
 def test_known_answers(right: int, n: int, is_found: bool) -> None:
-    assert ("known_answers_low" in kinds(Figures(known_answers=share_of(right, n, nothing="")))) == is_found
+    assert ("known_answers_low" in kinds(Figures(known_answers=compute_share(right, n, nothing="")))) == is_found
 
 
 def test_where_everybody_misses_the_known_answers_nobody_is_found() -> None:
-    figures = Figures(known_answers=share_of(9, 20, nothing=""))
+    figures = Figures(known_answers=compute_share(9, 20, nothing=""))
     assert kinds(figures) == {"known_answers_low"}
     assert kinds(figures, replace(TYPICAL, known=0.45)) == set()
 
@@ -70,17 +72,17 @@ def test_nothing_is_found_on_few_items_or_without_a_typical_value() -> None:
 
 
 def test_weak_signs_count_together() -> None:
-    figures = replace(rated(25, 0.25, seed=4), known_answers=share_of(3, 6, nothing=""))
+    figures = replace(rated(25, 0.25, seed=4), known_answers=compute_share(3, 6, nothing=""))
     assert kinds(replace(figures, known_answers=Undefined(reason=""))) == set()
     assert kinds(Figures(known_answers=figures.known_answers)) == set()
     assert kinds(figures) == {"weak_together"}
 
 
 def test_follows_length() -> None:
-    assert kinds(Figures(length=Follows(rho=0.9, feature="length", n=50))) == {"follows_length"}
-    assert kinds(Figures(length=Follows(rho=0.5, feature="length", n=50))) == set()
+    assert kinds(Figures(length=FeatureCorrelation(rho=0.9, feature="length", n=50))) == {"follows_length"}
+    assert kinds(Figures(length=FeatureCorrelation(rho=0.5, feature="length", n=50))) == set()
     both_long = replace(TYPICAL, length=0.7)
-    assert kinds(Figures(length=Follows(rho=0.8, feature="length", n=50)), both_long) == set()
+    assert kinds(Figures(length=FeatureCorrelation(rho=0.8, feature="length", n=50)), both_long) == set()
 
 
 def test_straight_line() -> None:
@@ -102,7 +104,7 @@ def test_hints_are_not_serious() -> None:
         others=others,
         repeats=repeats(np.tile([1.0, 5.0], 10), np.tile([5.0, 1.0], 10)),
         pace=Pace(seconds_per_item=0.5, seconds_per_word=0.01, fast_share=0.95, n_fast=38, n=40),
-        returned=share_of(12, 15, nothing=""),
+        returned=compute_share(12, 15, nothing=""),
     )
     found = find(figures, TYPICAL, DEFAULTS)
     assert {each.kind for each in found} == {"biased", "repeats_inconsistent", "too_fast", "returns_many"}
@@ -110,12 +112,12 @@ def test_hints_are_not_serious() -> None:
 
 
 def test_reviewers_found_most_of_it_poor() -> None:
-    assert kinds(Figures(poor=share_of(8, 10, nothing=""))) == {"reviewed_poor"}
-    assert kinds(Figures(poor=share_of(3, 10, nothing=""))) == set()
+    assert kinds(Figures(poor=compute_share(8, 10, nothing=""))) == {"reviewed_poor"}
+    assert kinds(Figures(poor=compute_share(3, 10, nothing=""))) == set()
 
 
 def test_a_stricter_chance_finds_less() -> None:
-    figures = Figures(known_answers=share_of(4, 10, nothing=""))
+    figures = Figures(known_answers=compute_share(4, 10, nothing=""))
     assert kinds(figures) == {"known_answers_low"}
     assert kinds(figures, thresholds=replace(DEFAULTS, chance=1e-9)) == set()
 
@@ -127,7 +129,7 @@ def test_figures_survive_their_storage() -> None:
         scale=scale_use(scores, low=1, high=5),
         repeats=repeats(scores, scores),
         degraded=degraded_test(scores[:3], scores[:3] + 1),
-        known_answers=share_of(2, 3, nothing=""),
+        known_answers=compute_share(2, 3, nothing=""),
         pace=Undefined(reason="no times were recorded"),
     )
     assert unpack(pack(figures)) == figures
@@ -136,9 +138,9 @@ def test_figures_survive_their_storage() -> None:
 
 def test_the_typical_value_needs_three_others() -> None:
     everyone = [rated(40, 0.7, seed) for seed in range(4)]
-    assert crowd_of(everyone[:2], span=4).r is None
+    assert summarise_crowd(everyone[:2], span=4).r is None
     middle = np.median([each.others.r_trusted for each in everyone[:3]])  # type: ignore[union-attr]
-    assert crowd_of(everyone[:3], span=4).r == pytest.approx(middle)
+    assert summarise_crowd(everyone[:3], span=4).r == pytest.approx(middle)
 
 
 def test_a_random_rater_is_found_and_good_ones_are_not() -> None:
@@ -172,7 +174,7 @@ def simulate(rng: np.random.Generator) -> list[list[Found]]:
         own = annotators == annotator
         use = scale_use(scores[own], low=1, high=5)
         figures.append(Figures(others=against_others(scores[own], plain[own], trusted[own]), scale=use))
-    crowds = [crowd_of(figures[:each] + figures[each + 1 :], span=4) for each in range(9)]
+    crowds = [summarise_crowd(figures[:each] + figures[each + 1 :], span=4) for each in range(9)]
     return [
         [found for found in find(own, crowd, DEFAULTS) if found.is_serious]
         for own, crowd in zip(figures, crowds, strict=True)
@@ -195,10 +197,10 @@ def test_the_four_real_raters_raise_no_serious_finding(column: str) -> None:
         Figures(
             others=against_others(scores[own], plain[own], trusted[own]),
             scale=scale_use(scores[own], low=1, high=5),
-            length=follows(scores[own], {"length": length[own]}),
+            length=correlate_with_features(scores[own], {"length": length[own]}),
         )
         for own in (annotators == each for each in range(4))
     ]
     for each in range(4):
-        crowd = crowd_of(figures[:each] + figures[each + 1 :], span=4)
+        crowd = summarise_crowd(figures[:each] + figures[each + 1 :], span=4)
         assert not [found for found in find(figures[each], crowd, DEFAULTS) if found.is_serious]

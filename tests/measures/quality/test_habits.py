@@ -10,7 +10,7 @@ import pytest
 
 from measures.outcome import Undefined
 from measures.quality.habits import Pace, ScaleUse, longest_run, pace, scale_use
-from measures.quality.texts import Follows, follows, look_at
+from measures.quality.texts import FeatureCorrelation, correlate_with_features, measure_text
 
 FOLDER = os.environ.get("SQUALITY_DIR", "")
 
@@ -60,25 +60,25 @@ def test_a_long_answer_needs_longer_than_a_short_one() -> None:
 
 
 def test_looks_of_texts_in_any_script() -> None:
-    looks = look_at("Большая кошка", ["большая собака спит"])
-    assert looks.overlap == pytest.approx(0.4)
-    assert (looks.length, looks.nearness) == pytest.approx((2 / 3, 2 / 3))
-    assert np.isnan(look_at("anything", []).overlap)
-    assert np.isnan(look_at("anything", ["..."]).length)
-    assert look_at("", ["one"]).nearness == 0.0
+    features = measure_text("Большая кошка", ["большая собака спит"])
+    assert features.overlap == pytest.approx(0.4)
+    assert (features.length, features.nearness) == pytest.approx((2 / 3, 2 / 3))
+    assert np.isnan(measure_text("anything", []).overlap)
+    assert np.isnan(measure_text("anything", ["..."]).length)
+    assert measure_text("", ["one"]).nearness == 0.0
 
 
 def test_follows_takes_the_feature_followed_most() -> None:
     scores = np.array([1.0, 2, 3, 4, 5] * 3)
-    found = follows(scores, {"length": -scores, "nearness": scores**2})
-    assert isinstance(found, Follows)
+    found = correlate_with_features(scores, {"length": -scores, "nearness": scores**2})
+    assert isinstance(found, FeatureCorrelation)
     assert (found.feature, found.rho, found.n) == ("nearness", 1.0, 15)
 
 
 def test_follows_says_why_not() -> None:
-    few = follows(np.arange(9.0), {"length": np.arange(9.0)})
+    few = correlate_with_features(np.arange(9.0), {"length": np.arange(9.0)})
     assert few == Undefined(reason="fewer than 10 rated items with a reference")
-    flat = follows(np.ones(12), {"length": np.arange(12.0)})
+    flat = correlate_with_features(np.ones(12), {"length": np.arange(12.0)})
     assert isinstance(flat, Undefined)
 
 
@@ -87,7 +87,7 @@ def test_follows_says_why_not() -> None:
 def test_overlap_with_the_references_of_real_answers() -> None:
     items = [json.loads(line) for line in (Path(FOLDER) / "items.jsonl").read_text().splitlines()]
     score = pd.read_csv(Path(FOLDER) / "ratings.csv").groupby("item_id")["correctness_1to5"].mean()
-    overlap = np.array([look_at(item["candidate"], item["references"][:1]).overlap for item in items])
-    found = follows(score[[item["item_id"] for item in items]].to_numpy(), {"overlap": overlap})
-    assert isinstance(found, Follows)
+    overlap = np.array([measure_text(item["candidate"], item["references"][:1]).overlap for item in items])
+    found = correlate_with_features(score[[item["item_id"] for item in items]].to_numpy(), {"overlap": overlap})
+    assert isinstance(found, FeatureCorrelation)
     assert found.rho == pytest.approx(0.482, abs=0.015)

@@ -10,7 +10,7 @@ from scipy import stats
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.significance import PairedBootstrap, compare_all, holm, paired_bootstrap
-from measures.studies.williams import Williams, williams, williams_of
+from measures.studies.williams import Williams, williams, williams_from_correlations
 
 N = 80
 
@@ -33,7 +33,7 @@ triples = st.integers(4, 20).flatmap(lambda n: st.tuples(columns(n), columns(n),
 def test_williams_gives_the_published_value() -> None:
     # N. C. Silver, J. B. Hittner, K. May (2006), A FORTRAN 77 Program for Comparing Dependent Correlations,
     # Applied Psychological Measurement 30: t = -1.0767, two-sided p = 0.2843
-    found = williams_of(0.3, 0.4, 0.5, n=100)
+    found = williams_from_correlations(0.3, 0.4, 0.5, n=100)
     assert isinstance(found, Williams)
     assert (round(found.t, 4), found.df, round(2 * (1 - found.p), 4)) == (-1.0767, 97, 0.2843)
 
