@@ -25,7 +25,7 @@ function fold(text) {
 function plainOf(char) {
   if (SPACE.test(char)) return " ";
   if (char < "\u0080") return char.toLowerCase();
-  return char.toLowerCase().normalize("NFKD").replace(UNSEEN, "");
+  return char.normalize("NFKD").toLowerCase().replace(UNSEEN, ""); // 𝔸 has no small letter before it is an A
 }
 
 export class Words {

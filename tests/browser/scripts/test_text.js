@@ -1,0 +1,101 @@
+// Finding words in a passage: which stretch of the text lights up.
+import { equal, test } from "./checking.js";
+import { Words } from "../../../static/js/rate/text.js";
+
+// A browser's text node, or outside of one the little of it that finding needs.
+const inBrowser = "document" in globalThis;
+globalThis.Node ??= { TEXT_NODE: 3 };
+globalThis.StaticRange ??= class {
+  constructor(ends) {
+    Object.assign(this, ends);
+  }
+};
+
+function elementOf(text) {
+  if (!inBrowser) return { firstChild: text === "" ? null : { nodeType: Node.TEXT_NODE, data: text } };
+  const element = document.createElement("p");
+  element.textContent = text;
+  return element;
+}
+
+function wordsOf(...texts) {
+  return new Words(texts.map(elementOf));
+}
+
+function stretches(places) {
+  return places.map((place) => place.startContainer.data.slice(place.startOffset, place.endOffset));
+}
+
+function found(words, ...texts) {
+  return stretches(wordsOf(...texts).find(words));
+}
+
+test("case and accents do not matter on either side", () => {
+  equal(found("cafe", "CAFÉ, cafe\u0301, Cafe"), ["CAFÉ", "cafe\u0301", "Cafe"]);
+  equal(found("CAFE\u0301", "a café"), ["café"]);
+  equal(found("strasse", "Straße"), []);
+});
+
+test("any white space is one space", () => {
+  equal(found("two cafe owners", "two  cafe\n\towners; twocafe owners"), ["two  cafe\n\towners"]);
+  equal(found("  lazy dog ", "the lazy dog sleeps"), ["lazy dog"]);
+});
+
+test("points and marks that stand on letters do not matter", () => {
+  equal(found("מים", "מַיִם ומים"), ["מַיִם", "מים"]);
+  equal(found("ماء", "مَاء"), ["مَاء"]);
+  equal(found("كتاب", "كـــتاب"), ["كـــتاب"]);
+});
+
+test("marks of direction are passed over and not lit at the end", () => {
+  equal(found("מים", "\u202eמים\u202c."), ["מים"]);
+  equal(found("one two", "one\u200b two\u200f three"), ["one\u200b two"]);
+});
+
+test("a letter is never lit by half", () => {
+  equal(found("f", "ﬁsh"), ["ﬁ"]);
+  equal(found("i", "İz"), ["İ"]);
+  equal(found("e", "e\u0301te\u0301"), ["e\u0301", "e\u0301"]);
+});
+
+test("letters of two code units keep the places behind them right", () => {
+  equal(found("end", "👩‍👩‍👧 and 𝔸 the end"), ["end"]);
+  equal(found("a", "𝔸"), ["𝔸"]);
+});
+
+test("places do not overlap", () => {
+  equal(found("aa", "aaaaa"), ["aa", "aa"]);
+});
+
+test("nothing is found by nothing", () => {
+  equal(found("", "text"), []);
+  equal(found(" \n ", "a b"), []);
+  equal(found("\u0301", "cafe\u0301"), []);
+});
+
+test("several documents are searched one after the other and words do not cross them", () => {
+  const words = wordsOf("a cat", "", "cat and cat");
+  equal(stretches(words.find("cat")), ["cat", "cat", "cat"]);
+  equal(words.find("cat cat").length, 0);
+  const [first, second, third] = words.find("cat");
+  equal([first, second, third].map((place) => words.isFrom(place, second)), [false, true, true]);
+  equal(words.isFrom(second, third), false);
+  equal(words.isFrom(first, null), true);
+});
+
+test("a span is marked as it is written, wherever it stands", () => {
+  const words = wordsOf("The cat. the cat; the  cat");
+  equal(stretches(words.findExactly("the cat")), ["the cat"]);
+  equal(stretches(words.findExactly("The cat.")), ["The cat."]);
+});
+
+test("a span with other spacing is marked where it is not found as written", () => {
+  equal(stretches(wordsOf("the\nmarked\n\nwords").findExactly("the marked words")), ["the\nmarked\n\nwords"]);
+  equal(wordsOf("some words").findExactly(" ").length, 1);
+  equal(wordsOf("words").findExactly(" ").length, 0);
+});
+
+test("signs of patterns in a span are signs", () => {
+  equal(stretches(wordsOf("f(x)  = [a|b]* $1.5").findExactly("f(x) = [a|b]* $1.5")), ["f(x)  = [a|b]* $1.5"]);
+  equal(wordsOf("fx").findExactly("f.").length, 0);
+});
