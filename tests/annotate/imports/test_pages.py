@@ -573,7 +573,8 @@ def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
     for _ in range(5):
         pages.upload(csv_of(rows()))
     with django_assert_max_num_queries(6):
-        pages.client.get(pages.url("import-list"))
+        page = pages.client.get(pages.url("import-list"))
+    assert page.content.count(pages.url("import-show", 5).encode()) == 1
 
 
 def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> None:

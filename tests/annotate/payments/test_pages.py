@@ -237,4 +237,4 @@ def test_lists_ask_as_few_queries_for_many_as_for_few(
         paying.make_payment(project=project, actor=manager)
     for name, arguments in (("payment-list", ()), ("ledger-show", (annotator.pseudonym,)), ("payment-show", (1,))):
         with django_assert_max_num_queries(16):
-            client.get(url(project, name, *arguments))
+            assert client.get(url(project, name, *arguments)).status_code == 200

@@ -103,11 +103,11 @@ def test_the_batch_that_is_open_to_all_is_served_though_another_is_not(project: 
 def test_the_gate_costs_no_query(project: Project, annotator: Membership, other_annotator: Membership) -> None:
     open_batch(project, n_hits=4, judgments=2)
     with CaptureQueriesContext(connection) as before:
-        serving.claim(other_annotator)
+        assert isinstance(serving.claim(other_annotator), UUID)
     make_test(project)
     take(annotator)
     with CaptureQueriesContext(connection) as after:
-        serving.claim(annotator)
+        assert isinstance(serving.claim(annotator), UUID)
     assert len(after) <= len(before)
 
 

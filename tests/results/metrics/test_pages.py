@@ -173,8 +173,8 @@ def test_the_pages_ask_no_more_of_the_database_with_more_metrics_and_files(
         run = compute(corpus, researcher, tokeniser=tokeniser)
         receive(corpus, researcher, "id,x\nalone,1\n")
         with CaptureQueriesContext(connection) as queries:
-            client.get(address("metric-list", corpus))
-            client.get(address("metric-show", corpus, run.pk))
+            pages = [client.get(address("metric-list", corpus)), client.get(address("metric-show", corpus, run.pk))]
+        assert [page.status_code for page in pages] == [200, 200]
         asked.append(len(queries))
     assert asked[1] == asked[2]
 

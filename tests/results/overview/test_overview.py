@@ -109,12 +109,13 @@ def test_its_queries_are_few_whatever_the_number_of_batches(
     open_batch(project)
     client = client_of(researcher)
     with CaptureQueriesContext(connection) as alone:
-        client.get(project.get_absolute_url())
+        assert client.get(project.get_absolute_url()).status_code == 200
     for _ in range(9):
         open_batch(project)
     claim(annotator)
     with CaptureQueriesContext(connection) as together:
-        client.get(project.get_absolute_url())
+        page = client.get(project.get_absolute_url())
+    assert page.content.count(b"/p/bridges/batches/") > 9
     assert len(together) == len(alone) <= 20
 
 
