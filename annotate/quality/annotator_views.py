@@ -59,18 +59,17 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
 def _charts(
     annotator: Membership, yardstick: QualityScale, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    sats = annotator_profile.fetch_history(annotator, yardstick)
+    hits = annotator_profile.fetch_history(annotator, yardstick)
     own = _counts(stored.figures) if stored else []
     theirs = [_counts(each) for each in everybody]
     others = [sum(each[place] for each in theirs if place < len(each)) for place in range(len(own))]
     labels = _labels(yardstick, len(own))
-    means, them = [sat.mean for sat in sats], [sat.others for sat in sats]
-    over_time = charts.over_time(means, them, low=yardstick.low, high=yardstick.high)
+    has_scores = sum(own) > 0
     return {
-        "sats": sats,
-        "time_chart": over_time if sats else None,
-        "scale_chart": charts.use_of_scale(own, others, labels) if sum(own) else None,
-        "scale_rows": list(zip(labels, own, others, strict=True)) if sum(own) else [],
+        "hits": hits,
+        "history_chart": charts.chart_history(hits, low=yardstick.low, high=yardstick.high) if hits else None,
+        "scale_chart": charts.chart_scale_use(own, others, labels) if has_scores else None,
+        "scale_rows": list(zip(labels, own, others, strict=True)) if has_scores else [],
     }
 
 

@@ -1,111 +1,51 @@
-"""Small charts as geometry, which a template draws as SVG with attributes only, as the CSP requires."""
+"""Charts of one annotator: mean scores HIT by HIT, and the use of the scale, each compared with others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-WIDTH, HEIGHT = 640, 200
-LEFT, RIGHT, TOP, BOTTOM = 34, 12, 12, 24
+from annotate.quality.annotator_profile import SubmittedHit
+from projects.charts import specs
+from projects.charts.drawing import Chart
 
-
-@dataclass(frozen=True)
-class Tick:
-    """A mark on an axis with its label."""
-
-    at: float
-    label: str
+OWN = "this annotator"
+OTHERS_SAME_ITEMS, OTHERS_ALL_ITEMS = "others, same items", "others, all items"
+WIDTH = 360
+"""Narrower than other charts: they stand in a column beside the figures."""
 
 
-@dataclass(frozen=True)
-class Dot:
-    """One point and its label."""
-
-    x: float
-    y: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar and its label."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    is_other: bool
-    label: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Lines or bars in a frame."""
-
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
-    bottom: int = HEIGHT - BOTTOM
-    rows: tuple[Tick, ...] = ()
-    columns: tuple[Tick, ...] = ()
-    dots: tuple[Dot, ...] = ()
-    own_line: str = ""
-    other_line: str = ""
-    bars: tuple[Bar, ...] = ()
-
-
-def over_time(own: Sequence[float], others: Sequence[float | None], *, low: float, high: float) -> Chart:
-    """Return a chart of mean scores HIT by HIT, compared with others' on the same items if there are any."""
-    places = [_x(number, len(own)) for number in range(len(own))]
-    points = [(x, _y(value, low, high)) for x, value in zip(places, own, strict=True)]
-    other = [(x, _y(value, low, high)) for x, value in zip(places, others, strict=True) if value is not None]
+def chart_history(hits: Sequence[SubmittedHit], *, low: float, high: float) -> Chart:
+    """Return a chart of the mean score of each HIT, and of others' mean on the same items where there is one."""
+    own = [{"hit": number, "who": OWN, "mean": hit.mean} for number, hit in enumerate(hits, start=1)]
+    others = [
+        {"hit": number, "who": OTHERS_SAME_ITEMS, "mean": hit.others}
+        for number, hit in enumerate(hits, start=1)
+        if hit.others is not None
+    ]
+    spec = specs.lines("hit", "mean", "who", title="mean score", axis="HIT", domain=(low, high))
     return Chart(
-        rows=_rows(low, high),
-        columns=tuple(Tick(places[at], str(at + 1)) for at in sorted({0, len(own) // 2, len(own) - 1}) if own),
-        dots=tuple(
-            Dot(x, y, "HIT {n}: {value}".format(n=number, value=f"{value:.2f}"))
-            for number, ((x, y), value) in enumerate(zip(points, own, strict=True), start=1)
-        ),
-        own_line=_line(points),
-        other_line=_line(other),
+        "history",
+        "Scores over time",
+        [*own, *others],
+        {"width": WIDTH, **spec},
+        description="Mean score per HIT, compared with others’ mean on the same items",
     )
 
 
-def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str]) -> Chart:
+def chart_scale_use(own: Sequence[int], others: Sequence[int], labels: Sequence[str]) -> Chart:
     """Return a chart of the share of each score, compared with others'."""
-    shares = [[n / max(1, sum(counts)) for n in counts] for counts in (own, others)]
-    most = max([0.05, *shares[0], *shares[1]])
-    step = (WIDTH - LEFT - RIGHT) / max(1, len(labels))
-    wide = step * 0.36
-    bars = []
-    mine = "{label}: {percent} of this annotator’s scores"
-    theirs = "{label}: {percent} of others’ scores"
-    for number, label in enumerate(labels):
-        for which, each in enumerate(shares):
-            share = each[number] if number < len(each) else 0.0
-            y = _y(share, 0, most)
-            text = (theirs if which else mine).format(label=label, percent=f"{share * 100:.0f} %")
-            x = LEFT + number * step + step * 0.12 + which * (wide + 2)
-            bars.append(Bar(round(x, 1), y, round(wide, 1), round(HEIGHT - BOTTOM - y, 1), bool(which), text))
-    return Chart(
-        rows=tuple(Tick(_y(share, 0, most), f"{share * 100:.0f} %") for share in (0, most / 2, most)),
-        columns=tuple(Tick(round(LEFT + (n + 0.5) * step, 1), label) for n, label in enumerate(labels)),
-        bars=tuple(bars),
+    rows = [
+        {"score": label, "who": who, "share": n / max(1, sum(counts))}
+        for place, label in enumerate(labels)
+        for who, counts in ((OWN, own), (OTHERS_ALL_ITEMS, others))
+        for n in counts[place : place + 1]
+    ]
+    spec = specs.bars(
+        "score", "share", title="share of scores", axis="score", series="who", order=labels, number_format="%"
     )
-
-
-def _rows(low: float, high: float) -> tuple[Tick, ...]:
-    return tuple(Tick(_y(value, low, high), f"{value:g}") for value in (low, (low + high) / 2, high))
-
-
-def _x(number: int, n: int) -> float:
-    inner = WIDTH - LEFT - RIGHT - 12
-    return round(LEFT + 6 + (inner * number / (n - 1) if n > 1 else inner / 2), 1)
-
-
-def _y(value: float, low: float, high: float) -> float:
-    inner = HEIGHT - TOP - BOTTOM
-    return round(TOP + inner * (1 - (value - low) / (high - low)), 1)
-
-
-def _line(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in points) if len(points) > 1 else ""
+    spec["encoding"]["color"]["legend"] = {"orient": "top"}
+    return Chart(
+        "scale",
+        "Use of the scale",
+        rows,
+        {"width": WIDTH, **spec},
+        description="Share of each score, compared with others",
+    )

@@ -65,6 +65,7 @@ def bars(
     series: str = "",
     order: Sequence[Any] | None = None,
     is_long: bool = False,
+    number_format: str = "",
 ) -> Spec:
     """Vertical bars; those of several series stand side by side. Long names of categories stand on end."""
     encoding: Spec = {
@@ -75,6 +76,8 @@ def bars(
     if series:
         encoding["xOffset"] = {"field": series, "sort": None}
         encoding["color"] = colours(series)
+    if number_format:
+        encoding["y"]["axis"] = {"format": number_format}
     mark: Spec = {"type": "bar"} if series else {"type": "bar", "color": "@series-1"}
     return {"height": 220, "mark": mark, "encoding": encoding}
 
@@ -125,6 +128,21 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
             {"mark": {"type": "line", "point": {"size": 50, "color": "@series-1"}, "color": "@series-1"},
              "encoding": {"y": {**y, "field": value}}},
         ],
+    }  # fmt: skip
+
+
+def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain) -> Spec:
+    """A line with points for each series over a number that counts from 1."""
+    return {
+        "height": 220,
+        "mark": {"type": "line", "strokeJoin": "round", "point": {"size": 30}},
+        "encoding": {
+            "x": {"field": at, "type": "quantitative", "title": axis,
+                  "scale": {"zero": False, "nice": False, "padding": 6},
+                  "axis": {"tickMinStep": 1, "format": "d", "grid": False}},
+            "y": {"field": value, "type": "quantitative", "title": title, "scale": _scale(domain)},
+            "color": {**colours(series), "legend": {"orient": "top"}},
+        },
     }  # fmt: skip
 
 
