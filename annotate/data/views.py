@@ -15,11 +15,11 @@ from annotate.data.forms import SplitForm
 from annotate.data.table import data_table
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.refusals import refusals
 
 NONE = "none"
 """The value for the empty split or source in an address; one that really has this name is included."""
@@ -135,15 +135,14 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     form = SplitForm(sent if "shares" in sent else None, datasets=datasets)
     plan = None
     if form.is_bound and form.is_valid():
-        try:
+        with refusals(request, form):
             plan = _plan(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
                 messages.success(request, f"{format_number(n)} passages assigned to a split.")
                 return redirect("annotate:data-overview", project.slug)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-            plan = None
+    if form.errors:
+        plan = None
     context = {
         "form": form,
         "plan": plan,

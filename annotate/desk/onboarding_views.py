@@ -18,7 +18,6 @@ from annotate.onboarding.instructions import Guide
 from annotate.qualification.practice import Practice, find_practice
 from annotate.work.views import next_hit
 from projects.access import ProjectRequest, Right, explain_refusal, requires
-from projects.errors import Refused
 from projects.models import Instructions, Membership, Project
 from projects.texts import markdown, versions
 from projects.texts.examples import Example
@@ -41,15 +40,15 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
             _("You didn't agree, so you can't start work that needs your consent. You can still agree at any time."),
         )
         return _to_desk(request, project)
-    try:
-        onboarding_consent.agree(annotator=request.membership, version=read_version(request.POST.get("version", "")))
-    except onboarding_consent.OldVersion as refusal:
-        messages.warning(request, refusal.message)
-        return _show_consent(request, project, status=HTTPStatus.CONFLICT)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return _to_desk(request, project)
-    return _go_on(request, project, request.POST.get("next", ""))
+    with refusals(request):
+        version = read_version(request.POST.get("version", ""))
+        try:
+            onboarding_consent.agree(annotator=request.membership, version=version)
+        except onboarding_consent.OldVersion as refusal:
+            messages.warning(request, refusal.message)
+            return _show_consent(request, project, status=HTTPStatus.CONFLICT)
+        return _go_on(request, project, request.POST.get("next", ""))
+    return _to_desk(request, project)
 
 
 @requires(Right.MEMBER)

@@ -19,7 +19,6 @@ from annotate.payments.forms import EntryForm, PaymentForm
 from annotate.payments.ledger import Balance, Sums
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.language.amounts import format_money, plural
 from projects.models import Act, LogEntry, Membership, Project
 from projects.web.lists import paginate, read_sort, read_text, read_word, split_sort
@@ -122,23 +121,18 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     if request.method != "POST":
         return _ledger_page(request, member, EntryForm())
     form = EntryForm(request.POST)
-    if not form.is_valid():
-        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    try:
-        given = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
-    except paying.NegativeBalance as refusal:
-        form.ask_for_debt(refusal.message)
-        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    kind, cents = str(given.entry.get_kind_display()).capitalize(), format_money(given.entry.cents)
-    what = f"{kind} of {cents}"
-    messages.success(
-        request,
-        f"{what} added to the ledger." if given.is_new else f"{what} was already in the ledger.",
-    )
-    return redirect("annotate:ledger-show", project.slug, pseudonym)
+    if form.is_valid():
+        with refusals(request, form):
+            try:
+                given = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
+            except paying.NegativeBalance as refusal:
+                form.ask_for_debt(refusal.message)
+            else:
+                kind, cents = str(given.entry.get_kind_display()).capitalize(), format_money(given.entry.cents)
+                done = "added to the ledger" if given.is_new else "was already in the ledger"
+                messages.success(request, f"{kind} of {cents} {done}.")
+                return redirect("annotate:ledger-show", project.slug, pseudonym)
+    return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _list_page(

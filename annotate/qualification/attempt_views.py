@@ -29,6 +29,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import frozen_criteria, read_criteria
+from projects.web.refusals import refusals
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State
@@ -65,14 +66,13 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
     purpose = Purpose.PRACTICE if request.POST.get("purpose") == Purpose.PRACTICE else Purpose.TEST
-    try:
-        attempt = attempts.begin(annotator=request.membership, purpose=purpose)
-    except ConsentFirst:
-        return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("annotate:qualification", project.slug)
-    return _see_other(_url("show", project, attempt.uuid))
+    with refusals(request):
+        try:
+            attempt = attempts.begin(annotator=request.membership, purpose=purpose)
+        except ConsentFirst:
+            return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
+        return _see_other(_url("show", project, attempt.uuid))
+    return redirect("annotate:qualification", project.slug)
 
 
 def _keep_page_on_access_lost(

@@ -19,7 +19,6 @@ from annotate.qualification.design_views import test_or_404
 from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.page import filled_from_draft, site_urls
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.language.amounts import plural
 from projects.models import Project
@@ -99,18 +98,18 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["file"]
         path = Path(upload.temporary_file_path())
-        try:
-            made = items_from_file.import_items(
-                test=test, actor=request.membership, path=path, name=shorten_file_name(upload.name)
-            )
-        except FileRefused as refused:
-            refusal = refused
-        except Refused as refused:
-            form.add_error(None, refused.message)
-        else:
-            n = len(made)
-            messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))
-            return redirect("annotate:qualification-test", project.slug)
+        with refusals(request, form):
+            try:
+                n = len(
+                    items_from_file.import_items(
+                        test=test, actor=request.membership, path=path, name=shorten_file_name(upload.name)
+                    )
+                )
+            except FileRefused as refused:
+                refusal = refused
+            else:
+                messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))
+                return redirect("annotate:qualification-test", project.slug)
     context = {
         "form": form,
         "refusal": refusal,

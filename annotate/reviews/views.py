@@ -26,6 +26,7 @@ from projects.errors import Refused
 from projects.models import Project
 from projects.rubric.rubrics import frozen_criteria
 from projects.web.lists import paginate, read_text, read_word
+from projects.web.refusals import refusals
 
 STATES = {**dict(Review.State.choices), "all": "any status"}
 TO_DO = ("waiting", "rated")
@@ -75,12 +76,11 @@ def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 
 def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
     sent = read_rating(request.POST)
-    try:
-        spot_checks.store_review_ratings(review=review, reviewer=request.membership, sent=sent)
-    except answers.Incomplete as refusal:
-        return _render_blind(request, project, review, sent, refusal.errors)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
+    with refusals(request):
+        try:
+            spot_checks.store_review_ratings(review=review, reviewer=request.membership, sent=sent)
+        except answers.Incomplete as refusal:
+            return _render_blind(request, project, review, sent, refusal.errors)
     return redirect("annotate:review-show", project.slug, review.pk)
 
 
