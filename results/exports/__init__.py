@@ -1,1 +1,1 @@
-"""Files of judgments, straight from the database."""
+"""Exports: files of judgments, straight from the database."""

@@ -1,4 +1,4 @@
-"""The aggregated file: one row per candidate and criterion, with its aggregated score."""
+"""The aggregated export: one row per candidate and criterion, with its aggregated score."""
 
 from annotate.models.conditions import is_counted, is_judgeable
 from results.exports.choices import Choices
@@ -7,15 +7,16 @@ from results.exports.columns import AS_CSV, candidates, criteria, ids, in_batche
 SEPARATOR = "|"
 
 ORDER = "CASE WHEN kind = 'unknown' THEN '' ELSE annotator END COLLATE \"C\", annotator_id"
-"""Named annotators by pseudonym; nameless ones in the order of their scores in the file they came from."""
+"""SQL: named annotators by pseudonym; nameless ones in the order of their scores in the file they came from."""
 
 
 def select_aggregated(choices: Choices) -> str:
-    """The SELECT of the aggregated file: counted judgments of candidates that are not withdrawn, scores turned.
+    """Return the SELECT of the aggregated file: counted judgments of candidates that are not withdrawn, scores
+    turned.
 
-    It holds the numbers of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1;
-    the score that an adjudicator settled on, and the gold score, which is the mean unless the project's rule lets a
-    settled score win.
+    Its numbers are those of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
+    Beside them stand the adjudicated score and the gold score: the mean, unless the project's rule puts the
+    adjudicated score first.
     """
     about = {**ids(AS_CSV), **(texts(AS_CSV) if choices.with_texts else {})}
     here = candidates(about, where=f"AND {is_judgeable('c', 'p')}")
@@ -34,7 +35,7 @@ scored AS (
     FROM judgments GROUP BY candidate_id, key, low, high)
 SELECT {named(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
        s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
-       a.value AS adjudicated, {gold("s", "a")} AS gold,
+       a.value AS adjudicated, {select_gold("s", "a")} AS gold,
        CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined
 FROM scored s JOIN candidates c ON c.id = s.candidate_id
 LEFT JOIN adjudicated a
@@ -42,14 +43,14 @@ LEFT JOIN adjudicated a
 ORDER BY c.place, s.key COLLATE "C", s.low, s.high"""
 
 
-def gold(scored: str, adjudicated: str) -> str:
-    """SQL: the gold score of what is scored; without a judgment there is none, settled or not."""
+def select_gold(scored: str, adjudicated: str) -> str:
+    """Return SQL of the gold score. Without a judgment there is none, adjudicated or not."""
     wins = f"%(adjudication_wins)s AND {scored}.mean IS NOT NULL AND {adjudicated}.value IS NOT NULL"
     return f"CASE WHEN {wins} THEN {adjudicated}.value ELSE {scored}.mean END"
 
 
 def select_adjudicated() -> str:
-    """The scores that were settled on, reversed ones turned: the newest of each candidate and key."""
+    """Return SQL of the newest adjudicated score of each candidate and criterion, reversed ones turned."""
     return """
     SELECT DISTINCT ON (a.candidate_id, cr.key, cr.low, cr.high) a.candidate_id, cr.key, cr.low, cr.high,
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - a.value ELSE a.value END AS value
@@ -58,7 +59,8 @@ def select_adjudicated() -> str:
 
 
 def select_judgments(choices: Choices) -> str:
-    """Counted judgments of candidates, reversed scores turned, one per annotator, candidate and key: the newest."""
+    """Return SQL of the counted judgments, reversed scores turned: the newest of each annotator, candidate and key."""
+    # A join that nobody asked for would read the assignment of every judgment.
     only_batches = (
         f"""
         JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
@@ -66,6 +68,8 @@ def select_judgments(choices: Choices) -> str:
         if choices.batches or choices.left_out
         else ""
     )
+    # Under several versions of a rubric an annotator may have judged a candidate more than once; DISTINCT ON keeps the
+    # first row of its ORDER BY, which is the newest judgment.
     return f"""
     SELECT DISTINCT ON (j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id)
            j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.key, cr.low, cr.high,

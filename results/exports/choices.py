@@ -1,4 +1,4 @@
-"""What an export is to hold."""
+"""What an export holds: which judgments of a project, and which columns."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +11,10 @@ from projects.models import Project
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """Which judgments of a project, and which columns; nothing chosen means everything.
+    """Which judgments of a project, and which columns; an empty choice means all.
 
-    `criterion` is a key over all rubric versions. Comments are free text by annotators, who may have written personal
-    data: they are left out unless asked for.
+    `criterion` is a key, over all rubric versions. Comments are free text that may hold personal data, so they are
+    exported only on request.
     """
 
     project: Project
@@ -26,7 +26,7 @@ class Choices:
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
-        """The ids of the batches that are none of the stage; batches that are named are what is asked for."""
+        """Return the ids of the batches of other stages. Batches that are named are exported whatever their stage."""
         return () if self.batches else left_out(self.project, self.stage)
 
     def parameters(self) -> dict[str, object]:

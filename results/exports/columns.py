@@ -1,4 +1,4 @@
-"""The parts that the exports are made of: candidates with their texts, and assignments with their times, as SQL.
+"""What every export is built from: candidates with their texts, and assignments with their times, as SQL.
 
 Both are computed once per candidate and once per assignment, not once per judgment: formatting and guarding a million
 rows would take longer than reading them.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from projects.database.csv import guard_sql
 
 Columns = Mapping[str, str]
-"""What a column is called in the file, and the SQL that makes it."""
+"""Name in the file and SQL of each column."""
 TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
 
@@ -20,7 +20,7 @@ def yes_no(expression: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How a kind of file writes outside text, JSON and truths: SQL made of SQL. Numbers are written as they are."""
+    """How a file format writes text from outside, JSON and booleans: functions from SQL to SQL. Numbers stay."""
 
     text: Callable[[str], str]
     json: Callable[[str], str]
@@ -29,7 +29,7 @@ class Writing:
 
 AS_CSV = Writing(text=guard_sql, json="({})::text".format, truth=yes_no)
 AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
-"""The raw text: JSON is no spreadsheet's, so nothing is put in front of anything."""
+"""The text exactly as stored: no spreadsheet opens JSON, so there is nothing to guard against."""
 
 
 def ids(writing: Writing) -> Columns:
@@ -44,7 +44,7 @@ def ids(writing: Writing) -> Columns:
 
 
 def texts(writing: Writing) -> Columns:
-    """The texts, and what else the file they came from said of them."""
+    """Return the columns of texts, and of what else their file held."""
     return {
         "passage": writing.text("p.text"),
         "title": writing.text("p.title"),
@@ -65,7 +65,7 @@ def texts(writing: Writing) -> Columns:
 
 
 def utc(expression: str) -> str:
-    """SQL that writes a time in UTC as ISO 8601."""
+    """Return SQL that writes a time in UTC as ISO 8601."""
     return f"to_char({expression} AT TIME ZONE 'UTC', '{TIME}')"
 
 
@@ -78,7 +78,9 @@ def named(columns: Columns, table: str) -> str:
 
 
 def candidates(columns: Columns, *, where: str = "") -> str:
-    """Candidates of the project, numbered in the order of the file: by dataset and id, byte by byte."""
+    """Return SQL of the project's candidates, numbered in the order of the file: by dataset and id, byte by byte."""
+    # The collation "C" sorts alike on every server, whatever its locale. Later sorts use the number, as comparing texts
+    # of a million rows takes longer.
     return f"""
     SELECT c.id, {listed(columns)},
            row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS place
@@ -90,7 +92,7 @@ def candidates(columns: Columns, *, where: str = "") -> str:
 
 
 def criteria() -> str:
-    """The criteria of the project, or those of one key."""
+    """Return SQL of the project's criteria, or of those of one key."""
     return """
     SELECT cr.id, cr.key, cr.is_reversed, cr.low, cr.high
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id

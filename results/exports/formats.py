@@ -1,4 +1,4 @@
-"""Exports: what the judgments of a project look like as files."""
+"""The export formats, and the statement and file name of each."""
 
 from dataclasses import replace
 
@@ -15,12 +15,14 @@ from results.scope.scopes import choose_criterion
 __all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
 
 FORMATS = {"long": "long.csv", "aggregated": "aggregated.csv", "jsonl": "long.jsonl", "mocha": "mocha.json"}
-"""Every format, and what its file is called."""
+"""The file name of each format."""
 _STAGE_NAMES = {Stage.TRIAL: "trial", Stage.ALL: "all-stages"}
 
 
 def make_statement(form: str, choices: Choices) -> Statement:
-    """The statement of a format. Raises Refused where no criterion fits, or where MOCHA would have to hold several."""
+    """Return the statement of a format. Raises Refused where no criterion fits, or where MOCHA would have to hold
+    several.
+    """
     if form == "mocha":
         return _mocha(choices)
     if choices.criterion:
@@ -32,9 +34,10 @@ def make_statement(form: str, choices: Choices) -> Statement:
 
 
 def file_name(form: str, choices: Choices) -> str:
-    """A name made of our own words and slugs only, so that it is safe in a header and on a disk."""
+    """Return a name made of our own words and slugs alone, so that it is safe in a header and on a disk."""
     stem, ending = FORMATS[form].split(".")
     parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
+    # Five are enough to recognise the file; a header must not grow with the number of batches.
     parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
     if choices.stage != Stage.FULL and not choices.batches:
         parts.append(_STAGE_NAMES[choices.stage])
@@ -42,6 +45,7 @@ def file_name(form: str, choices: Choices) -> str:
 
 
 def _mocha(choices: Choices) -> Statement:
+    # Before the first judgment there is no criterion to choose; the file then holds candidates without scores.
     one = choices
     if choices.criterion or criteria_in_use(choices.project):
         one = replace(choices, criterion=_criterion_of_one_scale(choices))
@@ -56,6 +60,6 @@ def _criterion_of_one_scale(choices: Choices) -> str:
     if not criterion.has_one_scale:
         scales = "; ".join(criterion.scales)
         raise Refused(
-            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix: choose a batch."
+            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix. Choose one batch."
         )
     return criterion.key

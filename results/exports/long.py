@@ -1,6 +1,6 @@
-"""The long file: one row per judgment of a candidate, counted or not, with the reason; as CSV, or as JSON a line.
+"""The long export: one row per judgment of a candidate, counted or not, with the reason; as CSV or JSON lines.
 
-A nameless score has no annotator: its place in a list of scores is no person.
+A nameless score has no annotator: its position in a list of scores is no person.
 """
 
 from annotate.models.conditions import is_collected, is_judgeable, is_known
@@ -22,13 +22,13 @@ from results.exports.columns import (
 
 
 def select_long(choices: Choices) -> str:
-    """The SELECT of the CSV file, guarded against formulas; `Choices.parameters` go with it."""
+    """Return the SELECT of the CSV file, guarded against formulas; `Choices.parameters` go with it."""
     columns = _columns(choices, AS_CSV)
     return f"{_with(choices, AS_CSV)} SELECT {columns} {_FROM} {_ORDER}"
 
 
 def select_lines(choices: Choices) -> str:
-    """The SELECT of the JSONL file: the columns of the CSV file as keys, every text exactly as it is stored."""
+    """Return the SELECT of the JSONL file: the columns of the CSV file as keys, every text exactly as stored."""
     columns = _columns(choices, AS_JSON)
     return f"""{_with(choices, AS_JSON)}
 SELECT row_to_json(line) {_FROM} CROSS JOIN LATERAL (SELECT {columns}) line {_ORDER}"""
@@ -43,6 +43,9 @@ LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id =
 _ORDER = 'ORDER BY c.place, cr.key COLLATE "C", w.place'
 
 
+# Both lists are MATERIALIZED: written into the joins, the guard and the formatting would run once per judgment, and
+# the long file has several judgments of each candidate and ten of each assignment. Sorting by two numbers is faster
+# than by the texts that they stand for.
 def _with(choices: Choices, writing: Writing) -> str:
     return f"""
 WITH candidates AS MATERIALIZED ({candidates(_about(choices, writing))}),
@@ -73,7 +76,7 @@ def _about(choices: Choices, writing: Writing) -> Columns:
 
 
 def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
-    """What is known of one judgment; the SQL names j, cr, w and k as the statement above does."""
+    """Return the columns of a judgment; their SQL uses the aliases j, cr, w and k of the statement above."""
     remarks = {"comment": writing.text("k.comment"), "cannot_judge_reason": writing.text("k.cannot_judge_reason")}
     return {
         "criterion": "cr.key",
@@ -91,7 +94,7 @@ def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
 
 
 def work_columns(writing: Writing) -> Columns:
-    """What is known of the work that a judgment belongs to, of the tables a, h, b, r and m."""
+    """Return the columns of an assignment; their SQL uses the aliases a, h, b, r and m."""
     return {
         "batch": "b.number",
         "batch_kind": "b.kind",
@@ -112,5 +115,5 @@ def work_columns(writing: Writing) -> Columns:
 
 
 def collected(sql: str) -> str:
-    """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
+    """Return SQL that is NULL for imported judgments: these were shown nowhere here, and at no time."""
     return f"CASE WHEN {is_collected('b')} THEN {sql} END"

@@ -1,30 +1,30 @@
 """MOCHA's own JSON, {dataset: {id: {context, question, reference, candidate, score, metadata}}}, one criterion a file.
 
-What MOCHA has no key for stands under `metadata.concord`, by the names that the import knows, so that the file imports
-again to the same thing. The entries are written by the database, one a line; text is exact, for JSON needs no guard.
+What MOCHA has no key for stands under `metadata.concord`, by the names that the import reads, so that the file imports
+again unchanged. The database writes the entries, one a line; text is exact, as JSON needs no guard.
 """
 
 from annotate.models.conditions import is_item, is_judgeable
-from results.exports.aggregated import ORDER, gold, select_adjudicated, select_judgments
+from results.exports.aggregated import ORDER, select_adjudicated, select_gold, select_judgments
 from results.exports.choices import Choices
 from results.exports.columns import criteria
 
 ENTRIES_OPEN = b"{"
 
-_SHOWN = """CASE WHEN f.texts[1] <> c.text THEN 1 ELSE coalesce(
+_REFERENCE = """CASE WHEN f.texts[1] <> c.text THEN 1 ELSE coalesce(
     (SELECT min(i) FROM generate_subscripts(f.texts, 1) i WHERE f.texts[i] <> c.text), 1) END"""
-"""The number of the question's first reference that is not the candidate itself."""
+"""SQL: the number of the question's first reference that is not the candidate itself."""
 
 _PARTS = {
     "context": "to_json(p.text)",
     "question": "to_json(q.text)",
-    "reference": f"to_json(f.texts[{_SHOWN}])",
+    "reference": f"to_json(f.texts[{_REFERENCE}])",
     "candidate": "CASE WHEN mp.id IS NULL THEN to_json(c.text) END",
     "candidate1": "CASE WHEN mp.id IS NOT NULL THEN to_json(c.text) END",
     "candidate2": "to_json(c2.text)",
     "score1": "to_json(mp.score_1)",
     "score2": "to_json(mp.score_2)",
-    "score": f"CASE WHEN mp.id IS NULL THEN to_json({gold('s', 'a')}) END",
+    "score": f"CASE WHEN mp.id IS NULL THEN to_json({select_gold('s', 'a')}) END",
 }
 _METADATA = {
     "scores": "CASE WHEN mp.id IS NULL THEN s.scores END",
@@ -38,6 +38,8 @@ _METADATA = {
 _CONCORD = {
     "dataset_kind": "to_json(d.kind)",
     "split": "to_json(nullif(p.split, ''))",
+    # An id made of the text needs no writing: the import makes it again. The percent sign is doubled for the
+    # parameters.
     "passage_id": "CASE WHEN p.text <> '' OR p.documents IS NOT NULL OR p.external_id NOT LIKE 'text-%%' "
     "THEN to_json(p.external_id) END",
     "title": "to_json(nullif(p.title, ''))",
@@ -46,7 +48,7 @@ _CONCORD = {
     "question_type": "to_json(nullif(q.type, ''))",
     "entities": "CASE WHEN cardinality(q.entities) > 0 THEN to_json(q.entities) END",
     "span": "to_json(nullif(q.span, ''))",
-    "reference_opinion": f"to_json(nullif(f.opinions[{_SHOWN}], ''))",
+    "reference_opinion": f"to_json(nullif(f.opinions[{_REFERENCE}], ''))",
     "references": "CASE WHEN cardinality(f.texts) > 1 THEN f.listed END",
     "opinion": "to_json(nullif(c.opinion, ''))",
     "rank": "to_json(c.rank)",
@@ -57,10 +59,10 @@ _CONCORD = {
 
 
 def select_mocha(choices: Choices) -> str:
-    """The SELECT of the lines between the outer braces: all candidates that are not withdrawn, judged or not.
+    """Return the SELECT of the lines between the outer braces: all candidates that are not withdrawn, judged or not.
 
     A minimal pair is one entry with candidate1 and candidate2. The reference is the question's first one that is not
-    the candidate itself: a metric would compare the candidate with itself.
+    the candidate itself: otherwise a metric would compare the candidate with itself.
     """
     in_batches = (
         f"""AND EXISTS (SELECT FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
@@ -70,6 +72,9 @@ def select_mocha(choices: Choices) -> str:
     )
     metadata = _object({**_METADATA, "concord": _object(_CONCORD)})
     entry = _object({**_PARTS, "metadata": metadata})
+    # Rows are streamed, so no step may collect the file: `before` is the dataset of the previous row, and where it
+    # changes the row itself closes one object and opens the next. The second candidate of a minimal pair is written
+    # with the first, whose id ends in -1; the pair's key lacks that ending, as in MOCHA's files.
     return f"""
 WITH criteria AS ({criteria()}),
 judgments AS ({select_judgments(choices)}),
@@ -112,6 +117,7 @@ def entries_close(n_entries: int) -> bytes:
 
 
 def _object(parts: dict[str, str]) -> str:
-    """SQL of a JSON object as text, in this order; parts that are NULL are left out."""
+    """Return SQL of a JSON object as text, its keys in this order; parts that are NULL are left out."""
+    # json_build_object would keep keys without a value, and jsonb would sort them.
     listed = ", ".join(f"'\"{name}\":' || ({sql})::text" for name, sql in parts.items())
     return f"'{{' || concat_ws(',', {listed}) || '}}'"

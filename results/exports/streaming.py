@@ -1,4 +1,4 @@
-"""Query results out of the database as they come, in bounded memory: into a file, or as chunks of a response."""
+"""Query results from the database as they come, in bounded memory: into a file, or as chunks of a response."""
 
 import io
 import queue
@@ -10,15 +10,17 @@ from typing import IO, Any
 from django.db import connection
 from psycopg2 import Error
 
+# At most a megabyte of a download waits in memory for a slow reader.
 CHUNK_BYTES = 256 * 1024
 CHUNKS_AHEAD = 4
 
 CSV = "FORMAT csv, HEADER"
 LINES = r"FORMAT csv, DELIMITER E'\x01', QUOTE E'\x02'"
-"""One text a row, as it is: JSON never holds these two characters, nor a line break."""
+"""One text a row, unquoted: JSON escapes control characters, so it holds neither of these two nor a line break."""
 
 _FAST = "SELECT set_config('work_mem', '64MB', false), set_config('jit', 'off', false)"
-"""Without it a million rows are sorted on disk in small pieces, and what runs once is compiled."""
+"""SQL: sort a million rows in memory rather than on disk, and do not compile a statement that runs once. The settings
+outlast the transaction, as a download has none of its own, and are reset afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,7 @@ class Statement:
 
 
 def write(statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
-    """Write a statement's rows into a file; returns their number."""
+    """Write a statement's rows into a file and return their number."""
     connection.ensure_connection()
     return _copy(connection.connection, statement, file)
 
@@ -41,8 +43,9 @@ def write(statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
 def stream(statement: Statement) -> Iterator[bytes]:
     """Yield a statement's rows in chunks.
 
-    COPY pushes and a response pulls: a thread pushes into a short queue and waits while it is full. The thread uses
-    this request's own connection, which nothing else touches meanwhile. A reader who goes away cancels the statement.
+    COPY pushes and a response pulls, so a thread pushes into a short queue and waits while it is full. The thread
+    uses this request's own connection, which nothing else touches meanwhile. A reader who goes away cancels the
+    statement.
     """
     connection.ensure_connection()
     raw = connection.connection
@@ -56,6 +59,8 @@ def stream(statement: Statement) -> Iterator[bytes]:
             raise sink.error
     finally:
         if thread.is_alive():
+            # In this order: what still comes is dropped, the statement is cancelled, and emptying the queue frees a
+            # thread that waits for room in it.
             sink.is_abandoned = True
             raw.cancel()
             sink.drain()
@@ -76,6 +81,7 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         if not self.is_abandoned:
+            # The buffer is reused after the call, so the chunk has to be a copy.
             self.chunks.put(bytes(data))
         return len(data)
 
@@ -99,20 +105,22 @@ def _push(raw: Any, statement: Statement, sink: _Sink) -> None:
 def _copy(raw: Any, statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
     file.write(statement.head)
     with raw.cursor() as cursor:
+        # COPY takes no parameters, so they are written into the statement, quoted by the driver.
         select = cursor.mogrify(statement.select, statement.parameters).decode()
         cursor.execute(_FAST)
         try:
             cursor.copy_expert(f"COPY ({select}) TO STDOUT WITH ({statement.form})", file, CHUNK_BYTES)
             n_rows: int = cursor.rowcount
         finally:
-            _forget_settings(raw, cursor)
+            _reset_settings(raw, cursor)
     file.write(statement.tail(n_rows))
     return n_rows
 
 
-def _forget_settings(raw: Any, cursor: Any) -> None:
+def _reset_settings(raw: Any, cursor: Any) -> None:
     try:
         if not raw.closed:
             cursor.execute("RESET work_mem; RESET jit")
     except Error:
-        return  # a failed transaction forgets them by itself
+        # A failed transaction has undone the settings itself.
+        return

@@ -1,4 +1,4 @@
-"""Downloads: choose what a file holds, and get it as it is read."""
+"""Downloads of exports: choose what a file holds, and get it as it is read."""
 
 from collections.abc import Iterator
 
@@ -41,6 +41,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
         statement = make_statement(form, choices)
     except Refused as refusal:
         return _page(request, project, asked, refusal=refusal.message, status=400)
+    # A HEAD request must not start a statement over a million rows.
     chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else stream(statement)
     return StreamingHttpResponse(
         chunks,

@@ -1,1 +1,1 @@
-"""The state of a project and of one batch, with its next step."""
+"""The overview of a project, its next step, and the results of one batch."""

@@ -1,4 +1,4 @@
-"""What came of one batch: agreement, spread and the items that annotators differ on most; made for trials."""
+"""The results of one batch: agreement, spread, and the items that annotators differ on most; written for trials."""
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render

@@ -14,7 +14,7 @@ State = Batch.State
 
 @dataclass(frozen=True)
 class NextStep:
-    """What the project waits for, and where that is done."""
+    """What has to happen next, and the page where it is done."""
 
     title: str
     text: str
@@ -23,8 +23,8 @@ class NextStep:
 
 
 @dataclass(frozen=True)
-class Course:
-    """How far the work has come; the batches are those that are not archived, the newest first."""
+class ProjectState:
+    """What there is to choose the next step from; `batches` are those that are not archived, the newest first."""
 
     project: Project
     has_candidates: bool
@@ -52,92 +52,93 @@ class Course:
         return sum(self.progress[batch.pk].n_left for batch in batches)
 
 
-def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
-    """What managers have to do, else what everybody waits for; only managers are shown the way to their own part."""
-    to_do = _import(course) or _make_batch(course) or _invite(course)
-    if to_do is None and (waits := _wait(course)) is not None:
+def find_next_step(state: ProjectState, *, can_manage: bool) -> NextStep:
+    """Return what a manager has to do or, failing that, what the project waits for; only managers get the link."""
+    # While annotators still work on the open batches, that comes before what follows them, even if a draft waits.
+    to_do = _import_candidates(state) or _make_batch(state) or _invite(state)
+    if to_do is None and (waits := _wait_for_annotators(state)) is not None:
         return waits
-    to_do = to_do or _end_trial(course) or _open_draft(course) or _plan_collection(course)
+    to_do = to_do or _end_trial(state) or _open_draft(state) or _plan_collection(state)
     if to_do is None:
-        return _read_agreement(course)
+        return _read_agreement(state)
     return to_do if can_manage else NextStep(to_do.title, "A manager of the project has to do this.")
 
 
-def _import(course: Course) -> NextStep | None:
-    if course.has_candidates:
+def _import_candidates(state: ProjectState) -> NextStep | None:
+    if state.has_candidates:
         return None
     return NextStep(
         "Import candidates",
         "No data yet. Import a file with passages, questions, references and candidates.",
-        reverse("annotate:import-new", args=[course.project.slug]),
+        reverse("annotate:import-new", args=[state.project.slug]),
         "Import file",
     )
 
 
-def _end_trial(course: Course) -> NextStep | None:
-    trial = course.newest_trial
-    if trial is None or trial not in course.live:
+def _end_trial(state: ProjectState) -> NextStep | None:
+    trial = state.newest_trial
+    if trial is None or trial not in state.live:
         return None
     return NextStep(
         f"Close “{trial.name}”",
         "The trial is complete. Close it, read its results, then open the full collection.",
-        reverse("annotate:batch-show", args=[course.project.slug, trial.number]),
+        reverse("annotate:batch-show", args=[state.project.slug, trial.number]),
         "Open trial",
     )
 
 
-def _plan_collection(course: Course) -> NextStep | None:
-    trial = course.newest_trial
-    if trial is None or any(batch.kind == Batch.Kind.FULL for batch in course.batches):
+def _plan_collection(state: ProjectState) -> NextStep | None:
+    trial = state.newest_trial
+    if trial is None or any(batch.kind == Batch.Kind.FULL for batch in state.batches):
         return None
     return NextStep(
         "Read the trial results",
         "Clarify the instructions where annotators differ. Then plan the full collection.",
-        reverse("results:batch-results", args=[course.project.slug, trial.number]),
+        reverse("results:batch-results", args=[state.project.slug, trial.number]),
         "Read results",
     )
 
 
-def _open_draft(course: Course) -> NextStep | None:
-    if course.draft is None:
+def _open_draft(state: ProjectState) -> NextStep | None:
+    if state.draft is None:
         return None
     return NextStep(
-        f"Open “{course.draft.name}”",
+        f"Open “{state.draft.name}”",
         "The batch is a draft and not visible to annotators until you open it.",
-        reverse("annotate:batch-show", args=[course.project.slug, course.draft.number]),
+        reverse("annotate:batch-show", args=[state.project.slug, state.draft.number]),
         "Open batch page",
     )
 
 
-def _make_batch(course: Course) -> NextStep | None:
-    if course.batches:
+def _make_batch(state: ProjectState) -> NextStep | None:
+    if state.batches:
         return None
     return NextStep(
         "Create a batch",
         "Select candidates and the number of judgments for each. HITs and hours are estimated before you create it.",
-        reverse("annotate:batch-new", args=[course.project.slug]),
+        reverse("annotate:batch-new", args=[state.project.slug]),
         "Create a batch",
     )
 
 
-def _invite(course: Course) -> NextStep | None:
-    if course.n_annotators or not course.live:
+def _invite(state: ProjectState) -> NextStep | None:
+    if state.n_annotators or not state.live:
         return None
     return NextStep(
         "Invite annotators",
         "A batch is open, but there are no annotators yet.",
-        reverse("projects:invitation-new", args=[course.project.slug]),
+        reverse("projects:invitation-new", args=[state.project.slug]),
         "Invite people",
     )
 
 
-def _wait(course: Course) -> NextStep | None:
-    n_left = course.n_left(course.live)
+def _wait_for_annotators(state: ProjectState) -> NextStep | None:
+    n_left = state.n_left(state.live)
     if not n_left:
         return None
-    if all(batch.state == State.PAUSED for batch in course.live):
+    if all(batch.state == State.PAUSED for batch in state.live):
         return NextStep("Work is paused", "Annotators receive no HITs until a batch is reopened.")
-    at_work = next(batch for batch in course.live if course.progress[batch.pk].n_left)
+    at_work = next(batch for batch in state.live if state.progress[batch.pk].n_left)
     return NextStep(
         "Annotation in progress",
         plural(
@@ -146,16 +147,16 @@ def _wait(course: Course) -> NextStep | None:
             "%(n_left)s assignments remaining.",
         )
         % {"n_left": format_number(n_left)},
-        reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
+        reverse("annotate:batch-show", args=[state.project.slug, at_work.number]),
         "Open batch page",
     )
 
 
-def _read_agreement(course: Course) -> NextStep:
-    is_short = not course.live and course.n_left(course.collecting)
+def _read_agreement(state: ProjectState) -> NextStep:
+    is_short = not state.live and state.n_left(state.collecting)
     return NextStep(
         "Check agreement",
         "No batch is open." if is_short else "All requested judgments are complete.",
-        reverse("results:agreement", args=[course.project.slug]),
+        reverse("results:agreement", args=[state.project.slug]),
         "Show agreement",
     )

@@ -1,4 +1,4 @@
-"""The state of a project on one page: what there is, how far the batches are, what to do next."""
+"""The overview of a project on one page: data, batches, annotators, timeline and next step."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from projects.language.amounts import plural
 from projects.models import Membership, Project
-from results.overview.next_step import Course, NextStep, find_next_step
+from results.overview.next_step import NextStep, ProjectState, find_next_step
 from results.overview.timeline import Timeline, build_timeline
 from results.scope.excluded import JudgmentCounts, count_judgments
 
@@ -36,7 +36,7 @@ class Overview:
     judgments: JudgmentCounts
     batches: tuple[tuple[Batch, Progress], ...]
     n_batches: int
-    course: Timeline
+    timeline: Timeline
     n_annotators: int
     n_simulated: int
     next_step: NextStep
@@ -54,33 +54,34 @@ class Overview:
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:
-    """Count what the project holds and say what comes next; managers get the way there."""
+    """Count what the project holds and find its next step; only managers get the link to it and the money."""
     data = count_data(project)
     everything = list(project.batches.order_by("-number"))
     batches = [batch for batch in everything if batch.state != Batch.State.ARCHIVED]
     progress = fetch_progress(everything)
     kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
     n_annotators = kinds[Membership.Kind.PERSON]
-    course = Course(project, bool(data.candidates), n_annotators, batches, progress)
+    state = ProjectState(project, bool(data.candidates), n_annotators, batches, progress)
     return Overview(
         data=data,
         judgments=count_judgments(project, default_stage(project)),
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=len(everything),
-        course=build_timeline(project, everything, progress, can_manage=can_manage),
+        timeline=build_timeline(project, everything, progress, can_manage=can_manage),
         n_annotators=n_annotators,
         n_simulated=kinds[Membership.Kind.SIMULATED],
-        next_step=find_next_step(course, can_manage=can_manage),
+        next_step=find_next_step(state, can_manage=can_manage),
     )
 
 
 def count_data(project: Project) -> DataCounts:
-    """All in one statement."""
+    """Count passages, questions, references, candidates and datasets in one statement."""
     with connection.cursor() as cursor:
         cursor.execute(_DATA, {"project": project.pk})
         return DataCounts(*cursor.fetchone())
 
 
+# Each list is read once and counted; joining them would count each passage once for every reference.
 _DATA = """
 WITH dataset AS (SELECT id FROM projects_dataset WHERE project_id = %(project)s),
 passage AS (SELECT p.id FROM projects_passage p JOIN dataset d ON d.id = p.dataset_id),

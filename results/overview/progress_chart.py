@@ -1,4 +1,4 @@
-"""Progress by day: how many HITs were submitted, in each stage, and how many in all so far."""
+"""Progress by day: how many HITs were submitted, in each stage and in total."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class Day:
-    """The HITs submitted on a day, in UTC, whose work holds its place."""
+    """The HITs submitted on a day, in UTC, that still fill a place: rejected ones do not."""
 
     day: str
     n_trial: int
@@ -25,7 +25,7 @@ class Day:
 
 
 def progress_by_day(project: Project) -> list[Day]:
-    """In one statement; days without work are left out, and so is what was imported."""
+    """Return the days with submitted work, in one statement; imported judgments are not work."""
     with connection.cursor() as cursor:
         cursor.execute(_BY_DAY, [project.pk])
         return [Day(*row) for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""The course of a project, stage by stage: how far each stage is, how fast it goes, and what it pays."""
+"""The timeline of a project: how far each stage is, how fast it goes, and what it pays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class StageProgress:
 
 @dataclass(frozen=True)
 class Pay:
-    """Cents of a stage: earned so far by how far they are paid, and about how much the places left will pay."""
+    """Cents of a stage: earned so far by state of payment, and an estimate for the judgments still wanted."""
 
     sums: ledger.Sums
     to_come: int
@@ -31,7 +31,7 @@ class Pay:
 
 @dataclass(frozen=True)
 class StageLine:
-    """One stage: its test or its places, `speed` while it is worked on, `pay` for who may see the project's money."""
+    """One stage: test or HITs, `speed` while it is collecting, `pay` for those who may see the project's money."""
 
     label: str
     taken: StageProgress | None = None
@@ -43,7 +43,7 @@ class StageLine:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The stages that were begun, and for managers of a project that pays the money of all of them."""
+    """The stages that have begun and, for managers of a project that pays, the money of all of them."""
 
     stages: tuple[StageLine, ...]
     money: ledger.Sums | None = None
@@ -61,16 +61,16 @@ class Timeline:
 def build_timeline(
     project: Project, batches: Sequence[Batch], progress: dict[int, Progress], *, can_manage: bool
 ) -> Timeline:
-    """The course that the work took so far; the batches are all of the project's, with their progress.
+    """Return the stages so far. The batches are all of the project's, with their progress.
 
     A stage begins with its first batch that was opened, the qualification with its test.
     """
     has_money = can_manage and ledger.pays_anything(project)
     sums = {stage.key: stage.sums for stage in ledger.stages(project)} if has_money else {}
-    stages = [_qualification(project, sums if has_money else None)]
+    stages = [_make_qualification_stage(project, sums if has_money else None)]
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
-        stages.append(_collection(kind, begun, progress, sums if has_money else None) if begun else None)
+        stages.append(_make_collection_stage(kind, begun, progress, sums if has_money else None) if begun else None)
     return Timeline(
         stages=tuple(stage for stage in stages if stage is not None),
         money=sum(sums.values(), ledger.Sums()) if has_money else None,
@@ -78,7 +78,7 @@ def build_timeline(
     )
 
 
-def _qualification(project: Project, sums: dict[str, ledger.Sums] | None) -> StageLine | None:
+def _make_qualification_stage(project: Project, sums: dict[str, ledger.Sums] | None) -> StageLine | None:
     test = QualificationTest.objects.filter(project=project).exclude(state=QualificationTest.State.DRAFT).first()
     if test is None:
         return None
@@ -95,12 +95,12 @@ def _qualification(project: Project, sums: dict[str, ledger.Sums] | None) -> Sta
     )
 
 
-def _collection(
+def _make_collection_stage(
     kind: Batch.Kind, batches: list[Batch], progress: dict[int, Progress], sums: dict[str, ledger.Sums] | None
 ) -> StageLine:
     whole = sum((progress[batch.pk] for batch in batches), Progress())
     live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
-    to_come = sum(_to_come(batch, progress[batch.pk]) for batch in live)
+    to_come = sum(_estimate_pay(batch, progress[batch.pk]) for batch in live)
     return StageLine(
         label=str(ledger.STAGES[kind]),
         progress=whole,
@@ -110,7 +110,7 @@ def _collection(
     )
 
 
-def _to_come(batch: Batch, progress: Progress) -> int:
-    """Cents of the places that are left, by the mean number of items in a HIT."""
+def _estimate_pay(batch: Batch, progress: Progress) -> int:
+    """Return the estimated cents of the places left, at the mean number of items per HIT."""
     items = batch.n_items / batch.n_hits if batch.n_hits else 0
     return round(progress.n_left * (batch.cents_per_hit + batch.cents_per_item * items))
