@@ -2,20 +2,18 @@
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Project
 from results.agreement import charts
 from results.agreement.planner_forms import PlannerForm
 from results.agreement.precision import list_choices
-from results.reports.reports import find_report
-from results.reports.views import fetch_figures, report_context
+from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import SEED
 
 TEMPLATE = "results/agreement/planner_show.html"
@@ -26,14 +24,9 @@ TEMPLATE = "results/agreement/planner_show.html"
 def planner(request: ProjectRequest, project: Project) -> HttpResponse:
     form = PlannerForm(project, request.GET or None)
     context: dict[str, Any] = {"form": form, "seed": SEED}
-    if not form.criteria:
-        return render(request, TEMPLATE, context)
-    if form.is_bound and not form.is_valid():
-        return render(request, TEMPLATE, context, status=400)
-    try:
-        scope = form.scope()
-    except Refused as refusal:
-        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    scope = choose_scope(request, form, TEMPLATE, context)
+    if isinstance(scope, HttpResponse):
+        return scope
     state = fetch_figures(request, "plan", form.settings(scope))
     if isinstance(state, HttpResponse):
         return state
@@ -57,12 +50,5 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
 @snapshot()
 def planner_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked = PlannerForm(project, request.GET or None)
-    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("This chart does not exist.")
-    try:
-        figures = find_report(project, "plan", asked.settings(asked.scope())).figures
-    except Refused as refusal:
-        raise Http404("This chart does not exist.") from refusal
-    if not figures or "refusal" in figures:
-        raise Http404("These figures do not exist.")
+    figures = require_figures(project, "plan", asked.settings(require_scope(asked)))
     return answer_chart(project, charts.chart_plan(figures), name, form)

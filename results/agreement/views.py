@@ -2,19 +2,17 @@
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Project
 from results.agreement import charts
 from results.agreement.forms import AgreementForm
-from results.reports.reports import find_report
-from results.reports.views import fetch_figures, report_context
+from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 
 PAGES = {
@@ -31,14 +29,9 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     template, draw = PAGES[kind]
     form = AgreementForm(project, request.GET or None)
     context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}
-    if not form.criteria:
-        return render(request, template, context)
-    if form.is_bound and not form.is_valid():
-        return render(request, template, context, status=400)
-    try:
-        scope = form.scope()
-    except Refused as refusal:
-        return render(request, template, {**context, "refusal": refusal.message})
+    scope = choose_scope(request, form, template, context)
+    if isinstance(scope, HttpResponse):
+        return scope
     state = fetch_figures(request, kind, form.settings(kind, scope))
     if isinstance(state, HttpResponse):
         return state
@@ -53,12 +46,5 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
 @snapshot()
 def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
     asked = AgreementForm(project, request.GET or None)
-    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("This chart does not exist.")
-    try:
-        figures = find_report(project, kind, asked.settings(kind, asked.scope())).figures
-    except Refused as refusal:
-        raise Http404("This chart does not exist.") from refusal
-    if figures is None:
-        raise Http404("These figures have not been computed yet.")
+    figures = require_figures(project, kind, asked.settings(kind, require_scope(asked)))
     return answer_chart(project, PAGES[kind][1](figures), name, form)

@@ -9,13 +9,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import paginate, read_page_number, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
-from results.reports.views import fetch_figures, report_context
+from results.reports.views import choose_scope, fetch_figures, report_context
 from results.scope.scopes import scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
@@ -28,14 +27,9 @@ SIZE = 25
 def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
     form = DisagreementForm(project, request.GET or None)
     context: dict[str, Any] = {"form": form}
-    if not form.criteria:
-        return render(request, TEMPLATE, context)
-    if form.is_bound and not form.is_valid():
-        return render(request, TEMPLATE, context, status=400)
-    try:
-        scope = form.scope()
-    except Refused as refusal:
-        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    scope = choose_scope(request, form, TEMPLATE, context)
+    if isinstance(scope, HttpResponse):
+        return scope
     by = form.read_grouping()
     kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", scope_settings(scope))
     state = fetch_figures(request, kind, settings)

@@ -1,21 +1,59 @@
 """What every page of figures shares: fetching or requesting its figures, and the job that computes them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from annotate.frames.criteria_in_use import Scope
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from results.models import Report
 from results.reports.reports import ReportState, find_report, request_report
+from results.scope.forms import JudgmentsForm
+
+
+def choose_scope(
+    request: ProjectRequest, form: JudgmentsForm, template: str, context: Mapping[str, Any]
+) -> Scope | HttpResponse:
+    """Return the judgments that a page's form selects, or the page to answer with where it selects none.
+
+    That is the case before a criterion is in use, after an invalid choice, and for a batch without the criterion.
+    """
+    if not form.criteria:
+        return render(request, template, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, template, context, status=HTTPStatus.BAD_REQUEST)
+    try:
+        return form.scope()
+    except Refused as refusal:
+        return render(request, template, {**context, "refusal": refusal.message})
+
+
+def require_scope(form: JudgmentsForm) -> Scope:
+    """Return the judgments that the address of a chart selects. Raises Http404 where it selects none."""
+    if form.criteria and (not form.is_bound or form.is_valid()):
+        with suppress(Refused):
+            return form.scope()
+    raise Http404("This chart does not exist.")
+
+
+def require_figures(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures that a chart draws. Raises Http404 where they are not computed, or could not be."""
+    figures = find_report(project, kind, settings).figures
+    if not figures or "refusal" in figures:
+        raise Http404("These figures have not been computed.")
+    return figures
 
 
 def fetch_figures(

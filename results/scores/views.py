@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -14,12 +14,11 @@ from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
-from results.reports.reports import ReportState, find_report
-from results.reports.views import fetch_figures, report_context
+from results.reports.reports import ReportState
+from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scores import charts
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
@@ -35,14 +34,9 @@ FILTERS = ("text", "dataset", "split", "source")
 def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     form, gold = _asked(request, project)
     context: dict[str, Any] = {"form": form, "gold": gold, "rule_form": _rule_form(gold)}
-    if not form.criteria:
-        return render(request, TEMPLATE, context)
-    if form.is_bound and not form.is_valid():
-        return render(request, TEMPLATE, context, status=400)
-    try:
-        scope = form.scope()
-    except Refused as refusal:
-        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    scope = choose_scope(request, form, TEMPLATE, context)
+    if isinstance(scope, HttpResponse):
+        return scope
     state = fetch_figures(request, "golds", form.settings(scope, gold))
     if isinstance(state, HttpResponse):
         return state
@@ -65,14 +59,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
 @snapshot()
 def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked, gold = _asked(request, project)
-    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("This chart does not exist.")
-    try:
-        figures = find_report(project, "golds", asked.settings(asked.scope(), gold)).figures
-    except Refused as refusal:
-        raise Http404("This chart does not exist.") from refusal
-    if not figures or "refusal" in figures:
-        raise Http404("These figures do not exist.")
+    figures = require_figures(project, "golds", asked.settings(require_scope(asked), gold))
     rule, by = _chosen(asked, gold)
     return answer_chart(project, charts.chart_golds(figures, rule=rule, by=by), name, form)
 

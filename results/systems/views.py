@@ -11,8 +11,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.reports.reports import find_report
-from results.reports.views import fetch_figures, report_context
+from results.reports.views import fetch_figures, report_context, require_figures
 from results.scope.gold_settings import RESAMPLES, SEED
 from results.systems import charts
 from results.systems.forms import ReplicationForm, SystemsForm
@@ -67,9 +66,7 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
     asked, _runs, settings = _asked(request, project)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
         raise Http404("This chart does not exist.")
-    figures = find_report(project, "systems", settings).figures
-    if figures is None:
-        raise Http404("These figures have not been computed yet.")
+    figures = require_figures(project, "systems", settings)
     return answer_chart(project, charts.chart_systems(figures, key=_key(asked)), name, form)
 
 
@@ -79,9 +76,9 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
 def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked, runs, settings = _asked(request, project)
     between = runs.settings(settings) if asked.criteria and (not asked.is_bound or asked.is_valid()) else None
-    figures = find_report(project, "replication", between).figures if between else None
-    if figures is None:
-        raise Http404("These figures do not exist.")
+    if between is None:
+        raise Http404("This chart does not exist.")
+    figures = require_figures(project, "replication", between)
     return answer_chart(project, charts.chart_replication(figures, key=_key(asked)), name, form)
 
 
