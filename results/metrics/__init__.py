@@ -1,1 +1,1 @@
-"""Automatic metrics: registered, run, stored, shown."""
+"""Automatic metrics: known ones, runs over a project's candidates, and their scores."""

@@ -1,4 +1,4 @@
-"""The candidates of a project as metrics see them: slice by slice, so that texts never fill the memory."""
+"""The candidates of a project as metrics take them: slice by slice, so that texts never fill the memory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from measures.metrics import Answers, Metric
 from projects.models import Candidate, Passage, Project, Question, Reference
 
 SLICE = 4_000
-"""So many candidates are read at a time."""
+"""Candidates that are read at a time."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Candidates by their ids, and the same as a column of answers."""
+    """The ids of candidates, and the same candidates as a column of answers."""
 
     ids: tuple[int, ...]
     answers: Answers
@@ -24,16 +24,18 @@ def count_candidates(project: Project) -> int:
 
 
 def read_answers(project: Project, metric: Metric) -> Iterator[Slice]:
-    """Every candidate that may be judged, those of a question side by side, with what the metric needs to know."""
+    """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side."""
+    # In the order of questions a slice fetches each question, its references and its passage once.
     rows = Candidate.objects.of(project).judgeable().order_by("question_id", "id")
     fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=SLICE)
     while part := list(islice(fields, SLICE)):
+        # Passages are long, and most metrics compare with references alone.
         ids, questions, texts, opinions = zip(*part, strict=True)
-        answers = _column(questions, texts, opinions, with_passages="passages" in metric.needs)
+        answers = _make_answers(questions, texts, opinions, with_passages="passages" in metric.needs)
         yield Slice(ids, answers.against(metric.against))
 
 
-def _column(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[str], *, with_passages: bool) -> Answers:
+def _make_answers(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[str], *, with_passages: bool) -> Answers:
     questions = {
         row[0]: row
         for row in Question.objects.filter(pk__in=set(ids)).values_list("id", "text", "type", "entities", "passage_id")
@@ -51,19 +53,19 @@ def _column(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[str], *
         references=[[text for text, _opinion in each] for each in of_each],
         question_types=[questions[each][2] for each in ids],
         opinions=opinions,
-        reference_opinions=[[opinion for _text, opinion in each] for each in of_each],
+        reference_opinions=[[opinion for _join_documents, opinion in each] for each in of_each],
         entities=[questions[each][3] for each in ids],
         questions=[questions[each][1] for each in ids],
-        passages=_passages([questions[each][4] for each in ids]) if with_passages else (),
+        passages=_fetch_passages([questions[each][4] for each in ids]) if with_passages else (),
     )
 
 
-def _passages(ids: Sequence[int]) -> list[str]:
+def _fetch_passages(ids: Sequence[int]) -> list[str]:
     rows = Passage.objects.filter(pk__in=set(ids)).values_list("id", "text", "documents")
-    texts = {pk: _text(text, documents) for pk, text, documents in rows}
+    texts = {pk: _join_documents(text, documents) for pk, text, documents in rows}
     return [texts[each] for each in ids]
 
 
-def _text(text: str, documents: list[dict[str, str]] | None) -> str:
+def _join_documents(text: str, documents: list[dict[str, str]] | None) -> str:
     listed = [part for each in documents or () for part in (each["title"], each["text"])]
     return "\n\n".join(part for part in (text, *listed) if part)

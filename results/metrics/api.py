@@ -1,4 +1,4 @@
-"""Metrics: the runs of a project, a new one asked for, and the scores of one as a file."""
+"""Metrics by the API: the runs of a project, a new one, and the scores of one as a file."""
 
 from http import HTTPStatus
 from typing import Any
@@ -28,37 +28,40 @@ class MetricQuery(PageQuery):
 
 class MetricSerializer(StrictSerializer):
     id = serializers.IntegerField()
-    metric = serializers.CharField(help_text="The name under which it is computed, or that a file goes by.")
+    metric = serializers.CharField(help_text="Its registered name, or the name given to an uploaded column.")
     title = serializers.CharField()
     origin = serializers.ChoiceField(choices=MetricRun.Origin.choices)
-    settings = serializers.JSONField(help_text="Every setting.")
+    settings = serializers.JSONField(help_text="Every setting, with defaults.")
     state = serializers.ChoiceField(choices=MetricRun.State.choices)
-    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    is_live = serializers.BooleanField(help_text="Whether the job is unfinished. If so, poll again.")
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="How far the job is; 0 before it has begun.")
-    error = serializers.CharField(help_text="Why there are no scores; empty otherwise.")
+    total = serializers.IntegerField(help_text="Steps of the job; 0 before it starts.")
+    error = serializers.CharField(help_text="Why the run failed; otherwise empty.")
     n_scored = serializers.IntegerField()
-    n_refused = serializers.IntegerField(help_text="Candidates without a score; they are no zeros.")
+    n_refused = serializers.IntegerField(help_text="Candidates without a score. They do not count as zero.")
     report = serializers.JSONField(
-        help_text="Corpus score and mean, by dataset and source, why candidates were refused, and what scores rest on."
+        help_text="Corpus score and mean, overall and by dataset and source; refusals by reason; versions."
     )
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
 class NewMetricSerializer(StrictSerializer):
-    metric = TextField(max_length=60, help_text="Such as rouge_l; a wrong name is answered with those there are.")
-    settings = serializers.DictField(required=False, default=dict, help_text="Those that are not as usual.")
+    metric = TextField(
+        max_length=60, help_text="For example rouge_l. An unknown name is answered with the list of names."
+    )
+    settings = serializers.DictField(required=False, default=dict, help_text="Settings that differ from the defaults.")
 
 
 class MetricList(ProjectEndpoint):
+    # Scores change no judgment, so whoever may read may compute them, as on the page.
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
     query = MetricQuery
 
     @extend_schema(responses=make_page_serializer(MetricSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """List the runs of metrics.
+        """List metric runs.
 
-        The newest first. Of runs with the same metric and settings the newest that is done has the scores.
+        The newest first. Of runs with the same metric and settings, the newest that is done counts.
         """
         names = {name: self.asked[name] for name in ("state", "origin") if name in self.asked}
         return render_page(
@@ -75,24 +78,25 @@ class MetricList(ProjectEndpoint):
     def post(self, request: Request, slug: str) -> Response:
         """Compute a metric.
 
-        A job scores every candidate that may be judged. The same that is under way is answered with that run.
+        Queues a job that scores every candidate that is not withdrawn. If the same metric is running already, that run
+        is returned.
         """
         sent = self.sent(NewMetricSerializer)
         run = computing.request_run(
             project=self.project, actor=self.membership, name=sent["metric"], settings=sent["settings"]
         )
         place = reverse("api:metric-show", args=[slug, run.pk])
-        return Response(_described(self.project, run.pk), HTTPStatus.ACCEPTED, headers={"Location": place})
+        return Response(_serialize(self.project, run.pk), HTTPStatus.ACCEPTED, headers={"Location": place})
 
 
 class MetricShow(ProjectEndpoint):
     @extend_schema(responses=MetricSerializer)
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Ask after a run of a metric.
+        """Read a metric run.
 
-        How far the job is; once it is done, the summary of its scores.
+        Its progress and, once it is done, the summary of its scores.
         """
-        return Response(_described(self.project, pk))
+        return Response(_serialize(self.project, pk))
 
 
 class MetricScores(ProjectEndpoint):
@@ -100,7 +104,7 @@ class MetricScores(ProjectEndpoint):
     def get(self, request: Request, slug: str, pk: int, form: str) -> HttpResponseBase:
         """Download the scores of a run.
 
-        As csv or jsonl, by dataset and id: each candidate with its score, or why it has none.
+        As csv or jsonl, by dataset and id: each candidate with its score, or the reason why it has none.
         """
         return stream_scores(_fetch(self.project, pk), form, is_head=request.method == "HEAD")
 
@@ -109,5 +113,5 @@ def _fetch(project: Project, pk: int) -> MetricRun:
     return get_object_or_404(project.metric_runs.select_related("project"), pk=pk)
 
 
-def _described(project: Project, pk: int) -> dict[str, Any]:
+def _serialize(project: Project, pk: int) -> dict[str, Any]:
     return dict(MetricSerializer(_fetch(project, pk)).data)

@@ -1,4 +1,4 @@
-"""The candidates of a run with their scores and what people say of them, page by page."""
+"""The candidates of a run with their scores and gold scores, page by page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SORTS = {
 
 @dataclass(frozen=True)
 class Filters:
-    """Which candidates of a run; nothing named means all."""
+    """Which candidates of a run; an empty field means all."""
 
     text: str = ""
     dataset: str = ""
@@ -32,7 +32,7 @@ class Filters:
 
 
 def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricScore]:
-    """In the order asked for; a candidate without a score comes last."""
+    """Return the scores in the requested order; a candidate without a score comes last either way."""
     rows = run.scores.defer(
         "candidate__question__passage__text", "candidate__question__passage__documents"
     ).select_related("candidate__dataset", "candidate__question__passage")
@@ -45,6 +45,7 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
     if filters.source:
         rows = rows.filter(candidate__source=filters.source)
     if filters.reason:
+        # A reason may go on with the value that was no number, so its beginning is compared.
         rows = rows.filter(value=None, reason__startswith=filters.reason)
     column, is_descending = split_sort(sort)
     order = [order_with_empty_last(F(name), is_descending=is_descending) for name in SORTS[column]]
@@ -52,13 +53,14 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
 
 
 def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
-    """What people say of these candidates: the median where the project's rule is that, else the mean."""
+    """Return gold scores of these candidates: the median where the project's rule is that, otherwise the mean."""
     from annotate.frames.judgments_frame import fetch_judgments
     from measures.gold_scores import apply_adjudications, gold_by
     from results.scores.gold import fetch_adjudicated
 
     scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
     rule = read_gold_rule(project)
+    # A z score needs the norms of all annotators, too much for a column beside a metric.
     by = GoldRule.MEDIAN if rule.rule == GoldRule.MEDIAN else GoldRule.MEAN
     golds = gold_by(by, fetch_judgments(scope, only=list(ids)))
     if isinstance(golds, Undefined):

@@ -1,4 +1,4 @@
-"""What is drawn of a run: how its scores are spread, and the datasets and sources beside each other."""
+"""The chart of a run: the distribution of its scores."""
 
 from typing import Any
 

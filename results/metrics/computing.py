@@ -1,4 +1,4 @@
-"""Computing a metric over the candidates of a project: asked for once, done by a job, stored as one run."""
+"""Computing a metric over the candidates of a project: requested once, done by a job, stored as one run."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from results.metrics.answers import count_candidates, read_answers
 from results.metrics.metric_key import find_owner, make_metric_key
-from results.metrics.registry import find, list_versions
+from results.metrics.registry import find_metric, list_versions
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun
 
@@ -24,28 +24,37 @@ Origin = MetricRun.Origin
 
 
 def request_run(
-    *, project: Project, actor: Membership, name: str, settings: Mapping[str, Any], is_rung_for: bool = True
+    *, project: Project, actor: Membership, name: str, settings: Mapping[str, Any], is_enqueued: bool = True
 ) -> MetricRun:
-    """Queue the job that scores the project's candidates; who asks while it is under way gets that one.
+    """Queue the job that scores the project's candidates, or return the unfinished run of the same metric.
 
     Raises Refused for an unknown metric or setting, a value that is not allowed, or what this machine lacks.
     """
     metric = make_metric(name, settings)
     if not count_candidates(project):
         raise Refused("No candidates to score yet.")
-    asked = metric.settings()
-    subject = make_metric_key(Origin.COMPUTED, name, asked)
+    configured = metric.settings()
+    subject = make_metric_key(Origin.COMPUTED, name, configured)
     under_way = MetricRun.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
     try:
+        # Of two requests at once one breaks the unique constraint; the savepoint keeps its transaction usable, and it
+        # returns the other's run.
         with transaction.atomic():
             run, is_new = under_way.get_or_create(
-                defaults={"project": project, "origin": Origin.COMPUTED, "metric": name, "title": find(name).title,
-                          "settings": asked, "subject": subject, "requested_by": actor,
-                          "report": {"about": about(metric)}}
-            )  # fmt: skip
+                defaults={
+                    "project": project,
+                    "origin": Origin.COMPUTED,
+                    "metric": name,
+                    "title": find_metric(name).title,
+                    "settings": configured,
+                    "subject": subject,
+                    "requested_by": actor,
+                    "report": {"about": describe_metric(metric)},
+                }
+            )
             if is_new:
-                log.record(project, actor, Act.RUN_METRIC, run, after={"metric": name, "settings": asked})
-                if is_rung_for:
+                log.record(project, actor, Act.RUN_METRIC, run, after={"metric": name, "settings": configured})
+                if is_enqueued:
                     queue.enqueue_on_commit(run)
     except IntegrityError:
         run = under_way.get()
@@ -53,40 +62,41 @@ def request_run(
 
 
 def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
-    """Ask for the same metric with the same settings. Raises Refused as `request_run` does."""
+    """Request the same metric with the same settings. Raises Refused as `request_run` does."""
     if run.origin != Origin.COMPUTED:
         raise Refused("Scores from a file are not computed here. Upload a newer file under the same name.")
     return request_run(
-        project=run.project, actor=actor, name=run.metric, settings=find(run.metric).chosen(run.settings)
+        project=run.project, actor=actor, name=run.metric, settings=find_metric(run.metric).chosen(run.settings)
     )
 
 
 def run_now(
     *, project: Project, name: str, settings: Mapping[str, Any], on_progress: OnProgress = lambda _done, _total: None
 ) -> MetricRun:
-    """Score in this process, for the project's owner. Raises Refused, also with what ended the job."""
-    asked = request_run(project=project, actor=find_owner(project), name=name, settings=settings, is_rung_for=False)
+    """Score in this process, on behalf of the project's owner. Raises Refused, also with the error of a failed job."""
+    job = request_run(project=project, actor=find_owner(project), name=name, settings=settings, is_enqueued=False)
 
     def act(run: MetricRun, beat: OnProgress) -> dict[str, Any]:
-        def both(done: int, total: int) -> None:
+        # Progress goes into the row as well, so that the page shows what a command computes.
+        def report_progress(done: int, total: int) -> None:
             beat(done, total)
             on_progress(done, total)
 
-        return compute(run, both)
+        return compute(run, report_progress)
 
-    running.run(MetricRun, asked.pk, act, only_reads=True, finish=store)
-    asked.refresh_from_db()
-    if asked.is_live:
-        raise Refused(f"{asked.title} is being computed by a worker already.")
-    if asked.state != Job.State.DONE:
-        raise Refused(asked.error or f"Computing {asked.title} ended early.")
-    return asked
+    running.run(MetricRun, job.pk, act, only_reads=True, finish=store)
+    job.refresh_from_db()
+    if job.is_live:
+        raise Refused(f"{job.title} is being computed by a worker already.")
+    if job.state != Job.State.DONE:
+        raise Refused(job.error or f"Computing {job.title} ended early.")
+    return job
 
 
 def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
-    """The configured metric. Raises Refused as `request_run` does."""
+    """Return the configured metric. Raises Refused as `request_run` does."""
     try:
-        metric = find(name).make(**settings)
+        metric = find_metric(name).make(**settings)
     except (ValueError, TypeError) as error:
         raise Refused(str(error)) from error
     if missing := metric.lacks():
@@ -95,22 +105,25 @@ def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
 
 
 def run(pk: int) -> str | None:
-    """Do the job: read and score as of one moment, then store. Returns the state it ended in."""
+    """Do the job: read and score as of one moment, then store. Returns the state in which it ended."""
     return running.run(MetricRun, pk, compute, only_reads=True, finish=store)
 
 
 def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job: every candidate's score, and what to say of them."""
+    """Score every candidate; the act of the job. Returns the metric, its scores and the report."""
     if run.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
-    metric = make_metric(run.metric, find(run.metric).chosen(run.settings))
+    metric = make_metric(run.metric, find_metric(run.metric).chosen(run.settings))
     total = count_candidates(run.project)
+    # Statistics take more room than scores. They are kept where the corpus score is not the mean, and where notes on
+    # the bonuses of an adapted metric come from them.
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
     try:
         with metric.ready():
             for part in read_answers(run.project, metric):
-                column.add(part.ids, score_slice(metric, part.answers, _after(len(column), total, on_progress)))
+                report_slice = _shift_progress(len(column), total, on_progress)
+                column.add(part.ids, score_slice(metric, part.answers, report_slice))
                 on_progress(len(column), total)
     except Broken as error:
         raise Refused(str(error)) from error
@@ -122,13 +135,13 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
         "report": {
             "reasons": dict(Counter(column.reasons.values()).most_common()),
             "notes": dict(column.notes),
-            "about": about(metric),
+            "about": describe_metric(metric),
         },
     }
 
 
 def store(run: MetricRun, changes: dict[str, Any]) -> None:
-    """What belongs to the run in the transaction that marks it as done. Locks the project."""
+    """Store the scores, in the transaction that marks the run as done. Locks the project."""
     metric = changes.pop("metric")
     combine = None if isinstance(metric, MeanMetric) else metric.combine
     Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
@@ -137,21 +150,21 @@ def store(run: MetricRun, changes: dict[str, Any]) -> None:
     report["summary"] = store_scores(run, changes.pop("column"), combine, **ends)
 
 
-def about(metric: Metric) -> dict[str, Any]:
-    """What a reader of the scores wants to know of the metric beside its settings."""
+def describe_metric(metric: Metric) -> dict[str, Any]:
+    """Return what the scores depend on beside the settings: variant, tokenisation, signature, range and versions."""
     return {
         "variant": metric.variant,
         "tokenisation": metric.tokenisation,
         "signature": metric.signature,
-        "low": _finite(metric.low),
-        "high": _finite(metric.high),
+        "low": _drop_infinite(metric.low),
+        "high": _drop_infinite(metric.high),
         "versions": list_versions(metric),
     }
 
 
-def _after(before: int, total: int, on_progress: OnProgress) -> OnProgress:
+def _shift_progress(before: int, total: int, on_progress: OnProgress) -> OnProgress:
     return lambda done, _of_slice: on_progress(before + done, total)
 
 
-def _finite(bound: float) -> float | None:
+def _drop_infinite(bound: float) -> float | None:
     return bound if isfinite(bound) else None

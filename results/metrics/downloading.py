@@ -1,4 +1,4 @@
-"""The scores of a run as a file, as they come out of the database."""
+"""The scores of a run as a file, streamed from the database."""
 
 from django.http import Http404, StreamingHttpResponse
 from django.utils.text import slugify
@@ -9,6 +9,7 @@ from results.models import MetricRun
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 
+# Sorted byte by byte, as in the exports, so that files can be joined line by line.
 _FROM = """
 FROM results_metricscore s JOIN projects_candidate c ON c.id = s.candidate_id
 JOIN projects_dataset d ON d.id = c.dataset_id
@@ -26,13 +27,15 @@ SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'sour
 
 
 def select_scores(run: MetricRun, form: str) -> Statement:
-    """Every candidate of the run, by dataset and id: its score, or why it has none."""
+    """Return the statement of every candidate of the run by dataset and id: its score, or the reason why it
+    has none.
+    """
     is_csv = form == "csv"
     return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)
 
 
 def stream_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpResponse:
-    """The file as it is read. Raises Http404 where there is none."""
+    """Return the file as it is read. Raises Http404 where there is none."""
     if form not in FORMATS or run.state != MetricRun.State.DONE:
         raise Http404("There is no such file.")
     name = f"{run.project.slug}-{slugify(run.metric) or run.pk}.{form}"

@@ -1,4 +1,4 @@
-"""The forms of metrics: which to compute, with which settings; a file of scores; and what of it is taken."""
+"""The form of new metric runs: a box for each metric, and fields for its settings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass
@@ -12,30 +12,30 @@ from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from projects.models import Project
 from results.metrics.metric_key import make_metric_key
-from results.metrics.registry import known
+from results.metrics.registry import load_metrics
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
-"""Ticked where nobody has chosen."""
+"""Metrics that the form ticks at first."""
 TOKENISER = "tokeniser"
 AGAINST = "against"
 
 
 def explain(values: Iterable[str], meanings: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Choices of a setting, each with what it means where that is said."""
+    """Return the choices of a setting, each with its meaning where one is declared."""
     return [(each, f"{each}: {meanings[each]}" if each in meanings else each) for each in values]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One metric of the form: its box, its settings, and what this machine lacks for it."""
+    """One metric of the form: its box, its settings, and what this machine lacks to compute it."""
 
     registered: Registered
     box: BoundField
     settings: list[BoundField]
     variant: str
     lacks: str
-    is_there: bool
-    """Whether its scores with the usual settings stand already."""
+    has_scores: bool
+    """Whether the project has its scores with the default settings already."""
 
     @property
     def has_errors(self) -> bool:
@@ -43,7 +43,7 @@ class Choice:
 
 
 class ComputeForm(forms.Form):
-    """A box for each metric that is known, and a field for each of its settings."""
+    """A box for each known metric, and a field for each of its settings."""
 
     tokeniser = forms.ChoiceField(
         label="Tokenisation",
@@ -65,31 +65,32 @@ class ComputeForm(forms.Form):
 
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data)
-        self._metrics = known()
-        self._usual = {name: each.make() for name, each in self._metrics.items()}
-        self._lacks = {name: metric.lacks() for name, metric in self._usual.items()}
-        stand = set(project.metric_runs.done().values_list("subject", flat=True))
-        self._there = {
+        self._metrics = load_metrics()
+        self._default_metrics = {name: each.make() for name, each in self._metrics.items()}
+        self._lacks = {name: metric.lacks() for name, metric in self._default_metrics.items()}
+        done = set(project.metric_runs.done().values_list("subject", flat=True))
+        self._scored = {
             name
-            for name, metric in self._usual.items()
-            if make_metric_key("computed", name, metric.settings()) in stand
+            for name, metric in self._default_metrics.items()
+            if make_metric_key("computed", name, metric.settings()) in done
         }
         for name, each in self._metrics.items():
             is_able = not self._lacks[name]
-            is_ticked = is_able and name in USUAL and name not in self._there
+            # What has scores already is not ticked, so that sending the form again does not compute everything again.
+            is_ticked = is_able and name in USUAL and name not in self._scored
             self.fields[f"use:{name}"] = forms.BooleanField(
                 label=each.title, required=False, disabled=not is_able, initial=is_ticked
             )
-            for setting in _own(each):
+            for setting in _list_own_settings(each):
                 self.fields[f"{name}:{setting.name}"] = make_field(setting)
 
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
-        """Small families first: they are the simple metrics."""
+        """Yield each family with its metrics, small families first: they are the simple metrics."""
         found: dict[str, list[Choice]] = {}
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
-            settings = [self[f"{name}:{setting.name}"] for setting in _own(each)]
-            variant = self._usual[name].variant
-            choice = Choice(each, self[f"use:{name}"], settings, variant, self._lacks[name], name in self._there)
+            settings = [self[f"{name}:{setting.name}"] for setting in _list_own_settings(each)]
+            variant = self._default_metrics[name].variant
+            choice = Choice(each, self[f"use:{name}"], settings, variant, self._lacks[name], name in self._scored)
             found.setdefault(each.family, []).append(choice)
         yield from sorted(found.items(), key=lambda item: len(item[1]))
 
@@ -99,32 +100,33 @@ class ComputeForm(forms.Form):
         return self.cleaned_data
 
     def chosen(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The name of each metric that is ticked, with its settings."""
+        """Yield the name of each ticked metric with its settings."""
         for name, each in self._metrics.items():
             if self._lacks[name] or not self.cleaned_data.get(f"use:{name}"):
                 continue
-            settings = {setting.name: self._setting(name, setting) for setting in _own(each)}
+            settings = {setting.name: self._read_setting(name, setting) for setting in _list_own_settings(each)}
             if self.cleaned_data[TOKENISER] and TOKENISER in settings:
                 settings[TOKENISER] = self.cleaned_data[TOKENISER]
-            if self.cleaned_data[AGAINST] and len(_own(each)) < len(each.settings()):
+            # Only metrics that compare with references have this setting.
+            if self.cleaned_data[AGAINST] and len(_list_own_settings(each)) < len(each.settings()):
                 settings[AGAINST] = self.cleaned_data[AGAINST]
             yield name, settings
 
-    def _setting(self, name: str, setting: "Field[Any]") -> Any:
-        """What was said, or what holds where nothing was."""
-        said = self.cleaned_data.get(f"{name}:{setting.name}")
-        return find_default(setting) if said is None or said == "" else said
+    def _read_setting(self, name: str, setting: "Field[Any]") -> Any:
+        """Return the value that was sent, or the default."""
+        sent = self.cleaned_data.get(f"{name}:{setting.name}")
+        return find_default(setting) if sent is None or sent == "" else sent
 
 
-def _own(metric: Registered) -> "list[Field[Any]]":
-    """The settings that are said of a metric by itself; what answers are compared with is said once for all."""
+def _list_own_settings(metric: Registered) -> "list[Field[Any]]":
+    """Return the settings of one metric alone. What answers are compared with is one field for all metrics."""
     return [setting for setting in metric.settings() if setting.name != AGAINST]
 
 
 def make_field(setting: "Field[Any]") -> forms.Field:
-    """A form field for a setting of a metric, as its declaration has it."""
+    """Return the form field of a metric's setting, from its declaration."""
     default = find_default(setting)
-    words: dict[str, Any] = {
+    options: dict[str, Any] = {
         "label": capfirst(setting.name.replace("_", " ")),
         "help_text": capfirst(setting.metadata.get("meaning", "")),
         "required": False,
@@ -132,16 +134,16 @@ def make_field(setting: "Field[Any]") -> forms.Field:
     }
     low, high = setting.metadata.get("low"), setting.metadata.get("high")
     if choices := setting.metadata.get("choices"):
-        return forms.ChoiceField(choices=explain(choices, setting.metadata.get("meanings", {})), **words)
+        return forms.ChoiceField(choices=explain(choices, setting.metadata.get("meanings", {})), **options)
     if isinstance(default, bool):
-        return forms.BooleanField(**words)
+        return forms.BooleanField(**options)
     if isinstance(default, int):
-        return forms.IntegerField(min_value=low, max_value=high or None, **words)
+        return forms.IntegerField(min_value=low, max_value=high or None, **options)
     if isinstance(default, float):
         return forms.FloatField(
-            min_value=low, max_value=high or None, widget=forms.NumberInput(attrs={"step": "any"}), **words
+            min_value=low, max_value=high or None, widget=forms.NumberInput(attrs={"step": "any"}), **options
         )
-    return forms.CharField(max_length=200, **words)
+    return forms.CharField(max_length=200, **options)
 
 
 def find_default(setting: "Field[Any]") -> Any:

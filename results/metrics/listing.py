@@ -1,4 +1,4 @@
-"""The metrics of a project as a list: the run of each that stands, and what became of a newer one."""
+"""The metrics of a project as a list: the run of each whose scores count, and a newer one that has none."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -14,28 +14,30 @@ from results.models import MetricRun
 
 @dataclass(frozen=True)
 class Listed:
-    """A configured metric: the run whose scores stand, if any, and a newer one that has none."""
+    """A configured metric: the run whose scores count, if any, and a newer one without scores."""
 
-    stands: MetricRun | None
+    current: MetricRun | None
     newer: MetricRun | None
 
     @property
     def run(self) -> MetricRun:
-        run = self.stands or self.newer
+        run = self.current or self.newer
         assert run is not None
         return run
 
     @property
-    def said(self) -> list[str]:
+    def summary(self) -> list[str]:
         return describe_run(self.run)
 
 
 def list_metrics(project: Project) -> list[Listed]:
-    """By title; those computed here first."""
+    """Return the project's metrics by title, those computed here first."""
     runs = project.metric_runs.select_related("requested_by__user", "project")
-    stand = {run.subject: run for run in runs.newest()}
+    current = {run.subject: run for run in runs.newest()}
     last = {run.subject: run for run in runs.order_by("subject", "-id").distinct("subject")}
-    listed = [Listed(stand.get(subject), None if run == stand.get(subject) else run) for subject, run in last.items()]
+    listed = [
+        Listed(current.get(subject), None if run == current.get(subject) else run) for subject, run in last.items()
+    ]
     return sorted(listed, key=lambda each: (each.run.origin, each.run.title.casefold(), each.run.pk))
 
 
@@ -44,14 +46,14 @@ def unfinished_runs(project: Project) -> QuerySet[MetricRun]:
 
 
 def describe_run(run: MetricRun) -> list[str]:
-    """The settings of a run in short: its variant, how texts become words, and what was chosen otherwise."""
+    """Return the settings of a run in short: variant, tokenisation, and what differs from the defaults."""
     about: dict[str, Any] = run.report.get("about") or {}
     parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
-    return [part for part in [*parts, *_chosen(run)] if part]
+    return [part for part in [*parts, *_list_changed(run)] if part]
 
 
 def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:
-    """Every setting of a run: its name, its value, and what it decides."""
+    """Return every setting of a run: name, value and meaning."""
     known = METRICS.get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
     meanings = {each.name: str(each.metadata.get("meaning", "")) for each in fields(known.metric)} if known else {}
     return [
@@ -59,7 +61,7 @@ def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:
     ]
 
 
-def _chosen(run: MetricRun) -> Iterator[str]:
+def _list_changed(run: MetricRun) -> Iterator[str]:
     known = METRICS.get(run.metric)
     for setting in known.settings() if known and run.origin == MetricRun.Origin.COMPUTED else ():
         value = run.settings.get(setting.name)

@@ -1,4 +1,4 @@
-"""The metrics that this site knows: those of `measures`, and those of the modules that METRIC_MODULES names."""
+"""The known metrics: those of `measures`, and those of the modules that METRIC_MODULES names."""
 
 import logging
 import subprocess
@@ -17,46 +17,44 @@ from projects.errors import Refused
 logger = logging.getLogger(__name__)
 
 
-def known() -> dict[str, Registered]:
-    """Every metric by its name. Modules from outside are imported when somebody first asks."""
-    not_imported()
+def load_metrics() -> dict[str, Registered]:
+    """Return every metric by its name. Modules from outside are imported on the first call."""
+    explain_not_imported()
     return METRICS
 
 
-def find(name: str) -> Registered:
-    """A metric by its name. Raises Refused for one that is not known."""
-    metrics = known()
+def find_metric(name: str) -> Registered:
+    """Return the metric of this name. Raises Refused for an unknown one."""
+    metrics = load_metrics()
     if name not in metrics:
-        said = {"name": name, "names": ", ".join(sorted(metrics))}
-        raise Refused(
-            "There is no metric “{name}” here. There are: {names}.".format(**said), details=list(not_imported())
-        )
+        names = ", ".join(sorted(metrics))
+        raise Refused(f"There is no metric “{name}”. Choose one of: {names}.", details=list(explain_not_imported()))
     return metrics[name]
 
 
-def not_imported() -> tuple[str, ...]:
-    """A sentence on each module of METRIC_MODULES that could not be imported."""
+def explain_not_imported() -> tuple[str, ...]:
+    """Return a sentence for each module of METRIC_MODULES that could not be imported."""
     return import_modules(tuple(site.METRIC_MODULES))
 
 
 @cache
 def import_modules(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Import modules once, so that they register their metrics; a sentence on each that cannot be."""
-    return tuple(said for module in modules if (said := _import(module)))
+    """Import modules once, so that they register their metrics; return a sentence for each that failed."""
+    return tuple(failure for module in modules if (failure := _import(module)))
 
 
 def _import(module: str) -> str:
     try:
         import_module(module)
+    # A module from outside may raise anything; the other metrics must stay usable.
     except Exception as error:
         logger.warning("METRIC_MODULES: %s cannot be imported.", module, exc_info=True)
-        said = {"module": module, "error": f"{type(error).__name__}: {error}"}
-        return "METRIC_MODULES names “{module}”, which cannot be imported: {error}".format(**said)
+        return f"METRIC_MODULES names “{module}”, which cannot be imported: {type(error).__name__}: {error}"
     return ""
 
 
 def list_versions(metric: Metric) -> dict[str, str]:
-    """The versions that the scores of a metric depend on: of this application, and of the packages that it names."""
+    """Return the versions that a metric's scores depend on: of this application, and of the packages that it names."""
     found = {package: _version(package) for package in metric.packages}
     return {"Concord": code_version().removeprefix("concord "), **{name: each for name, each in found.items() if each}}
 
@@ -69,9 +67,10 @@ def _version(package: str) -> str:
         return ""
 
 
+# Sets and runs name the version; reading a file and calling git once per process is enough.
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """The version of the program, and the commit where it runs out of a repository."""
+    """Return the version of the program, and the commit where it runs from a repository."""
     project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version = f"{project['name']} {project['version']}"
     commit = _commit(site.BASE_DIR)
@@ -79,9 +78,10 @@ def code_version() -> str:
 
 
 def _commit(folder: Path) -> str:
+    # Installed inside another repository, git would answer with that one's commit.
     if not (folder / ".git").exists():
         return ""
-    said = subprocess.run(
+    result = subprocess.run(
         ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
     )
-    return said.stdout.strip()
+    return result.stdout.strip()

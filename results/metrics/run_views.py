@@ -36,7 +36,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     context: dict[str, Any] = {
         **_progress(run),
         "run": run,
-        "said": describe_run(run),
+        "description": describe_run(run),
         "settings": list_settings(run),
         "about": run.report.get("about") or {},
         "summary": summary,
@@ -70,7 +70,7 @@ def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 @requires(Right.READ)
 @require_POST
 def metric_again(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """Compute the metric anew with the same settings; its scores take the place of these."""
+    """Compute the metric again with the same settings; the new scores replace these."""
     run = _fetch(project, pk)
     with refusals(request):
         again = computing.request_again(run=run, actor=request.membership)

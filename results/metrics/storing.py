@@ -1,4 +1,4 @@
-"""Storing the scores of a run by COPY: a score or why there is none, and the statistics behind it where they matter."""
+"""Storing the scores of a run by COPY: each score or the reason why there is none, and statistics where they matter."""
 
 import io
 from collections import Counter
@@ -20,20 +20,20 @@ from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
 LARGEST = 1e300
-"""Beyond it no score is kept: the database holds finite numbers only."""
+"""Greater scores are stored as missing: the database holds finite numbers only."""
 REASON_LENGTH = 200
 
 
 @dataclass
 class Column:
-    """The scores of a run until they are stored: numbers only, so that a large project fits."""
+    """The scores of a run until they are stored: arrays of numbers, so that a large project fits into memory."""
 
     with_counts: bool = False
     ids: list[Sequence[int]] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
     counts: list[Floats] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
-    """Of the candidates that have no score."""
+    """Why candidates have no score, by id."""
     notes: Counter[str] = field(default_factory=Counter)
 
     def add(self, ids: Sequence[int], scores: Scores) -> None:
@@ -50,7 +50,7 @@ class Column:
         return sum(map(len, self.ids))
 
     def rows(self) -> Iterator[tuple[int, float, Sequence[float]]]:
-        """Candidate, score (NaN where it has none) and statistics."""
+        """Yield candidate, score (NaN where it has none) and statistics."""
         for place, ids in enumerate(self.ids):
             counts = self.counts[place].tolist() if self.with_counts else [()] * len(ids)
             yield from zip(ids, self.values[place].tolist(), counts, strict=True)
@@ -59,12 +59,12 @@ class Column:
 def store_scores(
     run: MetricRun, column: Column, combine: Combine = None, *, low: float | None = None, high: float | None = None
 ) -> dict[str, Any]:
-    """Write them all, and take away the older runs of the same metric: only the newest stands. Returns their summary.
+    """Write all scores and delete older runs of the same metric, as only the newest counts. Returns their summary.
 
     Called in the transaction that marks the run as done.
     """
     table = f'"{run.scores.model._meta.db_table}" (run_id, candidate_id, value, reason, counts)'
-    file = io.StringIO("".join(_line(run.pk, *row, column.reasons) for row in column.rows()))
+    file = io.StringIO("".join(_format_line(run.pk, *row, column.reasons) for row in column.rows()))
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {table} FROM STDIN", file)
     older = MetricRun.objects.filter(project=run.project_id, subject=run.subject, pk__lt=run.pk)
@@ -73,23 +73,26 @@ def store_scores(
 
 
 def delete_runs(runs: QuerySet[MetricRun]) -> None:
-    """With their scores, in two statements: what Django would fetch first is long."""
+    """Delete runs with their scores, in two statements."""
     ids = list(runs.values_list("pk", flat=True))
     if ids:
         scores = MetricScore.objects.filter(run__in=ids)
+        # Deleting the runs alone would make Django collect their scores first, as many as there are candidates.
         scores._raw_delete(scores.db)
         MetricRun.objects.filter(pk__in=ids).delete()
 
 
-def _line(run: int, candidate: int, value: float, counts: Sequence[float], reasons: dict[int, str]) -> str:
+def _format_line(run: int, candidate: int, value: float, counts: Sequence[float], reasons: dict[int, str]) -> str:
+    # Tabs separate the columns, and \N is NULL.
     if candidate in reasons:
-        return f"{run}\t{candidate}\t\\N\t{_escaped(reasons[candidate])}\t\\N\n"
+        return f"{run}\t{candidate}\t\\N\t{_escape(reasons[candidate])}\t\\N\n"
     listed = "{" + ",".join(map(repr, counts)) + "}" if counts else "\\N"
+    # repr gives the shortest text that reads back as the same number.
     return f"{run}\t{candidate}\t{value!r}\t\t{listed}\n"
 
 
-def _escaped(text: str) -> str:
-    """As COPY reads a text; the database keeps no NUL."""
+def _escape(text: str) -> str:
+    """Return the text as COPY reads it, without NUL, which the database cannot store."""
     return text.replace("\0", "").translate(_ESCAPES)
 
 
@@ -97,16 +100,17 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def delete_run(*, run: MetricRun, actor: Membership) -> None:
-    """Take a run away with its scores; studies keep what they computed of it. Raises Refused while it is at work.
+    """Delete a run with its scores; evaluations keep what they computed from them. Raises Refused while it is
+    running.
 
-    Who asked for it may, and managers.
+    Allowed for managers and for the member who requested it.
     """
     if not may_delete(run, actor):
         raise Refused("Only the member who requested these scores or a manager can delete them.")
     with transaction.atomic():
         rows = MetricRun.objects.filter(pk=run.pk).exclude(state__in=MetricRun.LIVE)
         if not rows.select_for_update().exists():
-            raise Refused("It is running. Cancel it first.")
+            raise Refused("This metric is still being computed. Cancel it first.")
         delete_runs(rows)
         after = {"metric": run.metric, "origin": run.origin, "settings": run.settings, "n_scored": run.n_scored}
         log.record(run.project, actor, Act.DELETE_METRIC_RUN, run, before=after)

@@ -1,4 +1,4 @@
-"""Summary of the scores of a run: over all candidates, by dataset and by source, and how they are spread."""
+"""The summary of a run's scores: over all candidates, by dataset and by source, and their distribution."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,22 +10,22 @@ from measures.patterns import Floats
 from results.models import MetricRun
 
 Combine = Callable[[Floats], Floats] | None
-"""From sums of statistics to scores, where the score of many is not the mean of theirs."""
+"""From summed statistics to corpus scores, for metrics whose corpus score is not the mean of their scores."""
 
 BINS = 20
 MOST_PARTS = 60
-"""So many datasets and sources are listed, those with most candidates."""
+"""The most datasets and sources that are listed, those with most candidates."""
 
 
 def summarise(
     run: MetricRun, combine: Combine = None, *, low: float | None = None, high: float | None = None
 ) -> dict[str, Any]:
-    """Figures of the scores that are stored; `score` is the corpus score where that is not the mean.
+    """Return figures of the stored scores; `score` is the corpus score where that is not the mean.
 
-    `low` and `high` are the ends of what scores can be, where there are any.
-    Deviations have n − 1 in the denominator; None where there is one score.
+    `low` and `high` are the ends of the metric's range, where it has any. Deviations have n - 1 in the denominator
+    and are None for one score.
     """
-    corpora = dict(_corpora(run, combine)) if combine else {}
+    corpora = dict(_compute_corpora(run, combine)) if combine else {}
     parts: dict[str, list[dict[str, Any]]] = {"all": [], "dataset": [], "source": []}
     with connection.cursor() as cursor:
         cursor.execute(_PARTS, [run.pk])
@@ -38,11 +38,13 @@ def summarise(
         "is_corpus": combine is not None,
         "parts": {kind: listed[:MOST_PARTS] for kind, listed in parts.items()},
         "n_parts": {kind: len(listed) for kind, listed in parts.items()},
-        "histogram": _histogram(run, whole[0], low, high) if whole else None,
+        "histogram": _make_histogram(run, whole[0], low, high) if whole else None,
     }
 
 
-def _corpora(run: MetricRun, combine: Callable[[Floats], Floats]) -> Iterator[tuple[tuple[str, str | None], float]]:
+def _compute_corpora(
+    run: MetricRun, combine: Callable[[Floats], Floats]
+) -> Iterator[tuple[tuple[str, str | None], float]]:
     with connection.cursor() as cursor:
         cursor.execute(_SUMS, [run.pk])
         rows = cursor.fetchall()
@@ -52,10 +54,13 @@ def _corpora(run: MetricRun, combine: Callable[[Floats], Floats]) -> Iterator[tu
             yield (kind, name), score
 
 
-def _histogram(run: MetricRun, whole: dict[str, Any], low: float | None, high: float | None) -> dict[str, list[float]]:
-    """Equal bins over what the scores can be, where that has ends, else over what they are."""
+def _make_histogram(
+    run: MetricRun, whole: dict[str, Any], low: float | None, high: float | None
+) -> dict[str, list[float]]:
+    """Return equal bins over the metric's range, or over its scores where the range has no end."""
     low = whole["low"] if low is None else min(low, whole["low"])
     high = whole["high"] if high is None else max(high, whole["high"])
+    # width_bucket needs two different bounds.
     if low == high:
         low, high = low - 0.5, high + 0.5
     with connection.cursor() as cursor:
@@ -72,19 +77,23 @@ FROM results_metricscore s JOIN projects_candidate c ON c.id = s.candidate_id
 JOIN projects_dataset d ON d.id = c.dataset_id
 """
 _KINDS = "CASE WHEN grouping(d.name) = 0 THEN 'dataset' WHEN grouping(c.source) = 0 THEN 'source' ELSE 'all' END"
+# All candidates, each dataset and each source in one pass over the scores. The empty grouping set gives a row even
+# without scores, which HAVING drops.
 _PARTS = f"""
 SELECT {_KINDS}, coalesce(d.name, c.source), count(*), avg(s.value), stddev_samp(s.value), min(s.value), max(s.value)
 {_SCORED} WHERE s.run_id = %s AND s.value IS NOT NULL GROUP BY GROUPING SETS ((d.name), (c.source), ())
 HAVING count(*) > 0
 ORDER BY 3 DESC, 2
 """
+# Adds the arrays of statistics element by element: unnested with their position, summed, and put together again.
 _SUMS = f"""
-SELECT kind, name, array_agg(sum ORDER BY place) FROM (
-    SELECT {_KINDS} AS kind, coalesce(d.name, c.source) AS name, u.place, sum(u.x) AS sum
-    {_SCORED} CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY u (x, place)
-    WHERE s.run_id = %s GROUP BY GROUPING SETS ((d.name, u.place), (c.source, u.place), (u.place))) summed
+SELECT kind, name, array_agg(sum ORDER BY position) FROM (
+    SELECT {_KINDS} AS kind, coalesce(d.name, c.source) AS name, u.position, sum(u.x) AS sum
+    {_SCORED} CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY u (x, position)
+    WHERE s.run_id = %s GROUP BY GROUPING SETS ((d.name, u.position), (c.source, u.position), (u.position))) summed
 GROUP BY kind, name
 """
+# width_bucket leaves the upper bound out of the last bin, and `least` puts it back.
 _BINS = """
 SELECT least(width_bucket(value, %(low)s, %(high)s, %(bins)s), %(bins)s), count(*)
 FROM results_metricscore WHERE run_id = %(run)s AND value IS NOT NULL GROUP BY 1

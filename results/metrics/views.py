@@ -1,4 +1,4 @@
-"""Metrics: the list of a project's, and asking for more."""
+"""The metrics of a project, and new runs."""
 
 from http import HTTPStatus
 from typing import Any
@@ -19,7 +19,7 @@ from results.metrics import computing
 from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
-from results.metrics.registry import not_imported
+from results.metrics.registry import explain_not_imported
 from results.models import ScoreFile
 
 
@@ -33,7 +33,7 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
         **_jobs(project),
         "metrics": listed,
         "waiting": waiting.select_related("requested_by__user", "project")[:20],
-        "not_imported": not_imported(),
+        "not_imported": explain_not_imported(),
         "n_candidates": count_candidates(project),
     }
     context["refresh_seconds"] = REFRESH_SECONDS if context["live"] else None
@@ -44,7 +44,9 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
-    """The progress of what is under way, for a page that asks every second."""
+    """Answer the page that polls the unfinished runs; once another set of them is unfinished, the page reloads
+    itself.
+    """
     context = _jobs(project)
     response = render(request, "results/metrics/_jobs.html", context)
     if request.GET.get("live", "") != context["live_ids"]:
@@ -55,7 +57,7 @@ def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Researchers run metrics as they make any other figures of what was judged."""
+    """Choose metrics by GET, request their runs by POST; open to researchers."""
     form = ComputeForm(project, request.POST if request.method == "POST" else None)
     refusals: list[str] = []
     if request.method == "POST" and form.is_valid():
@@ -65,6 +67,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 computing.request_run(project=project, actor=request.membership, name=name, settings=settings)
             except Refused as refusal:
                 refusals.append(refusal.message)
+        # Some are queued: the list shows these, and the others' refusals as messages.
         if len(refusals) < len(asked):
             for refused in refusals:
                 messages.error(request, refused)
@@ -73,7 +76,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         "form": form,
         "refusals": refusals,
         "n_candidates": count_candidates(project),
-        "not_imported": not_imported(),
+        "not_imported": explain_not_imported(),
     }
     is_wrong = bool(form.errors or refusals)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
@@ -87,6 +90,7 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
         try:
             queue.cancel(run)
         except Refused:
+            # It has just ended by itself.
             continue
     messages.success(request, "Unfinished metrics were cancelled; none of their scores were stored.")
     return redirect("results:metric-list", project.slug)

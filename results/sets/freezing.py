@@ -47,7 +47,7 @@ def default_settings(project: Project) -> Settings:
 
 
 def request_set(
-    *, project: Project, actor: Membership, name: str, settings: Settings, is_rung_for: bool = True
+    *, project: Project, actor: Membership, name: str, settings: Settings, is_enqueued: bool = True
 ) -> JudgmentSet:
     """Queue a set under the project's next number. Raises Refused where no judgment would enter.
 
@@ -72,7 +72,7 @@ def request_set(
             requested_by=actor,
         )
         log.record(project, actor, Act.ASK_FOR_JUDGMENT_SET, made, after={"name": name, "settings": made.settings})
-        if is_rung_for:
+        if is_enqueued:
             queue.enqueue_on_commit(made)
     return made
 
@@ -82,7 +82,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
         raise Refused("This project has no owner, and a set needs somebody it is for.")
-    made = request_set(project=project, actor=owner, name=name, settings=settings, is_rung_for=False)
+    made = request_set(project=project, actor=owner, name=name, settings=settings, is_enqueued=False)
     run(made.pk)
     made.refresh_from_db()
     if not made.is_frozen:

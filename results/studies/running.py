@@ -42,7 +42,7 @@ def request_study(
     settings: Settings,
     seed: int,
     name: str = "",
-    is_rung_for: bool = True,
+    is_enqueued: bool = True,
 ) -> Study:
     """Queue a study under the project's next number. Locks the numbering of the project's studies."""
     chosen = find_kind(kind)
@@ -62,7 +62,7 @@ def request_study(
         )
         after = {"number": study.number, "kind": kind, "name": name, "settings": study.settings, "seed": seed}
         log.record(project, actor, Act.ASK_FOR_STUDY, study, after=after)
-        if is_rung_for:
+        if is_enqueued:
             queue.enqueue_on_commit(study)
     return study
 
@@ -73,7 +73,7 @@ def study_now(*, project: Project, kind: str, settings: Settings, seed: int, nam
     if owner is None:
         raise Refused("This project has no owner, and a study needs somebody it is for.")
     study = request_study(
-        project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_rung_for=False
+        project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_enqueued=False
     )
     running.run(Study, study.pk, run, only_reads=True)
     study.refresh_from_db()

@@ -9,7 +9,7 @@ from measures.metrics import METRICS
 from projects.commands import ProjectCommand, ReportingCommand
 from results.metrics import computing
 from results.metrics.forms import find_default
-from results.metrics.registry import find, known, not_imported
+from results.metrics.registry import explain_not_imported, find_metric, load_metrics
 from results.models import MetricRun
 
 
@@ -20,7 +20,7 @@ class Command(ProjectCommand):
         ReportingCommand.add_arguments(self, parser)
         parser.add_argument("--project", metavar="SLUG", help="needed but for --list")
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--list", action="store_true", help="the metrics that are known, and what they lack here")
+        what.add_argument("--list", action="store_true", help="list the known metrics and what they lack here")
         what.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME")
         parser.add_argument(
             "--set",
@@ -34,7 +34,11 @@ class Command(ProjectCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["list"]:
             self.answer(
-                {"metrics": [_listed(name) for name in sorted(known())], "problems": list(not_imported())}, _list()
+                {
+                    "metrics": [_listed(name) for name in sorted(load_metrics())],
+                    "problems": list(explain_not_imported()),
+                },
+                _list(),
             )
             return
         if not options["project"]:
@@ -54,7 +58,7 @@ class Command(ProjectCommand):
 
 def _settings_of(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
     """The settings of each metric. Raises Refused for an unknown metric, CommandError for what none of them has."""
-    fields = {name: {each.name: each for each in find(name).settings()} for name in names}
+    fields = {name: {each.name: each for each in find_metric(name).settings()} for name in names}
     settings: dict[str, dict[str, Any]] = {name: {} for name in names}
     for each in given:
         key, equals, value = each.partition("=")
@@ -123,8 +127,8 @@ def _listed(name: str) -> dict[str, Any]:
 
 
 def _list() -> str:
-    lines = list(not_imported())
-    for name in sorted(known()):
+    lines = list(explain_not_imported())
+    for name in sorted(load_metrics()):
         metric = _listed(name)
         lines.append(f"{name}: {metric['title']}" + (f" (not here: {metric['lacks']})" if metric["lacks"] else ""))
         for key, each in metric["settings"].items():

@@ -18,7 +18,7 @@ from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.metrics.answers import read_answers
-from results.metrics.registry import find, known
+from results.metrics.registry import find_metric, load_metrics
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
 from results.studies.joining import CANDIDATE, MetricColumn
@@ -37,7 +37,7 @@ Score = Callable[..., Floats]
 
 def has_bonus(run: MetricRun) -> bool:
     """Whether the metric of a run was computed here and has weights to vary."""
-    metric = known().get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
+    metric = load_metrics().get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
     return metric is not None and set(SWEPT) <= set(metric.metric.weights)
 
 
@@ -87,7 +87,8 @@ def _weights(settings: Settings) -> list[float]:
 
 def _make(metric: MetricColumn) -> Metric:
     """The metric of a column. Raises Refused where it has no weight to vary."""
-    made = find(metric.name) if metric.name in known() and metric.origin == MetricRun.Origin.COMPUTED else None
+    is_computed = metric.origin == MetricRun.Origin.COMPUTED
+    made = find_metric(metric.name) if is_computed and metric.name in load_metrics() else None
     if made is None or not set(SWEPT) <= set(made.metric.weights):
         raise Refused(f"{metric.label} has no bonus whose weight could vary; choose adapted metrics alone.")
     return made.make(**made.chosen(metric.settings))

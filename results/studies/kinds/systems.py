@@ -20,7 +20,7 @@ from measures.studies.system_draws import (
 )
 from projects.jobs.running import OnProgress
 from projects.models import Project
-from results.metrics.registry import find
+from results.metrics.registry import find_metric
 from results.models import Study
 from results.studies.frame import QUESTION, SOURCE, Frame, read_frame
 from results.studies.joining import MetricColumn
@@ -77,7 +77,7 @@ def _additive(frame: Frame, metric: MetricColumn) -> Additive:
     counts = frame.counts.get(metric.subject)
     if counts is None:
         return Additive.mean_of(frame.scores(metric))
-    registered = find(metric.name)
+    registered = find_metric(metric.name)
     made = registered.make(**registered.chosen(metric.settings))
     if isinstance(made, MeanMetric):  # its statistics are for its notes
         return Additive.mean_of(frame.scores(metric))

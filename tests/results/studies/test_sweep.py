@@ -27,7 +27,7 @@ def adapted(project: Project, owner: Membership) -> list[MetricRun]:
     judge(project, ratings)
     runs = []
     for name in ("adapted_bleu", "adapted_rouge_l"):
-        run = computing.request_run(project=project, actor=owner, name=name, settings={}, is_rung_for=False)
+        run = computing.request_run(project=project, actor=owner, name=name, settings={}, is_enqueued=False)
         computing.run(run.pk)
         runs.append(run)
     return runs

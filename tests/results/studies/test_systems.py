@@ -12,7 +12,7 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
 ) -> None:
     runs = {}
     for name in ("bleu_1", "adapted_rouge_l"):
-        run = computing.request_run(project=judged, actor=owner, name=name, settings={}, is_rung_for=False)
+        run = computing.request_run(project=judged, actor=owner, name=name, settings={}, is_enqueued=False)
         computing.run(run.pk)
         runs[name] = run
     weak = [each for each in candidates_of(judged) if each.source == "weak"]
