@@ -1,4 +1,4 @@
-"""Correlation of two columns of scores, or why there is none."""
+"""Correlation of two columns of scores, or the reason why it is undefined."""
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata, t
@@ -7,6 +7,7 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 LEAST_PAIRS = 3
+"""The correlation of two pairs is always 1 or -1."""
 
 
 def pearson(first: Floats, second: Floats) -> float | Undefined:
@@ -20,7 +21,7 @@ def pearson(first: Floats, second: Floats) -> float | Undefined:
     Returns
     -------
     float or Undefined
-        Undefined for fewer than three pairs, or where a side does not vary.
+        -1 to 1. Undefined for fewer than three pairs, and if the scores of one side are all equal.
 
     Examples
     --------
@@ -33,10 +34,11 @@ def pearson(first: Floats, second: Floats) -> float | Undefined:
         return Undefined(reason="fewer than three pairs")
     first, second = first - first.mean(), second - second.mean()
     spread = float(np.sqrt((first @ first) * (second @ second)))
+    # Equal means may differ in their last digits, so scores this close count as equal.
     if np.ptp(first) < 1e-9:
         return Undefined(reason="all scores are equal")
     if np.ptp(second) < 1e-9 or spread == 0:
-        return Undefined(reason="what they are compared with does not vary")
+        return Undefined(reason="all scores on the other side are equal")
     return float(np.clip(first @ second / spread, -1.0, 1.0))
 
 
@@ -51,7 +53,7 @@ def spearman(first: Floats, second: Floats) -> float | Undefined:
     Returns
     -------
     float or Undefined
-        Undefined for fewer than three pairs, or where a side does not vary.
+        -1 to 1. Undefined for fewer than three pairs, and if the scores of one side are all equal.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def kendall(first: Floats, second: Floats) -> float | Undefined:
     Returns
     -------
     float or Undefined
-        Undefined for fewer than three pairs, or where a side does not vary.
+        -1 to 1. Undefined for fewer than three pairs, and if the scores of one side are all equal.
 
     References
     ----------
@@ -97,7 +99,7 @@ def pearson_p(r: float, n: int) -> float:
     r : float
         The correlation.
     n : int
-        Pairs behind it; at least 3.
+        Number of pairs; at least 3.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Agreement over time: alpha of the items that were finished in each period, and of all items finished until then."""
+"""Agreement over time: alpha of the items finished in each period, and of all items finished so far."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DAYS, _WEEKS = 31, 31
+"""Up to 31 days are shown by day, up to 31 weeks by week."""
 _MOST_PATTERNS = 2000
+"""The time of the bootstrap grows with the number of distinct patterns."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """Items whose last rating fell into a period.
+    """Alpha of the items whose last rating is in one period.
 
     Attributes
     ----------
@@ -32,12 +34,12 @@ class Period:
     outcome : Agreement or UndefinedAgreement
         Alpha of these items.
     interval : Interval or Undefined or None
-        Its bootstrap interval over items; None where alpha is undefined, or where nearly every item has a pattern of
-        its own, which would take long.
+        Its bootstrap interval over items; None if alpha is undefined, and for more than 2,000 distinct patterns,
+        because that would take long.
     so_far : float or None
-        Alpha of all items finished until the end of the period; None where it is undefined.
+        Alpha of all items finished by the end of the period; None if undefined.
     n_units_so_far : int
-        These items, with at least two ratings.
+        The number of these items that have at least two ratings.
     """
 
     name: str
@@ -50,26 +52,29 @@ class Period:
 def alpha_course(
     frame: "pd.DataFrame", *, level: Level | str, seed: int, n_resamples: int = 1000
 ) -> list[Period] | Undefined:
-    """Compute alpha period by period.
-
-    Days over a month at most, ISO weeks over 31 weeks at most, else months.
+    """Compute alpha period by period: by day over up to a month, by ISO week over up to 31 weeks, else by month.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A long frame of one criterion: `unit`, `value` and `day` (text, ISO 8601), missing where it is not known. Rows
+        A long frame of one criterion: `unit`, `value` and `day` (text, ISO 8601, UTC; missing where unknown). Rows
         without a value or a day are left out.
     level : Level or str
         The level of measurement.
     seed : int
-        Each period's resamples start from it.
+        Seed of the resamples of each period.
     n_resamples : int
-        Resamples of each period's interval.
+        Resamples for each interval.
 
     Returns
     -------
     list of Period or Undefined
-        In order of time, periods without items left out. Undefined where no rating has a day.
+        In order of time, without periods that have no items. Undefined if no rating has a day.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `value` does not hold numbers.
 
     Examples
     --------
@@ -82,7 +87,8 @@ def alpha_course(
     require_columns(frame, UNIT, VALUE, DAY)
     frame = frame[frame[VALUE].notna() & frame[DAY].notna()]
     if frame.empty:
-        return Undefined(reason="the times of the ratings are not known")
+        return Undefined(reason="no rating has a date")
+    # An item is finished, and its alpha final, on the day of its last rating.
     last = frame[DAY].astype("str").groupby(frame[UNIT], observed=True).transform("max")
     name_of = _naming(date.fromisoformat(last.min()), date.fromisoformat(last.max()))
     period = last.map({day: name_of(date.fromisoformat(day)) for day in last.unique()})

@@ -1,4 +1,4 @@
-"""Degrading: a good answer made worse by a phrase from elsewhere, for items that a careful annotator scores lower."""
+"""Degrading: replace words of a good answer by an unrelated phrase, so that careful annotators score it lower."""
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -10,10 +10,12 @@ from measures.outcome import Undefined
 from measures.tokens import token_f1
 
 LEAST_DROP = 0.1
-"""The token F1 of a degraded answer with its source is at most 1 minus this."""
+"""The token F1 of a degraded answer with its original is at most 1 minus this. Otherwise the random phrase may repeat
+nearly the same words, and even a careful annotator would see no difference."""
 MOST_INSERTED = 6
-"""Long answers lose a quarter of their words and get a phrase of at most so many."""
+"""From 20 words on, a quarter of the words is replaced by a phrase of at most this length (Graham et al. 2017)."""
 N_TRIES = 20
+"""Random draws before an answer, or a phrase of another passage, is given up."""
 _TABLE = ((3, 1), (5, 2), (7, 3), (14, 4), (19, 5))
 _WORD = re.compile(r"\S+")
 _CLOSING = re.compile(r"[.,;:!?…\"')\]]*$")
@@ -21,7 +23,7 @@ _CLOSING = re.compile(r"[.,;:!?…\"')\]]*$")
 
 @dataclass(frozen=True)
 class PhraseBook:
-    """The inner words of references, to draw phrases from.
+    """The inner words of references, from which phrases are drawn.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class PhraseBook:
 
     @classmethod
     def of(cls, references: Iterable[tuple[Hashable, str]]) -> "PhraseBook":
-        """Make a book of references, each with its passage.
+        """Build a phrase book from references.
 
         Parameters
         ----------
@@ -47,6 +49,7 @@ class PhraseBook:
         Returns
         -------
         PhraseBook
+            Sorted by length, so that the references long enough for a phrase are the first ones.
 
         Examples
         --------
@@ -60,21 +63,21 @@ class PhraseBook:
         return cls(tuple(row[0] for row in rows), tuple(row[1] for row in rows), lengths)
 
     def draw(self, n_words: int, passage: Hashable, rng: np.random.Generator) -> str | None:
-        """Draw a phrase of so many words from a reference of another passage.
+        """Draw a phrase of a given length from a reference of another passage.
 
         Parameters
         ----------
         n_words : int
-            Words in a row.
+            Number of consecutive words.
         passage : Hashable
             The passage that the phrase must not come from.
-        rng : Generator
-            Where chance comes from.
+        rng : numpy.random.Generator
+            The source of randomness.
 
         Returns
         -------
         str or None
-            None where no reference of another passage is long enough.
+            None if no reference of another passage is long enough.
 
         Examples
         --------
@@ -87,6 +90,7 @@ class PhraseBook:
             index = int(rng.integers(n_long))
             if self.passages[index] != passage:
                 return self._cut(index, n_words, rng)
+        # Nearly all long references may be of this very passage: then the others are listed, which takes longer.
         others = [index for index in range(n_long) if self.passages[index] != passage]
         return self._cut(others[int(rng.integers(len(others)))], n_words, rng) if others else None
 
@@ -103,11 +107,11 @@ class DegradedText:
     Attributes
     ----------
     text : str
-        What is shown.
+        The degraded answer.
     n_words, n_replaced, n_inserted : int
-        Words of the source, of the run that went, and of the phrase that came.
+        Words of the original, of the run that was replaced, and of the phrase inserted.
     f1 : float
-        Token F1 with the source.
+        Token F1 with the original, 0 to 1.
     """
 
     text: str
@@ -119,16 +123,16 @@ class DegradedText:
 
 @dataclass(frozen=True, kw_only=True)
 class Yield:
-    """How many answers of one length could be degraded.
+    """How many answers of one length can be degraded.
 
     Attributes
     ----------
     n_words : int
-        The length.
+        The length in words.
     n_tried, n_made : int
-        Answers tried, and degraded ones accepted.
+        Answers tried, and those with a usable result.
     reasons : Mapping[str, int]
-        Why the others were not, with numbers.
+        The number of the other answers by reason.
     """
 
     n_words: int
@@ -138,12 +142,12 @@ class Yield:
 
     @property
     def share(self) -> float | Undefined:
-        """Accepted of tried, 0 to 1; undefined where nothing of this length was tried."""
+        """The share of answers with a usable result, 0 to 1; undefined if none of this length was tried."""
         return self.n_made / self.n_tried if self.n_tried else Undefined(reason="no answer of this length")
 
 
 def n_replaced(n_words: int) -> int:
-    """Say how long the run is that is replaced in an answer.
+    """Return how many words of an answer are replaced.
 
     Parameters
     ----------
@@ -153,7 +157,7 @@ def n_replaced(n_words: int) -> int:
     Returns
     -------
     int
-        1 of 1 to 3 words, 2 of 4 or 5, 3 of 6 or 7, 4 of 8 to 14, 5 of 15 to 19, else a quarter, rounded down.
+        1 of 1 to 3 words, 2 of 4 or 5, 3 of 6 or 7, 4 of 8 to 14, 5 of 15 to 19; from 20 on a quarter, rounded down.
 
     Raises
     ------
@@ -184,34 +188,34 @@ def degrade(
     rng: np.random.Generator,
     least_drop: float = LEAST_DROP,
 ) -> DegradedText | Undefined:
-    """Replace a run of words by a phrase from the references of other passages.
+    """Replace consecutive words of an answer by a phrase from the references of other passages.
 
-    The run never starts at the first word and never takes in the last; an answer of one word is replaced, and of two
-    words the second. Punctuation that closes the run stays, and a first word keeps its capital.
+    The first and the last word are never replaced; an answer of one word is replaced as a whole, and of two words the
+    second is. Closing punctuation stays, and a replaced first word keeps its capital.
 
     Parameters
     ----------
     text : str
         A good answer.
     references : sequence of str
-        The references of its question; what reads like one of them is no degraded answer.
+        The references of its question; a result with the same words as one of them is not used.
     phrases : PhraseBook
-        Where phrases come from.
+        The source of phrases.
     passage : Hashable
-        The passage of the answer, whose own references give no phrase.
-    rng : Generator
-        Where chance comes from.
+        The passage of the answer; its own references are not used for phrases.
+    rng : numpy.random.Generator
+        The source of randomness.
     least_drop : float
-        How far below 1 the token F1 with the source must lie.
+        How far below 1 the token F1 with the original must be.
 
     Returns
     -------
     DegradedText or Undefined
-        Undefined, with the last reason, where twenty draws give nothing that can be used.
+        Undefined, with the last reason, if twenty draws give no usable result.
 
     References
     ----------
-    Y. Graham et al. (2017), as in `n_replaced`; the rejections are our own.
+    Y. Graham et al. (2017), as in `n_replaced`; the rejection of results is our own.
 
     Examples
     --------
@@ -230,14 +234,14 @@ def degrade(
         phrase = phrases.draw(n_in, passage, rng)
         if phrase is None:
             break
-        made = _replace(text, spans, _start(len(spans), n_out, rng), n_out, phrase)
-        f1 = token_f1(made, text)
-        if any(_reads_like(made, other) for other in (text, *references)):
-            reason = "the result reads like the source or a reference"
+        result = _replace(text, spans, _start(len(spans), n_out, rng), n_out, phrase)
+        f1 = token_f1(result, text)
+        if any(_has_same_words(result, other) for other in (text, *references)):
+            reason = "the result has the same words as the original or a reference"
         elif f1 > 1 - least_drop + 1e-9:
-            reason = "the result has nearly all words of the source"
+            reason = "the result keeps nearly all words of the original"
         else:
-            return DegradedText(text=made, n_words=len(spans), n_replaced=n_out, n_inserted=n_in, f1=f1)
+            return DegradedText(text=result, n_words=len(spans), n_replaced=n_out, n_inserted=n_in, f1=f1)
     return Undefined(reason=reason)
 
 
@@ -256,14 +260,14 @@ def measure_yields(
     answers : iterable of (str, sequence of str, Hashable)
         For each answer its text, the references of its question and its passage.
     phrases, rng, least_drop
-        As for `degrade`.
+        As in `degrade`.
     lengths : sequence of int
-        The lengths in words to report; other answers are left out.
+        The lengths to report, in words; answers of other lengths are left out.
 
     Returns
     -------
     tuple of Yield
-        One for each length, in order.
+        One for each of `lengths`, in their order.
 
     Examples
     --------
@@ -279,9 +283,9 @@ def measure_yields(
         if n_words not in tried:
             continue
         tried[n_words] += 1
-        made = degrade(text, references=references, phrases=phrases, passage=passage, rng=rng, least_drop=least_drop)
-        if isinstance(made, Undefined):
-            reasons[n_words][made.reason] = reasons[n_words].get(made.reason, 0) + 1
+        result = degrade(text, references=references, phrases=phrases, passage=passage, rng=rng, least_drop=least_drop)
+        if isinstance(result, Undefined):
+            reasons[n_words][result.reason] = reasons[n_words].get(result.reason, 0) + 1
     return tuple(
         Yield(n_words=n, n_tried=tried[n], n_made=tried[n] - sum(reasons[n].values()), reasons=reasons[n])
         for n in lengths
@@ -289,7 +293,7 @@ def measure_yields(
 
 
 def _start(n_words: int, n_out: int, rng: np.random.Generator) -> int:
-    """Where the run starts, from 0: after the first word and before the last, where there is room."""
+    """Return the index of the first word to replace: inside the answer if it has more than two words."""
     if n_words <= 2:
         return n_words - 1
     return int(rng.integers(1, n_words - n_out))
@@ -298,17 +302,17 @@ def _start(n_words: int, n_out: int, rng: np.random.Generator) -> int:
 def _replace(text: str, spans: Sequence[tuple[int, int]], start: int, n_out: int, phrase: str) -> str:
     begin, end = spans[start][0], spans[start + n_out - 1][1]
     run = text[begin:end]
-    closing = _found(_CLOSING, run)
-    phrase = phrase[: len(phrase) - len(_found(_CLOSING, phrase))] or phrase
+    closing = _match(_CLOSING, run)
+    phrase = phrase[: len(phrase) - len(_match(_CLOSING, phrase))] or phrase
     if start == 0 and run[:1].isupper():
         phrase = phrase[:1].upper() + phrase[1:]
     return text[:begin] + phrase + closing + text[end:]
 
 
-def _found(pattern: re.Pattern[str], text: str) -> str:
+def _match(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return match[0] if match else ""
 
 
-def _reads_like(text: str, other: str) -> bool:
+def _has_same_words(text: str, other: str) -> bool:
     return text.split() == other.split() or token_f1(text, other) == 1.0

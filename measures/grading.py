@@ -1,4 +1,4 @@
-"""Grading: answers held against what is known to be right, for qualification tests and known-answer controls alike."""
+"""Grading: answers compared with known correct ones, in qualification tests and known-answer controls."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from measures.rubric import is_right
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What an item should be rated.
+    """The correct rating of an item.
 
     Parameters
     ----------
     ranges : Mapping[str, tuple[float, float]]
-        For each criterion key the lowest and the highest right answer, in scale units, both included.
+        For each criterion key the lowest and the highest correct answer, in points of the scale, both included.
     tolerance : float
-        How far outside the range still counts as right, in scale units; 0 asks for an exact match.
+        How far outside the range still counts as correct, in points of the scale; 0 asks for an exact match.
     """
 
     ranges: Mapping[str, tuple[float, float]]
@@ -27,12 +27,12 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Grade:
-    """How many items of a form are right.
+    """The result of grading the items of a form.
 
     Attributes
     ----------
     is_right : tuple[bool, ...]
-        For each item, in the order given, whether it is right.
+        For each item, in the order given, whether it is correct.
     """
 
     is_right: tuple[bool, ...]
@@ -47,7 +47,7 @@ class Grade:
 
     @property
     def share(self) -> float:
-        """The share of right items, 0 to 1."""
+        """The share of correct items, 0 to 1."""
         return self.n_right / self.n_items
 
 
@@ -58,33 +58,32 @@ def grade(
 ) -> Grade:
     """Grade the answers to some items.
 
-    An item is right if every criterion used for quality is. An answer that is missing, or that says "cannot be
-    judged", is wrong.
+    An item is correct if its answers to all criteria used for quality are. A missing answer and "cannot be judged"
+    are incorrect.
 
     Parameters
     ----------
     answers : sequence of Mapping[str, float or None] or None
-        For each item its answers by criterion key; None for an item without any. Further keys are not looked at.
+        For each item its answers by criterion key; None for an item without answers. Other keys are ignored.
     expected : sequence of Expected
-        For each item what is right, in the same order.
+        For each item the correct rating, in the same order.
     criteria : collection of str
         The keys of the criteria used for quality.
 
     Returns
     -------
     Grade
-        Right or wrong for each item.
+        Correct or incorrect for each item.
 
     Raises
     ------
     ValueError
-        There is nothing to grade (no item, no criterion), the lengths differ, or an item says nothing of what is
-        right by one of the criteria.
+        There is no item or no criterion, the lengths differ, or an item lacks the correct answer to a criterion.
 
     References
     ----------
     A. Chen et al. (2020), MOCHA: A Dataset for Training and Evaluating Generative Reading Comprehension Metrics,
-    EMNLP, appendix D: annotators qualify with 80 % of ten items. What counts as right is not said there.
+    EMNLP, appendix D: annotators qualify with 80 % of ten items. It does not say what counts as correct.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def grade(
     if len(answers) != len(expected):
         raise ValueError(f"There are {len(answers)} answers to {len(expected)} items.")
     if not expected or not criteria:
-        raise ValueError("There is nothing to grade: no item, or no criterion to grade it by.")
+        raise ValueError("There is nothing to grade: pass at least one item and one criterion.")
     return Grade(
         is_right=tuple(
             _is_item_right(given or {}, item, criteria) for given, item in zip(answers, expected, strict=True)
@@ -107,14 +106,14 @@ def grade(
 
 
 def reaches(n_right: int, n_items: int, pass_share: float) -> bool:
-    """Tell whether so many right items are enough; a share such as 0.8 of 10 asks for 8, whatever 0.8 is in binary.
+    """Return whether enough items are correct.
 
     Parameters
     ----------
     n_right, n_items : int
-        Right items, and items in all.
+        Correct items, and all items.
     pass_share : float
-        The share asked for, 0 to 1.
+        The share required, 0 to 1.
 
     Returns
     -------
@@ -130,46 +129,47 @@ def reaches(n_right: int, n_items: int, pass_share: float) -> bool:
 
 
 def least_right(n_items: int, pass_share: float) -> int:
-    """Say how many items must be right to reach a share.
+    """Return how many items must be correct to reach a share.
 
     Parameters
     ----------
     n_items : int
-        Items in all.
+        All items.
     pass_share : float
-        The share asked for, 0 to 1.
+        The share required, 0 to 1.
 
     Returns
     -------
     int
-        The smallest number of right items whose share is not below `pass_share`.
+        The smallest number of correct items whose share is not below `pass_share`.
 
     Examples
     --------
     >>> least_right(10, 0.8), least_right(3, 0.8), least_right(10, 0.7), least_right(5, 0.0)
     (8, 3, 7, 0)
     """
+    # Rounded, because 0.07 * 100 is 7.000000000000001 in binary, which would ask for 8.
     return int(np.ceil(round(n_items * pass_share, 9)))
 
 
 def discrimination(is_right: Sequence[bool], rest_shares: Sequence[float]) -> float | Undefined:
-    """Compute how well one item tells strong forms from weak ones.
+    """Compute the discrimination of an item: how well it separates strong attempts from weak ones.
 
-    The point-biserial correlation of right (1) or wrong (0) with the share of right answers among the other items of
-    the same form: the item itself is left out, for it would correlate with itself.
+    It is the point-biserial correlation of correct (1) or incorrect (0) with the share of correct answers among the
+    other items of the same attempt. The item itself is left out, because it would correlate with itself.
 
     Parameters
     ----------
     is_right : sequence of bool
-        For each form in which the item was, whether it was right there.
+        For each attempt that has the item, whether it was correct.
     rest_shares : sequence of float
-        For each of these forms the share of right answers among its other items, 0 to 1.
+        For each of these attempts the share of correct answers among its other items, 0 to 1.
 
     Returns
     -------
     float or Undefined
-        Pearson's correlation, -1 to 1; undefined below three forms, where all were right or all wrong, and where the
-        rest scores are all equal.
+        Pearson's correlation, -1 to 1; undefined for fewer than three attempts, if all were correct or all incorrect,
+        and if the rest scores are all equal.
 
     Raises
     ------
@@ -201,5 +201,5 @@ def discrimination(is_right: Sequence[bool], rest_shares: Sequence[float]) -> fl
 def _is_item_right(given: Mapping[str, float | None], item: Expected, criteria: Collection[str]) -> bool:
     missing = [key for key in criteria if key not in item.ranges]
     if missing:
-        raise ValueError(f"An item does not say what is right by “{missing[0]}”.")
+        raise ValueError(f"An item has no correct answer for the criterion “{missing[0]}”.")
     return all(is_right(given.get(key), *item.ranges[key], item.tolerance) for key in criteria)

@@ -1,4 +1,4 @@
-"""Pairs of annotators: how far two people agree on the items that both have rated."""
+"""Agreement of pairs of annotators on the items that both have rated."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """Two annotators over their common items.
+    """The agreement of two annotators on their common items.
 
     Attributes
     ----------
     first, second : str
-        The annotators, in the order of their names.
+        The annotators, sorted by name.
     n : int
         Items that both have rated.
     same_share : float
-        The share of these on which they gave the same score.
+        The share of these items to which they gave the same score.
     kappa : float or Undefined
         Cohen's kappa with quadratic weights.
     pearson, spearman : float or Undefined
@@ -46,14 +46,14 @@ class PairAgreement:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs that were computed, those with most common items first, and how many there are in all."""
+    """The pairs that were computed, those with the most common items first, and the number of all pairs."""
 
     computed: tuple[PairAgreement, ...]
     n_pairs: int
 
 
 def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undefined:
-    """Compare every two annotators who have rated an item both.
+    """Compute the agreement of every two annotators with a common item.
 
     Parameters
     ----------
@@ -61,12 +61,17 @@ def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undef
         A long frame of one criterion: `unit`, `annotator`, `value`; each annotator once per unit. Rows without a value
         are left out.
     most : int
-        Only so many pairs are computed, those with most common items; the others are counted.
+        At most this many pairs are computed, those with the most common items; the others are only counted.
 
     Returns
     -------
     Pairs or Undefined
-        Undefined where annotators are unknown, and where no two have rated the same item.
+        Undefined if an annotator is unknown, and if no two have rated the same item.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `value` does not hold numbers.
 
     References
     ----------
@@ -107,12 +112,13 @@ def quadratic_kappa(first: Floats, second: Floats) -> float | Undefined:
     Parameters
     ----------
     first, second : ndarray of float64, shape (n,)
-        The scores of two annotators on the same items, on a scale of equal steps. No NaN.
+        The scores of two annotators on the same items, on an interval scale. No NaN.
 
     Returns
     -------
     float or Undefined
-        Undefined without items, and where no disagreement is expected: both gave one and the same score throughout.
+        At most 1; 0 is agreement by chance. Undefined without items, and if both always gave the same score, so that
+        the expected disagreement is 0.
 
     Notes
     -----
@@ -132,7 +138,7 @@ def quadratic_kappa(first: Floats, second: Floats) -> float | Undefined:
         return Undefined(reason="no item that both have rated")
     expected = first.var() + second.var() + (first.mean() - second.mean()) ** 2
     if expected < 1e-12:
-        return Undefined(reason="both gave one and the same score throughout")
+        return Undefined(reason="both annotators always gave the same score")
     return float(1 - ((first - second) ** 2).mean() / expected)
 
 
@@ -151,9 +157,10 @@ def _compare(first_name: str, second_name: str, first: Floats, second: Floats) -
 
 
 def _line_up(units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> tuple[Ints, Floats, Floats]:
-    """Every two ratings of a unit, by pair of annotators: the pair's number and the two scores."""
+    """Return every two ratings of a unit, sorted by pair of annotators: the number of the pair and the two scores."""
     order = np.lexsort((annotators, units))
     units, annotators, values = units[order], annotators[order], values[order]
+    # Ratings of a unit are neighbours: those `lag` apart are paired in one step.
     parts = [np.zeros((0, 2), np.int64)]
     low, lag = np.arange(len(units)), 0
     while low.size:

@@ -1,6 +1,6 @@
-"""Rubrics: scales and criteria, what is a valid answer, and the presets.
+"""Rubrics: scales, criteria, valid answers and the presets.
 
-An answer is an `int` or a `float`; it is checked here and nowhere else.
+An answer is an `int` or a `float`. `check_value` is the only place that decides whether one is valid.
 """
 
 import math
@@ -11,14 +11,14 @@ from numbers import Real
 
 
 class ScaleKind(StrEnum):
-    """How answers lie on a scale: on whole points in order, or anywhere between the ends."""
+    """The kind of a scale: ordered whole points, or any number between the ends."""
 
     ORDINAL = "ordinal"
     CONTINUOUS = "continuous"
 
 
 class Level(StrEnum):
-    """The level of measurement: which difference between two answers agreement is to weigh."""
+    """The level of measurement, which sets the distance function of agreement."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -40,7 +40,7 @@ class Scale:
     Raises
     ------
     ValueError
-        The ends do not make a scale.
+        An end is not finite or not whole on an ordinal scale, or `low` is not below `high`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Scale:
 
     @property
     def points(self) -> range:
-        """Every answer that an ordinal scale allows; empty on a continuous one."""
+        """All answers of an ordinal scale; empty for a continuous one."""
         if self.kind is ScaleKind.CONTINUOUS:
             return range(0)
         return range(int(self.low), int(self.high) + 1)
@@ -76,24 +76,24 @@ class Scale:
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionSpec:
-    """One question that is asked about every candidate.
+    """A criterion: one question that is asked about every candidate.
 
     Parameters
     ----------
     key : str
         The stable name by which results are grouped, such as ``correctness``.
     name : str
-        What people read.
+        The name that people read.
     statement : str
         The question that the annotator answers.
     scale : Scale
-        The answers allowed.
+        The scale of the answers.
     anchors : Mapping[int, str]
-        What points of the scale mean: a short name, and after a colon the explanation.
+        Labels of points of the scale: a short name, and after a colon an explanation.
     reversed : bool
-        Whether a low answer is the good one; `invert_score` puts that right before anything is computed.
+        Whether low answers are good; such scores are inverted before anything is computed (see `invert_score`).
     level : Level
-        The level of measurement that agreement is computed at unless another is asked for.
+        The default level of measurement for agreement.
     """
 
     key: str
@@ -107,7 +107,7 @@ class CriterionSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RubricPreset:
-    """A rubric that a project can start from."""
+    """A rubric that a project can start with."""
 
     key: str
     name: str
@@ -116,21 +116,21 @@ class RubricPreset:
 
 
 def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = str) -> str | None:
-    """Say what is wrong with an answer, or nothing if it is valid.
+    """Return what is wrong with an answer, or None if it is valid.
 
     Parameters
     ----------
     scale : Scale
-        The scale that the answer is to lie on.
+        The scale of the answer.
     value : object
-        The answer as a number. Text, booleans and missing values are no answers; ``4.0`` is the point 4.
+        The answer. Text, booleans and missing values are invalid; ``4.0`` is the point 4.
     gettext : Callable[[str], str]
-        Says a sentence in another language, with its {places} left as they are.
+        Translates a sentence, and keeps its {placeholders}.
 
     Returns
     -------
     str or None
-        A sentence for people, or None where the answer is valid.
+        A sentence for people, or None.
 
     Examples
     --------
@@ -146,23 +146,23 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
         return gettext("{value} is not a finite number.").format(value=repr(value))
-    said = {"value": format_number(number), "low": format_number(scale.low), "high": format_number(scale.high)}
+    numbers = {"value": format_number(number), "low": format_number(scale.low), "high": format_number(scale.high)}
     if scale.kind is ScaleKind.ORDINAL and number != int(number):
-        return gettext("{value} is not a whole number. Use a whole number from {low} to {high}.").format(**said)
+        return gettext("{value} is not a whole number. Use a whole number from {low} to {high}.").format(**numbers)
     if not scale.low <= number <= scale.high:
-        return gettext("{value} is outside the scale. Use a number from {low} to {high}.").format(**said)
+        return gettext("{value} is outside the scale. Use a number from {low} to {high}.").format(**numbers)
     return None
 
 
 def invert_score(scale: Scale, value: float) -> float:
-    """Turn an answer to a reversed criterion, so that more is better.
+    """Invert an answer to a reversed criterion, so that higher is better.
 
     Parameters
     ----------
     scale : Scale
         The criterion's scale.
     value : float
-        A valid answer, or NaN for "cannot be judged", which stays NaN. An array works too.
+        A valid answer, or NaN for "cannot be judged", which stays NaN. Also an array of these.
 
     Returns
     -------
@@ -178,16 +178,21 @@ def invert_score(scale: Scale, value: float) -> float:
 
 
 def is_right(value: float | None, expected_low: float, expected_high: float, tolerance: float) -> bool:
-    """Tell whether an answer lies within the expected range, give or take the tolerance.
+    """Return whether an answer is within the expected range, extended by the tolerance.
 
     Parameters
     ----------
     value : float or None
-        The answer; None and NaN ("cannot be judged") are never right.
+        The answer; None and NaN ("cannot be judged") are never correct.
     expected_low, expected_high : float
-        The range of right answers, both ends included.
+        The range of correct answers, both ends included.
     tolerance : float
-        How far outside still counts; 0 asks for an exact match.
+        How far outside the range still counts as correct, in points; 0 asks for an exact match.
+
+    Returns
+    -------
+    bool
+        Whether the answer is correct.
 
     Raises
     ------
@@ -209,7 +214,17 @@ def is_right(value: float | None, expected_low: float, expected_high: float, tol
 
 
 def format_number(value: float) -> str:
-    """Write a number without a needless ``.0``.
+    """Format a number, a whole one without ``.0``.
+
+    Parameters
+    ----------
+    value : float
+        A finite number.
+
+    Returns
+    -------
+    str
+        Digits that read back as the same number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Systems against each other: which of two is better, and whether a second run of a study says the same."""
+"""Comparison of systems: pairwise significance, and the replication of a study by a second run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from measures.system_scores import Z
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One system against another: whether its scores are greater, by a one-sided Mann-Whitney test.
+    """A one-sided Mann-Whitney test of whether one system scores higher than another.
 
     Attributes
     ----------
     first, second : str
-        The system that may be better, and the other.
+        The system that may be better, and the system it is compared with.
     n_first, n_second : int
-        Scores of each.
+        The number of scores of each.
     p : float or Undefined
-        The p-value of "the first's scores are not greater".
+        p-value, against the hypothesis that the first does not score higher; uncorrected.
     """
 
     first: str
@@ -37,14 +37,14 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Replication:
-    """How the scores of systems in one run follow those in another.
+    """The correlation of system scores between two runs of a study.
 
     Attributes
     ----------
     n : int
-        Systems that both runs have scored.
+        Systems that are in both runs.
     pearson, spearman, kendall : float or Undefined
-        Correlation of the two columns of system scores.
+        Correlations of their scores in the two runs.
     """
 
     n: int
@@ -54,7 +54,7 @@ class Replication:
 
 
 def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comparison]:
-    """Compare every system with every other, both ways.
+    """Compare every system with every other, in both directions.
 
     Parameters
     ----------
@@ -66,13 +66,19 @@ def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comp
     Returns
     -------
     list of Comparison
-        Each ordered pair. Undefined where a system has no z score, and where all scores of a pair are equal.
+        Each ordered pair. The p-value is undefined if a system has no z score, and if all scores of a pair are equal.
+
+    Raises
+    ------
+    ValueError
+        A column is missing.
 
     Notes
     -----
-    Mann-Whitney's test of ``scipy``: exact where a side has eight scores at most and none are equal, else normal with
-    the correction for ties and continuity. Ratings of one item are taken as independent, and nothing is corrected for
-    the number of comparisons, as in the published procedure.
+    The test is ``scipy.stats.mannwhitneyu``: exact if a side has at most eight scores and no two are equal, else the
+    normal approximation with corrections for ties and continuity. As in the published procedure, ratings of one item
+    are treated as independent, which makes the test too optimistic if items have several ratings, and p-values are
+    not corrected for the number of comparisons.
 
     References
     ----------
@@ -100,7 +106,7 @@ def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comp
 
 
 def replicate(first: Mapping[str, float], second: Mapping[str, float]) -> Replication:
-    """Correlate the scores of the systems that two runs of a study have in common.
+    """Correlate the scores of the systems that are in both runs of a study.
 
     Parameters
     ----------
@@ -110,7 +116,7 @@ def replicate(first: Mapping[str, float], second: Mapping[str, float]) -> Replic
     Returns
     -------
     Replication
-        Undefined with fewer than three systems in common, and where a run does not tell them apart.
+        Correlations are undefined with fewer than three common systems, and if all have the same score in a run.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Scores of systems: the means of their ratings, raw and by z, with intervals."""
+"""System scores: means of ratings, raw and as z scores, with bootstrap intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _SUMS = ("n", "total", "n_z", "total_z")
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """A mean of ratings with its intervals.
+    """A mean of ratings with its bootstrap intervals.
 
     Attributes
     ----------
     mean : float or Undefined
-        Over all ratings; of several criteria, the mean of their means.
+        Over all ratings; for several criteria, the mean of their means.
     by_unit, by_group : Interval or Undefined
         Percentile intervals from resampled units and from resampled groups (passages).
     """
@@ -35,16 +35,16 @@ class Mean:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemScore:
-    """A system on one criterion, or on all of them together.
+    """The score of a system on one criterion, or on all of them.
 
     Attributes
     ----------
     source : str
         The system.
     n_units, n_ratings : int
-        Its rated units, and the ratings of them.
+        Its rated units, and their ratings.
     raw, z : Mean
-        On the criterion's scale, and in standard deviations of the annotators.
+        On the criterion's scale, and as z scores (in standard deviations of the annotators).
     """
 
     source: str
@@ -55,13 +55,13 @@ class SystemScore:
 
 
 def sum_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sum the ratings of each unit, which is all that system scores need of them.
+    """Sum the ratings of each unit; system scores need nothing else.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         A long frame of one criterion with `unit`, `group`, `source`, `value`, and `z` (see
-        `measures.standardising.standardise`), missing where a rating has none. Rows without a value are left out.
+        `measures.standardising.standardise`), NaN where a rating has none. Rows without a value are left out.
 
     Returns
     -------
@@ -97,32 +97,33 @@ def system_scores(
     confidence: float = 0.95,
     is_one_scale: bool = True,
 ) -> dict[str, list[SystemScore]]:
-    """Score each system on each criterion, and on all of them together.
+    """Compute the score of each system, on each criterion and on all of them.
 
     Parameters
     ----------
     criteria : mapping of str to pandas.DataFrame
-        What `sum_units` gives, by criterion. Ratings of passing annotators, genuine items only.
+        The result of `sum_units`, by criterion: ratings of passing annotators, without control items.
     rng : numpy.random.Generator
         The source of randomness.
     n_resamples : int
-        Resamples; 1,000 by default. Each system's own units (or groups) are drawn with replacement, each with all
-        its ratings on every criterion.
+        Number of resamples. Each system's own units (or groups) are drawn with replacement, each with all its ratings
+        on every criterion.
     confidence : float
-        The share between the ends of an interval.
+        Nominal coverage of the intervals, between 0 and 1.
     is_one_scale : bool
-        Whether all criteria have one scale; if not, there is no raw score over them all.
+        Whether all criteria share one scale; if not, the raw score over all criteria is undefined.
 
     Returns
     -------
     dict of str to list of SystemScore
-        By criterion, and under the empty key all criteria together: the mean of the criteria's means. The best by z
-        comes first, by the raw mean where there is no z.
+        By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, or
+        by the raw mean without z, the best system first. A mean is undefined without ratings (or z scores) on a
+        criterion; its interval also with one unit (or group) only.
 
     Raises
     ------
     ValueError
-        `n_resamples` or `confidence` is out of range.
+        `n_resamples` is below 1, or `confidence` is not between 0 and 1.
 
     References
     ----------
@@ -138,12 +139,12 @@ def system_scores(
     [('a', 4.5, 1.0), ('b', 1.5, -1.0)]
     """
     if n_resamples < 1 or not 0 < confidence < 1:
-        raise ValueError("There must be a resample, and the confidence must lie between 0 and 1.")
+        raise ValueError("n_resamples must be 1 or more, and confidence must be between 0 and 1.")
     keys = list(criteria)
     found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
     sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
     for source in sources:
-        groups, sums, is_rated = _of_system(criteria, source)
+        groups, sums, is_rated = _select_system(criteria, source)
         draws = {
             "units": _draw_sums(sums, rng, n_resamples),
             "groups": _draw_sums(_sum_groups(groups, sums), rng, n_resamples),
@@ -153,11 +154,11 @@ def system_scores(
             if whole[at, 0]:
                 found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], draws, [at], confidence))
         found[""].append(_score(source, len(sums), whole, draws, range(len(keys)), confidence, has_raw=is_one_scale))
-    return {key: sorted(scores, key=_place) for key, scores in found.items()}
+    return {key: sorted(scores, key=_rank_key) for key, scores in found.items()}
 
 
 def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Average what one annotator said of one unit over the criteria.
+    """Average the z scores that one annotator gave to one unit over the criteria.
 
     Parameters
     ----------
@@ -168,6 +169,11 @@ def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `source` and `z`, one row per unit and annotator.
+
+    Raises
+    ------
+    ValueError
+        A column is missing.
 
     Examples
     --------
@@ -187,10 +193,10 @@ def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame({SOURCE: sources, Z: by.mean()}).reset_index(drop=True)
 
 
-def _of_system(
+def _select_system(
     criteria: Mapping[str, pd.DataFrame], source: str
 ) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.bool_]]:
-    """The system's units: their groups, their sums of shape (units, criteria, 4), and which are rated on what."""
+    """Return the groups of a system's units, their sums (units, criteria, 4), and which are rated on what."""
     own = {key: sums[sums[SOURCE] == source] for key, sums in criteria.items()}
     groups = pd.concat([part["group"] for part in own.values()])
     groups = groups[~groups.index.duplicated()].sort_index()
@@ -208,7 +214,7 @@ def _sum_groups(groups: npt.NDArray[np.int64], sums: Floats) -> Floats:
 
 
 def _draw_sums(sums: Floats, rng: np.random.Generator, n_resamples: int) -> Floats | None:
-    """The sums of each resample, shape (resamples, criteria, 4); None where there is nothing to resample."""
+    """Return the sums of each resample, shape (resamples, criteria, 4); None if there is one row only."""
     n = len(sums)
     if n < 2:
         return None
@@ -240,14 +246,14 @@ def _score(
         means = whole[:, total] / whole[:, n]
         return Mean(mean=float(means.mean()), by_unit=intervals["units"], by_group=intervals["groups"])
 
-    severally = Undefined(reason="the criteria have different scales")
+    no_raw = Undefined(reason="the criteria have different scales")
     return SystemScore(
         source=source,
         n_units=n_units,
         n_ratings=int(whole[:, 0].sum()),
-        raw=mean(0, 1, "no ratings on some criterion")
+        raw=mean(0, 1, "no ratings on one of the criteria")
         if has_raw
-        else Mean(mean=severally, by_unit=severally, by_group=severally),
+        else Mean(mean=no_raw, by_unit=no_raw, by_group=no_raw),
         z=mean(2, 3, "no rating has a z score"),
     )
 
@@ -266,6 +272,6 @@ def _interval(drawn: Floats | None, n: int, total: int, confidence: float, resam
     )  # fmt: skip
 
 
-def _place(score: SystemScore) -> tuple[bool, float, str]:
+def _rank_key(score: SystemScore) -> tuple[bool, float, str]:
     best = score.raw.mean if isinstance(score.z.mean, Undefined) else score.z.mean
     return (isinstance(best, Undefined), 0.0 if isinstance(best, Undefined) else -best, score.source)

@@ -1,4 +1,4 @@
-"""Tokens: an answer as a bag of words, and how much two answers have in common."""
+"""Tokens: the words of an answer, and the overlap of two answers."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ def tokens(text: str) -> list[str]:
     Parameters
     ----------
     text : str
-        The answer as it stands.
+        The answer, unchanged.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Studies of how automatic metrics follow people: correlations, significance, sweeps and errors, as pure functions."""
+"""Metric evaluation, as pure functions: correlation with human scores, significance, sweeps, errors, minimal pairs."""

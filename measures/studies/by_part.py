@@ -23,9 +23,9 @@ class ByPart:
     means : dict of str to Correlations
         By metric: the mean over `averaged`.
     averaged : tuple of str
-        The parts in which every metric is defined, so that the means of all metrics are of the same parts.
+        The parts in which every metric is defined, so that the means of all metrics are over the same parts.
     left_out : dict of str to str
-        The other parts, and why.
+        The other parts, each with the reason.
     """
 
     parts: dict[str, dict[str, Correlations]]
@@ -47,8 +47,8 @@ def correlate_by_part(
 ) -> ByPart:
     """Correlate metrics with the human scores within each part, such as a dataset, and average over the parts.
 
-    Every part counts the same in the mean, however many items it has. Resamples are drawn within each part, and the
-    mean of a resample is that of the parts' correlations in it.
+    Every part has the same weight in the mean, however many items it has. Resamples are drawn within each part, and
+    the mean is computed in each resample.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ def correlate_by_part(
     Returns
     -------
     ByPart
-        Parts in alphabetical order. A part in which a metric is undefined enters no mean; a mean over no part is
-        undefined. A resample in which a part is undefined is left out of the mean's interval.
+        Parts in alphabetical order. A part in which any metric is undefined enters no mean; a mean over no part is
+        undefined. A resample in which a part is undefined is left out of the interval of the mean.
 
     Raises
     ------
     ValueError
-        As in `correlate`.
+        As `correlate`, or there is not one part for each item.
 
     References
     ----------
@@ -81,7 +81,7 @@ def correlate_by_part(
     """
     human, names = np.asarray(human, np.float64), np.asarray([str(part) for part in parts])
     if len(names) != len(human):
-        raise ValueError("There is not one part for each item.")
+        raise ValueError("Each item needs one part.")
     all_groups = None if groups is None else number_groups(groups)
     own = {
         str(name): Items(
@@ -126,7 +126,7 @@ def _mean(found: Sequence[Correlations], draws: Sequence[Floats], confidence: fl
 
 
 def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:
-    """Why some metric has no correlation in a part; empty where all have one."""
+    """Return why a metric has no correlation in a part; empty if all have one."""
     for name, values in whole.items():
         for value in values:
             if isinstance(value, Undefined):

@@ -1,4 +1,4 @@
-"""How metrics follow human scores: three coefficients, with bootstrap intervals from the same resamples."""
+"""Correlation of metrics with human scores: three coefficients, with bootstrap intervals from the same resamples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class Correlation:
     coefficient : str
         ``pearson``, ``spearman`` or ``kendall`` (tau-b).
     value : float or Undefined
-        Over the items; where it is a mean over parts, of theirs.
+        The correlation over the items, -1 to 1, or the mean of the correlations of several parts.
     low, high : float or None
-        Percentile interval; None where the value or every resample is undefined, and with one item or group only.
+        Percentile interval; None if the value or every resample is undefined, and with one item or group only.
     n, n_groups : int
-        Items, and groups (passages) that they come from; 0 groups where none are given.
+        Items, and the groups (passages) they come from; 0 groups if none were given.
     undefined_share : float
-        The share of resamples in which it is not defined; they are left out.
+        The share of resamples in which it is undefined; they are left out.
     """
 
     coefficient: str
@@ -41,9 +41,9 @@ class Correlation:
     def of(
         cls, coefficient: str, value: float | Undefined, drawn: Floats, *, n: int, n_groups: int, confidence: float
     ) -> "Correlation":
-        """A value with the interval of its resamples, NaN where undefined."""
+        """Return a value with the interval of its resamples, which are NaN where undefined."""
         if not 0 < confidence < 1:
-            raise ValueError("The confidence must lie between 0 and 1.")
+            raise ValueError("confidence must be between 0 and 1.")
         defined = drawn[~np.isnan(drawn)]
         low, high = None, None
         if defined.size and not isinstance(value, Undefined):
@@ -56,7 +56,7 @@ class Correlation:
 
 @dataclass(frozen=True, kw_only=True)
 class Correlations:
-    """The three correlations of one metric, from the same resamples."""
+    """The three correlations of one metric, with intervals from the same resamples."""
 
     pearson: Correlation
     spearman: Correlation
@@ -66,7 +66,7 @@ class Correlations:
     def of(
         cls, values: Sequence[float | Undefined], drawn: Floats, *, n: int, n_groups: int, confidence: float
     ) -> "Correlations":
-        """Each coefficient's value and its resamples, shape (3, resamples)."""
+        """Return the correlations from their three values and their resamples, shape (3, resamples)."""
         return cls(
             **{
                 name: Correlation.of(name, value, each, n=n, n_groups=n_groups, confidence=confidence)
@@ -90,27 +90,27 @@ def correlate(
     Parameters
     ----------
     human, metric : ndarray of float64, shape (n,)
-        All finite: decide before what a missing score counts as.
+        All finite: items with a missing score have to be left out, or given a score, before.
     rng : numpy.random.Generator
         The source of randomness; the same seed and order of rows give the same intervals.
     groups : sequence, shape (n,), optional
-        What the items come from, such as passages.
+        The group of each item, such as its passage.
     n_resamples : int
-        Resamples; 1,000 by default.
+        Number of resamples.
     confidence : float
-        The share between the ends of an interval.
+        Nominal coverage of the intervals, between 0 and 1.
     by_group : bool
-        Draw whole groups instead of items, for items of one passage are not independent.
+        Resample whole groups instead of items, because items of one passage are not independent.
 
     Returns
     -------
     Correlations
-        Undefined for fewer than three items, and where a side does not vary.
+        Undefined for fewer than three items, and if all human scores or all scores of the metric are equal.
 
     Raises
     ------
     ValueError
-        A score is missing, lengths differ, groups are wanted and not given, or an option is out of range.
+        A score is missing, lengths differ, `by_group` is set without groups, or an option is out of range.
 
     References
     ----------
@@ -139,10 +139,10 @@ def correlate_all(
     confidence: float = 0.95,
     by_group: bool = False,
 ) -> dict[str, Correlations]:
-    """Correlate several metrics with the human scores of the same items, under the same resamples.
+    """Correlate several metrics with the human scores of the same items, using the same resamples.
 
-    Each resample is computed exactly, ranks and ties being its own; Kendall's tau-b takes ``n log2 k`` steps, with k
-    the distinct scores of the side that has fewer, so that no limit on n is needed.
+    Each resample is computed exactly, with its own ranks and ties. Kendall's tau-b takes ``n log2 k`` steps, where k is
+    the smaller number of distinct scores of the two sides, so no limit on n is needed.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def correlate_all(
     Returns
     -------
     dict of str to Correlations
-        For each metric just what `correlate` gives with the same seed.
+        For each metric, what `correlate` returns with the same seed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where a metric is furthest from people, or from another metric: the largest gaps, once all are on one scale."""
+"""Largest errors: the items on which a metric differs most from human scores, or from another metric, on one scale."""
 
 import math
 from collections import Counter
@@ -14,14 +14,14 @@ from measures.patterns import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """The range of a metric that is laid on the scale of the human scores.
+    """The range of a metric that is mapped to the scale of the human scores.
 
     Attributes
     ----------
     low, high : float
         Its ends.
     is_declared : bool
-        Whether the metric declares them; else they are the least and the greatest of its scores here.
+        Whether the metric declares them; otherwise they are the minimum and maximum of its scores.
     """
 
     low: float
@@ -31,12 +31,12 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """An item on which two columns of scores differ.
+    """The difference of two scores of one item.
 
     Attributes
     ----------
     row : int
-        The item's place in the columns.
+        The index of the item in the columns.
     first, second : float
         Its scores, on one scale.
     """
@@ -52,16 +52,16 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class CauseShare:
-    """How often a cause was given.
+    """How often a cause of errors was given.
 
     Attributes
     ----------
     cause : str
-        The cause, in the words of whoever gave it first.
+        The cause, spelled as it was given first.
     n : int
-        Items that it was given for.
+        Items with this cause.
     share : float
-        Of all items that were given a cause.
+        Their share of all items with a cause, 0 to 1.
     """
 
     cause: str
@@ -70,20 +70,20 @@ class CauseShare:
 
 
 def find_span(scores: Floats, *, low: float | None = None, high: float | None = None) -> Span | Undefined:
-    """Find the range by which a metric is brought to another scale.
+    """Find the range of a metric, for mapping it to another scale.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n,)
         The metric's scores; all finite.
     low, high : float or None
-        The range that the metric declares; None or infinite where it has no bound.
+        The range that the metric declares; None or infinite if it has no bound.
 
     Returns
     -------
     Span or Undefined
-        The declared range where both ends are finite and no score lies outside, else the range of the scores.
-        Undefined where that has no width.
+        The declared range if both ends are finite and no score is outside, else the range of the scores. Undefined
+        without scores, and if the scores are all equal and the declared range can't be used.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def find_span(scores: Floats, *, low: float | None = None, high: float | None = 
 
 
 def bring_to_scale(scores: Floats, span: Span, *, low: float, high: float) -> Floats:
-    """Bring scores to a scale by the straight line that takes the ends of their range to its ends.
+    """Map scores linearly to a scale, so that the ends of their range become its ends.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def bring_to_scale(scores: Floats, span: Span, *, low: float, high: float) -> Fl
 
     References
     ----------
-    A. Chen et al. (2020), MOCHA, EMNLP, sections 4.2 and 4.5, which compare scores so without saying how they come to
-    one scale.
+    A. Chen et al. (2020), MOCHA, EMNLP, sections 4.2 and 4.5, which compare metrics with human scores but do not say
+    how they are mapped to one scale.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def bring_to_scale(scores: Floats, span: Span, *, low: float, high: float) -> Fl
 def largest_gaps(
     first: Floats, second: Floats, parts: Sequence[str] | npt.NDArray[np.generic], *, n: int = 10
 ) -> dict[str, list[Gap]]:
-    """Find the items of each part on which two columns of one scale differ most.
+    """Find the items of each part on which two columns of scores, on one scale, differ most.
 
     Parameters
     ----------
@@ -144,13 +144,13 @@ def largest_gaps(
     parts : sequence of str, shape (items,)
         The part of each item, such as its dataset.
     n : int
-        Items of each part.
+        Maximum number of items per part.
 
     Returns
     -------
     dict of str to list of Gap
-        By part in alphabetical order, the largest gap first, those that are equal in the order of rows. Items without
-        a gap are none.
+        By part in alphabetical order, the largest gap first, equal gaps in the order of rows. Items without a gap are
+        left out.
 
     Raises
     ------
@@ -165,9 +165,9 @@ def largest_gaps(
     """
     names = np.asarray([str(part) for part in parts], dtype=object)
     if not len(first) == len(second) == len(names):
-        raise ValueError("There is not one score of each and one part for each item.")
+        raise ValueError("Each item needs two scores and one part.")
     if n < 1:
-        raise ValueError("There must be an item of each part.")
+        raise ValueError("n must be 1 or more.")
     sizes = np.abs(np.asarray(second, np.float64) - first)
     found = {}
     for name in sorted(set(names)):
@@ -178,12 +178,12 @@ def largest_gaps(
 
 
 def share_causes(causes: Sequence[str]) -> list[CauseShare]:
-    """Count the causes that people gave, and what share each has of all that were given.
+    """Count the causes of errors that people gave.
 
     Parameters
     ----------
     causes : sequence of str
-        The cause of each item; an empty text where none has been given. Letter case does not tell two causes apart.
+        The cause of each item; an empty text if none was given. Letter case is ignored.
 
     Returns
     -------

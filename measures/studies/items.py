@@ -1,4 +1,4 @@
-"""Items with their human scores and metrics: coefficients over all of them, and in each of their resamples."""
+"""Items with human scores and metrics: correlations over all items and in resamples."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ _WHOLE = (pearson, spearman, kendall)
 
 
 class Items:
-    """Human scores and metrics of items that are correlated together, each with its group if need be.
+    """Human scores and metrics of the same items, with the groups of the items if they are resampled by group.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ class Items:
     metrics : mapping of str to ndarray of float64, shape (n,)
         The metrics by name; all finite.
     groups : sequence, shape (n,), or None
-        What the items come from.
+        The group of each item.
     by_group : bool
-        Whether resamples draw whole groups.
+        Whether whole groups are resampled.
 
     Raises
     ------
     ValueError
-        A score is missing, lengths differ, or groups are to be drawn and none are given.
+        A score is missing, lengths differ, or `by_group` is set without groups.
     """
 
     def __init__(
@@ -48,25 +48,25 @@ class Items:
             {len(groups)} if groups is not None else set()
         )
         if lengths - {self.n}:
-            raise ValueError("There is not one human score, one of each metric and one group for each item.")
+            raise ValueError("Each item needs one human score, one score of each metric and one group.")
         if by_group and groups is None:
-            raise ValueError("Groups are to be drawn, and none are given.")
+            raise ValueError("by_group needs the group of each item.")
         self.groups = None if groups is None else number_groups(groups)
         self.n_groups = 0 if self.groups is None or not self.n else int(self.groups.max()) + 1
         self.drawn = self.groups if by_group else None
         self.n_drawn = self.n_groups if by_group else self.n
 
     def whole(self) -> dict[str, tuple[float | Undefined, ...]]:
-        """Each metric's three coefficients over the items."""
+        """Return the three coefficients of each metric over all items."""
         return {
             name: tuple(compute(metric.values, self.human.values) for compute in _WHOLE)
             for name, metric in self.metrics.items()
         }
 
     def resample(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
-        """Each metric's coefficients, shape (3, resamples); empty where there is nothing to resample."""
+        """Return each metric's coefficients, shape (3, resamples); all NaN with fewer than two items or groups."""
         if n_resamples < 1:
-            raise ValueError("There must be a resample.")
+            raise ValueError("n_resamples must be 1 or more.")
         found = np.full((3, n_resamples, len(self.metrics)), np.nan)
         if self.n_drawn >= 2 and self.metrics:
             columns = list(self.metrics.values())
@@ -81,9 +81,9 @@ class Items:
         return {name: found[:, :, at] for at, name in enumerate(self.metrics)}
 
     def resample_pearsons(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Each metric's Pearson alone, shape (resamples, metrics); NaN throughout where nothing can be resampled."""
+        """Return each metric's Pearson, shape (resamples, metrics); all NaN with fewer than two items or groups."""
         if n_resamples < 1:
-            raise ValueError("There must be a resample.")
+            raise ValueError("n_resamples must be 1 or more.")
         if self.n_drawn < 2 or not self.metrics:
             return np.full((n_resamples, len(self.metrics)), np.nan)
         moments = Moments(self.human, list(self.metrics.values()))
@@ -102,7 +102,7 @@ def number_groups(groups: Sequence[object] | npt.NDArray[np.generic]) -> Ints:
     Returns
     -------
     ndarray of int64, shape (n,)
-        Its number.
+        The number of its group.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from measures.outcome import Undefined
 Floats = npt.NDArray[np.float64]
 
 HIGHER, TIE, LOWER = 1.0, 0.5, 0.0
-"""What a pair is worth: the first candidate has the higher score, the same, or the lower one."""
+"""The outcome of a pair: the first candidate has the higher, an equal or the lower score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +22,13 @@ class PairAccuracy:
     Attributes
     ----------
     accuracy : float
-        Between 0 and 1; a tie is half a pair.
+        Between 0 and 1; a tie counts as half a pair.
     interval : Interval or Undefined
-        Over resampled pairs; undefined where all pairs came out alike, as resampling them shows no spread.
+        Over resampled pairs; undefined if all pairs have the same outcome, so that resampling shows no variation.
     n : int
         Pairs.
     n_ties : int
-        Pairs whose scores are equal to the last digit.
+        Pairs with exactly equal scores.
     """
 
     accuracy: float
@@ -58,7 +58,7 @@ class MeanAccuracy:
 
 @dataclass(frozen=True, kw_only=True)
 class MinimalPairAccuracy:
-    """What `minimal_pair_accuracy` found.
+    """The accuracies of one metric on minimal pairs.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class MinimalPairAccuracy:
     mean : MeanAccuracy or Undefined
         The unweighted mean of the datasets.
     by_dataset, by_phenomenon : mapping of str to PairAccuracy
-        By name, in the order of the names; parts without a scored pair are not there.
+        By name, sorted; parts without a scored pair are absent.
     left_out : tuple of int
-        Places of the pairs in which a score is missing.
+        Indices of the pairs in which a score is missing.
     """
 
     overall: PairAccuracy | Undefined
@@ -80,13 +80,13 @@ class MinimalPairAccuracy:
 
 
 def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
-    """Say what each pair is worth: 1 where the first candidate scores higher, 0.5 for a tie, 0 where it scores lower.
+    """Return the outcome of each pair: 1 if the first candidate scores higher, 0.5 for a tie, 0 if it scores lower.
 
     Parameters
     ----------
     first, second : array_like of float, shape (n,)
-        The scores of the better and of the other candidate of each pair, unrounded: n-gram metrics often tie, and
-        rounding would make more ties. NaN is a missing score.
+        The scores of the better and the worse candidate of each pair, unrounded, because rounding would add ties. NaN
+        is a missing score.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def pair_outcomes(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.shape != other.shape or one.ndim != 1:
-        raise ValueError("Each pair has two scores, in two columns of the same length.")
+        raise ValueError("Each pair needs two scores, in two columns of the same length.")
     outcomes: Floats = np.where(one > other, HIGHER, np.where(one == other, TIE, LOWER))
     outcomes[np.isnan(one) | np.isnan(other)] = np.nan
     return outcomes
@@ -127,8 +127,8 @@ def minimal_pair_accuracy(
 ) -> MinimalPairAccuracy:
     """Compute how often a metric scores the better candidate of a minimal pair higher.
 
-    Pairs are resampled with replacement, within each dataset for the mean of the datasets. The order of the pairs does
-    not matter.
+    Pairs are resampled with replacement, for the mean over datasets within each dataset. The order of pairs does not
+    matter.
 
     Parameters
     ----------
@@ -139,14 +139,14 @@ def minimal_pair_accuracy(
     rng : numpy.random.Generator
         The source of randomness; the same seed gives the same intervals.
     n_resamples : int
-        Resamples; 1,000 by default.
+        Number of resamples.
     confidence : float
-        The share of resamples between the ends of an interval, 0.95 by default.
+        Nominal coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     MinimalPairAccuracy
-        Pairs in which a score is missing are left out and named. `overall` and `mean` are undefined without a pair.
+        Pairs in which a score is missing are left out and listed. `overall` and `mean` are undefined without a pair.
 
     Raises
     ------
@@ -173,9 +173,9 @@ def minimal_pair_accuracy(
     """
     outcomes = pair_outcomes(first, second)
     if not len(outcomes) == len(datasets) == len(phenomena):
-        raise ValueError("Each pair has a dataset and a phenomenon.")
+        raise ValueError("Each pair needs a dataset and a phenomenon.")
     if n_resamples < 1 or not 0 < confidence < 1:
-        raise ValueError("There must be a resample, and the confidence must lie between 0 and 1.")
+        raise ValueError("n_resamples must be 1 or more, and confidence must be between 0 and 1.")
     by_dataset = {name: _Part(part, rng, n_resamples) for name, part in _parts(outcomes, datasets)}
     by_phenomenon = {name: _Part(part, rng, n_resamples) for name, part in _parts(outcomes, phenomena)}
     whole = _Part(outcomes[~np.isnan(outcomes)], rng, n_resamples)
@@ -189,7 +189,7 @@ def minimal_pair_accuracy(
 
 
 class _Part:
-    """Some pairs by what they are worth, and the accuracies of their resamples: one multinomial draw for each."""
+    """The outcomes of some pairs, and the accuracies of their resamples: one multinomial draw each."""
 
     def __init__(self, outcomes: Floats, rng: np.random.Generator, n_resamples: int) -> None:
         self.n = len(outcomes)
@@ -208,10 +208,10 @@ class _Part:
 
 
 def _parts(outcomes: Floats, names: Sequence[str]) -> list[tuple[str, Floats]]:
-    """The outcomes of each name, in the order of the names, without those that are missing."""
+    """Return the outcomes of each name, sorted by name, without missing ones."""
     known = ~np.isnan(outcomes)
-    of = np.asarray(names, dtype=object)
-    return [(name, outcomes[known & (of == name)]) for name in sorted(set(of[known]))]
+    labels = np.asarray(names, dtype=object)
+    return [(name, outcomes[known & (labels == name)]) for name in sorted(set(labels[known]))]
 
 
 def _mean(parts: Sequence[_Part], confidence: float) -> MeanAccuracy | Undefined:
@@ -227,7 +227,7 @@ def _mean(parts: Sequence[_Part], confidence: float) -> MeanAccuracy | Undefined
 
 def _interval(draws: Floats, confidence: float) -> Interval | Undefined:
     if np.ptp(draws) == 0:
-        return Undefined(reason="all pairs came out alike, so resampling them shows no spread")
+        return Undefined(reason="all pairs have the same outcome, so resampling shows no variation")
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(
         low=float(low),

@@ -1,7 +1,7 @@
-"""Bootstrap resamples as weights of items, and the correlations of columns under each of them, computed exactly.
+"""Bootstrap resamples as weights of items, and the exact correlations of columns in each resample.
 
-A resample says how often each item was drawn. Sorting is done once; under each resample ranks and concordant pairs
-come from running totals of the weights in the sorted order, so that ties are those of the resample itself.
+A resample is the number of times that each item was drawn. Columns are sorted once; in each resample, ranks and
+concordant pairs follow from running totals of the weights in sorted order, with the ties of the resample itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from measures.patterns import Floats, Ints
 Numbers = TypeVar("Numbers", Ints, Floats)
 
 _CELLS_AT_A_TIME = 250_000
-"""Resamples are made in blocks of about this many weights, so that memory stays bounded; blocks change no result."""
+"""Resamples are made in blocks of about this many weights (2 MB), which bounds memory and changes no result."""
 _FLAT = 1e-12
-"""A variance below this share of the second moment is rounding."""
+"""A variance below this share of the second moment is a rounding error, and the column counts as constant."""
 
 
 def draw_resamples(n: int, *, n_resamples: int, rng: np.random.Generator, groups: Ints | None = None) -> Iterator[Ints]:
@@ -27,23 +27,23 @@ def draw_resamples(n: int, *, n_resamples: int, rng: np.random.Generator, groups
     Parameters
     ----------
     n : int
-        Items.
+        Number of items.
     n_resamples : int
-        Resamples.
+        Number of resamples.
     rng : numpy.random.Generator
         The source of randomness; each resample takes one ``rng.integers(k, size=k)`` of the k items or groups.
     groups : ndarray of int64, shape (n,), optional
-        The group of each item, from 0 without gaps; groups are drawn instead of items where it is given.
+        The group of each item, numbered from 0 without gaps. If given, groups are drawn instead of items.
 
     Yields
     ------
     ndarray of int64, shape (b, n)
-        How often each resample of a block holds each item.
+        How often each item was drawn in each resample of a block.
 
     Raises
     ------
     ValueError
-        There is no item, or no resample is asked for.
+        `n` or `n_resamples` is below 1.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def draw_resamples(n: int, *, n_resamples: int, rng: np.random.Generator, groups
     ((3, 4), [4, 4, 4])
     """
     if n < 1 or n_resamples < 1:
-        raise ValueError("There must be an item and a resample.")
+        raise ValueError("n and n_resamples must be 1 or more.")
     k = n if groups is None else int(groups.max()) + 1
     block = max(1, min(n_resamples, _CELLS_AT_A_TIME // n))
     for start in range(0, n_resamples, block):
@@ -64,16 +64,16 @@ def draw_resamples(n: int, *, n_resamples: int, rng: np.random.Generator, groups
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """A column of scores in sorted order.
+    """A column of scores with its sorted order.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
         The scores; all finite.
     order : ndarray of int64, shape (n,)
-        The items by rising score.
+        The items by ascending score.
     codes : ndarray of int64, shape (n,)
-        The place of each item's score among the distinct scores, from 0.
+        The rank of each item's score among the distinct scores, from 0.
     starts : ndarray of int64, shape (k,)
         Where in `order` each distinct score begins.
     """
@@ -88,7 +88,7 @@ class Column:
         """Sort a column; raises ValueError where a score is missing or infinite."""
         values = np.asarray(values, np.float64)
         if not np.isfinite(values).all():
-            raise ValueError("A score is missing or infinite; leave its item out or decide what it counts as.")
+            raise ValueError("A score is missing or infinite. Leave its item out, or give it a score.")
         order = np.argsort(values, kind="stable")
         is_new = np.diff(values[order], prepend=np.nan) != 0
         codes = np.empty(len(values), np.int64)
@@ -101,7 +101,7 @@ class Column:
         return centred
 
     def totals(self, weights: Numbers) -> Numbers:
-        """The sums over the items of each distinct score, rising: shape (b, n) to (b, k)."""
+        """Sum the weights of the items of each distinct score, in ascending order: shape (b, n) to (b, k)."""
         by_score: Numbers = np.take(weights, self.order, axis=1)
         if len(self.starts) == len(self.order):
             return by_score
@@ -110,7 +110,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What Pearson's correlations of metrics with the human scores need of each item."""
+    """Pearson's correlations of metrics with the human scores, from weighted sums of moments."""
 
     human: Column
     metrics: Sequence[Column]
@@ -122,8 +122,9 @@ class Moments:
         return np.hstack([np.ones_like(one), one, one * one, others, others * others, others * one]).T.copy()
 
     def pearsons(self, weights: Ints) -> Floats:
-        """Pearson's correlation of each metric in each resample, shape (b, n) to (b, m); NaN where a side is flat."""
-        # not a product of matrices: threads of BLAS would wait for one another, and sum in an order of their own
+        """Return Pearson's correlation of each metric in each resample, (b, n) to (b, m), NaN if a side is constant."""
+        # Not a matrix product: the threads of BLAS would compete with those of other workers, and sum in an order of
+        # their own, so that the last digits would depend on the machine.
         sums = np.einsum("bi,ki->bk", weights.astype(np.float64), self._moments)
         n, x, xx = sums[:, :1], sums[:, 1:2], sums[:, 2:3]
         y, yy, xy = np.split(sums[:, 3:], 3, axis=1)
@@ -143,7 +144,7 @@ class Ranks:
     metrics: Sequence[Column]
 
     def spearmans(self, weights: Ints) -> Floats:
-        """Spearman's correlation of each metric in each resample, shape (b, n) to (b, m); NaN where a side is flat."""
+        """Return Spearman's correlation of each metric in each resample, (b, n) to (b, m), or NaN."""
         n = weights.sum(axis=1, keepdims=True)
         totals = self.human.totals(weights)
         ranks = (np.take(_ranks(totals, n), self.human.codes, axis=1) * weights).astype(np.float64)
@@ -157,7 +158,7 @@ class Ranks:
 
 
 def _ranks(totals: Ints, n: Ints) -> Ints:
-    """Twice the distance of each distinct score's mean rank from the middle."""
+    """Return twice the distance of each distinct score's mean rank from the middle, which is a whole number."""
     ranks = np.cumsum(totals, axis=1)
     ranks *= 2
     ranks -= totals
@@ -166,24 +167,25 @@ def _ranks(totals: Ints, n: Ints) -> Ints:
 
 
 def _spread(totals: Ints, n: Ints, power: int) -> Floats:
-    """``n^p`` less the sum of ``t^p`` over ties; exactly 0 where all scores of a resample are equal."""
+    """Return ``n^p`` minus the sum of ``t^p`` over ties; exactly 0 if all scores of a resample are equal."""
     exact = totals.astype(np.float64)
     spread: Floats = n[:, 0].astype(np.float64) ** power - np.einsum(",".join(["bk"] * power) + "->b", *[exact] * power)
     return spread
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """The quotient, kept within -1 and 1; NaN where `below` is 0."""
+    """Divide, and limit the result to -1 to 1; NaN where `below` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 0, np.clip(above / below, -1, 1), np.nan)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Level:
-    """One level of the tree of pairs: nodes are runs of first scores, split in the middle.
+    """One level of the tree of pairs: each node is a range of first scores, split in the middle.
 
-    `left` and `right` hold the items of the halves, sorted by node and second score. For each item of `right`, `below`
-    items of `left` come before the scores equal to its own, and `upto` before the higher ones; None where the same.
+    `left` and `right` are the items of the two halves, sorted by node and second score. For each item of `right`,
+    `below` items of `left` come before scores equal to its own, and `upto` before higher scores; `upto` is None if no
+    second scores are tied across the halves, so that both are the same.
     """
 
     left: Ints
@@ -197,9 +199,9 @@ class _Level:
 class Pairs:
     """The concordant and discordant pairs of two columns, for Kendall's correlation in each resample.
 
-    All pairs of distinct first scores meet once in a binary tree over these scores, in which one half of a node is
-    compared with the other. The tree is made once; a resample then costs ``n log2 k`` additions, with k the distinct
-    scores of the side that has fewer.
+    In a binary tree over the distinct first scores, each pair of different scores is separated at exactly one node,
+    where the items of one half are compared with those of the other. The tree is built once; each resample then costs
+    ``n log2 k`` additions, where k is the smaller number of distinct scores of the two columns.
     """
 
     def __init__(self, first: Column, second: Column) -> None:
@@ -209,7 +211,7 @@ class Pairs:
         self._levels = [_level(first, second, bit) for bit in range(int(len(first.starts) - 1).bit_length())]
 
     def kendalls(self, weights: Ints) -> Floats:
-        """Kendall's tau-b in each resample, shape (b, n) to (b,); NaN where a side does not vary."""
+        """Return Kendall's tau-b in each resample, shape (b, n) to (b,); NaN where a side is constant."""
         n = weights.sum(axis=1, keepdims=True)
         lead = np.zeros(len(weights))
         for level in self._levels:
@@ -238,7 +240,7 @@ def _level(first: Column, second: Column, bit: int) -> _Level:
 
 
 def _lead(level: _Level, weights: Ints) -> Floats:
-    """Concordant less discordant pairs of one level."""
+    """Count the concordant minus the discordant pairs of one level."""
     of_right: Ints = np.take(weights, level.right, axis=1)
     left, right = _running(np.take(weights, level.left, axis=1)), _running(of_right)
     before: Ints = np.take(left, level.below, axis=1)
@@ -251,7 +253,7 @@ def _lead(level: _Level, weights: Ints) -> Floats:
 
 
 def _running(weights: Ints) -> Ints:
-    """Running totals that begin with 0."""
+    """Return running totals that begin with 0."""
     totals = np.zeros((len(weights), weights.shape[1] + 1), np.int64)
     np.cumsum(weights, axis=1, out=totals[:, 1:])
     return totals

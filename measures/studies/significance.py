@@ -1,4 +1,4 @@
-"""Whether one metric follows people better than another: paired bootstrap, Williams' test, and all pairs with Holm."""
+"""Significance of the difference between metrics: paired bootstrap and Williams' test, with Holm's correction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from measures.studies.items import Items
 from measures.studies.williams import Williams, williams_from_correlations
 
 _SAME = 1e-12
-"""Correlations that differ by less are equal but for rounding: a tie."""
+"""A smaller difference of correlations is a rounding error, and counts as a tie."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedBootstrap:
-    """Whether metric A follows the human scores better than metric B, by resampling.
+    """The paired bootstrap test of whether metric A correlates better with human scores than metric B.
 
     Attributes
     ----------
     p : float
-        The share of resamples in which A's correlation is not higher than B's; a tie is no win.
+        One-sided: the share of resamples in which A's correlation is not higher than B's; a tie counts against A.
     difference : float
-        A's correlation less B's, over all items.
+        A's correlation minus B's, over all items.
     low, high : float
         Its 2.5th and 97.5th percentiles over the resamples.
     n_resamples : int
-        Resamples drawn; 0 in `p` means less than one in so many.
+        Resamples drawn; a `p` of 0 means below 1 / n_resamples.
     undefined_share : float
-        The share of resamples in which a correlation is not defined; they are left out.
+        The share of resamples in which a correlation is undefined; they are left out.
     """
 
     p: float
@@ -45,20 +45,20 @@ class PairedBootstrap:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricComparison:
-    """One metric against another on the same items.
+    """The comparison of one metric with another on the same items.
 
     Attributes
     ----------
     first, second : str
-        The metric that may be better, and the other.
+        The metric that may be better, and the metric it is compared with.
     r_first, r_second, r_between : float or Undefined
-        Pearson's correlation of each with the human scores, and of the two.
+        Pearson's correlation of each with the human scores, and of the two with each other.
     bootstrap : PairedBootstrap or Undefined
-        The resampling test.
+        The paired bootstrap test.
     williams : Williams or Undefined
-        The test by formula, for items taken as independent.
+        Williams' test, which assumes independent items.
     bootstrap_holm, williams_holm : float or None
-        Its p-value after Holm's correction over all ordered pairs; None where it is undefined.
+        The p-values after Holm's correction over all ordered pairs; None if undefined.
     """
 
     first: str
@@ -82,30 +82,30 @@ def paired_bootstrap(
     n_resamples: int = 1000,
     by_group: bool = False,
 ) -> PairedBootstrap | Undefined:
-    """Test by resampling whether metric A follows the human scores better than metric B.
+    """Test by resampling whether metric A correlates better with human scores than metric B.
 
     Parameters
     ----------
     human, a, b : ndarray of float64, shape (n,)
         Human scores and two metrics of the same items; all finite.
     rng : numpy.random.Generator
-        The source of randomness; each resample is the same for both metrics.
+        The source of randomness; both metrics use the same resamples.
     groups : sequence, shape (n,), optional
-        What the items come from, such as passages.
+        The group of each item, such as its passage.
     n_resamples : int
-        Resamples; Yang et al. take 100.
+        Number of resamples; Yang et al. use 100.
     by_group : bool
-        Draw whole groups instead of items.
+        Resample whole groups instead of items.
 
     Returns
     -------
     PairedBootstrap or Undefined
-        Undefined where a correlation is, with one item or group only, and where every resample is undefined.
+        Undefined if a correlation is, with one item or group only, and if every resample is undefined.
 
     Raises
     ------
     ValueError
-        A score is missing, lengths differ, groups are wanted and not given, or there is no resample.
+        A score is missing, lengths differ, `by_group` is set without groups, or `n_resamples` is below 1.
 
     References
     ----------
@@ -131,13 +131,13 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Parameters
     ----------
     p_values : sequence of float or None
-        One for each test; None where a test is undefined, which then is not counted.
+        One for each test; None for an undefined test, which is not counted.
 
     Returns
     -------
     list of float or None
-        Adjusted p-values in the same order: the i-th smallest of m times m - i + 1, no smaller than those before it,
-        at most 1.
+        Adjusted p-values in the same order: the i-th smallest of m is multiplied by m - i + 1, is at least as large as
+        those before it, and is at most 1.
 
     References
     ----------
@@ -166,7 +166,7 @@ def compare_all(
     n_resamples: int = 1000,
     by_group: bool = False,
 ) -> list[MetricComparison]:
-    """Compare every metric with every other, both ways, under the same resamples.
+    """Compare every metric with every other, in both directions, using the same resamples.
 
     Parameters
     ----------
@@ -178,8 +178,7 @@ def compare_all(
     Returns
     -------
     list of MetricComparison
-        Each ordered pair. Holm's correction counts all of them, for nobody has said beforehand which metric should be
-        the better one of a pair.
+        Each ordered pair. Holm's correction counts all of them, because no direction was chosen before seeing the data.
 
     Raises
     ------
@@ -203,14 +202,14 @@ def compare_all(
     bootstraps = [_bootstrap(a, b, whole, drawn, items) for a, b in pairs]
     between = {frozenset(pair): pearson(*(items.metrics[name].values for name in sorted(pair))) for pair in pairs}
     tests = [williams_from_correlations(whole[a], whole[b], between[frozenset((a, b))], n=items.n) for a, b in pairs]
-    of_bootstraps, of_tests = (
+    bootstrap_holm, williams_holm = (
         holm([None if isinstance(one, Undefined) else one.p for one in tested]) for tested in (bootstraps, tests)
     )
     return [
         MetricComparison(
             first=a, second=b, r_first=whole[a], r_second=whole[b], r_between=between[frozenset((a, b))],
             bootstrap=bootstraps[at], williams=tests[at],
-            bootstrap_holm=of_bootstraps[at], williams_holm=of_tests[at],
+            bootstrap_holm=bootstrap_holm[at], williams_holm=williams_holm[at],
         )
         for at, (a, b) in enumerate(pairs)
     ]  # fmt: skip
@@ -221,7 +220,7 @@ def _whole(items: Items) -> dict[str, float | Undefined]:
 
 
 def _resample(items: Items, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Each metric's correlation in each resample, NaN where undefined."""
+    """Return each metric's correlation in each resample, NaN where undefined."""
     drawn = items.resample_pearsons(n_resamples, rng)
     return {name: drawn[:, at] for at, name in enumerate(items.metrics)}
 
@@ -235,7 +234,8 @@ def _bootstrap(
     if isinstance(r_b, Undefined):
         return r_b
     if items.n_drawn < 2:
-        return Undefined(reason="one passage only, so there is nothing to resample")
+        unit = "item" if items.drawn is None else "passage"
+        return Undefined(reason=f"one {unit} only, so there is nothing to resample")
     differences = drawn[a] - drawn[b]
     defined = differences[~np.isnan(differences)]
     if not defined.size:

@@ -1,4 +1,4 @@
-"""How a metric's correlation with human scores moves as one of its weights does."""
+"""Weight sweep: the correlation of a metric with human scores as a function of one of its weights."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from measures.studies.items import Items
 
 @dataclass(frozen=True, kw_only=True)
 class SweptPoint:
-    """Pearson's correlation at one weight, and what it gains over the first weight of the sweep.
+    """Pearson's correlation at one weight, and its gain over the first weight of the sweep.
 
     Attributes
     ----------
@@ -23,13 +23,14 @@ class SweptPoint:
     value : float or Undefined
         The correlation.
     low, high : float or None
-        Its 95 % percentile interval; None where it has none.
+        Its 95 % percentile interval; None if the correlation or every resample is undefined.
     gain : float or Undefined
-        The correlation less that at the first weight.
+        The correlation minus that at the first weight.
     gain_low, gain_high : float or None
-        The interval of the gain, from the same resamples: narrower than the intervals of the two would have it.
+        The interval of the gain. Both correlations come from the same resamples, so it is narrower than their two
+        intervals suggest.
     undefined_share : float
-        The share of resamples in which the correlation is not defined; they are left out.
+        The share of resamples in which the correlation is undefined; they are left out.
     """
 
     weight: float
@@ -52,34 +53,35 @@ def sweep(
     n_resamples: int = 1000,
     by_group: bool = False,
 ) -> list[SweptPoint]:
-    """Correlate a metric with human scores at each of several weights, under the same resamples.
+    """Correlate a metric with human scores at several weights, using the same resamples.
 
     Parameters
     ----------
     human : ndarray of float64, shape (n,)
         The human scores of n items; all finite.
     score : callable
-        From a weight to the metric's scores of the items, shape (n,); all finite.
+        Returns the metric's scores of the items at a weight, shape (n,); all finite.
     weights : sequence of float
-        The weights; the first is what gains are measured from, 0 for a metric without its bonus.
+        The weights. Gains are relative to the first, such as 0 for a metric without its bonus.
     rng : numpy.random.Generator
         The source of randomness.
     groups : sequence, shape (n,), optional
-        What the items come from, such as passages.
+        The group of each item, such as its passage.
     n_resamples : int
-        Resamples.
+        Number of resamples.
     by_group : bool
-        Draw whole groups instead of items.
+        Resample whole groups instead of items.
 
     Returns
     -------
     list of SweptPoint
-        One for each weight, in their order.
+        One for each weight, in order. The correlation is undefined for fewer than three items, and if all human scores
+        or all scores of the metric are equal.
 
     Raises
     ------
     ValueError
-        A score is missing, lengths differ, groups are wanted and not given, or there is no resample.
+        A score is missing, lengths differ, `by_group` is set without groups, or `n_resamples` is below 1.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How metrics follow people in telling systems apart: over repeated draws of questions, and over all answers."""
+"""System-level correlation of metrics with human scores: over repeated draws of questions, and over all answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ Names = Sequence[object] | npt.NDArray[np.generic]
 
 
 def take_mean(sums: Floats) -> Floats:
-    """Combine sums of scores and of their number into means.
+    """Divide sums of scores by their numbers.
 
     Parameters
     ----------
     sums : ndarray of float64, shape (..., 2)
-        The sum of the scores, and how many there are; at least one.
+        The sum of the scores, and their number, which is at least 1.
 
     Returns
     -------
@@ -37,14 +37,14 @@ def take_mean(sums: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Additive:
-    """A metric whose score of many answers comes from sums over them.
+    """A metric whose score of many answers is a function of sums over them.
 
     Attributes
     ----------
     counts : ndarray of float64, shape (n, k)
-        The statistics of each answer, such as BLEU's hits and lengths; all finite.
+        The statistics of each answer, such as BLEU's matches and lengths; all finite.
     combine : callable
-        Score of sums of them, shape (..., k) to (...): `measures.metrics.Metric.combine`.
+        Computes scores from sums of them, shape (..., k) to (...), as `measures.metrics.Metric.combine` does.
     """
 
     counts: Floats
@@ -52,21 +52,21 @@ class Additive:
 
     @classmethod
     def mean_of(cls, scores: Floats) -> "Additive":
-        """A metric whose score of many answers is the mean of theirs."""
+        """Return a metric whose score of many answers is the mean of their scores."""
         scores = np.asarray(scores, np.float64)
         return cls(counts=np.stack([scores, np.ones_like(scores)], axis=-1), combine=take_mean)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lacking:
-    """Questions that systems have not all answered; they are in no draw.
+    """How many questions are not answered by every system; these are in no draw.
 
     Attributes
     ----------
     n_common, n_all : int
-        Questions that every system has answered, and all of them.
+        Questions that every system has answered, and all questions.
     lacks : dict of str to int
-        How many of all questions each system lacks, if any.
+        The number of questions without an answer of a system, for systems that have any.
     """
 
     n_common: int
@@ -76,16 +76,16 @@ class Lacking:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawnCorrelation:
-    """A metric beside the human scores of systems on repeated draws of questions.
+    """The correlation of a metric with human scores of systems over repeated draws of questions.
 
     Attributes
     ----------
     systems : tuple of str
         The systems, in alphabetical order.
     human, metric : ndarray of float64, shape (n_draws, systems)
-        The mean human score and the metric's score of each system on each draw: the points.
+        The mean human score and the metric's score of each system in each draw: the points.
     pearson : float or Undefined
-        Over all points. They share questions and are not independent, so that there is no p-value.
+        Over all points. There is no p-value, because draws share questions and are not independent.
     n_questions : int
         Questions in a draw.
     """
@@ -99,18 +99,18 @@ class DrawnCorrelation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SystemCorrelation:
-    """A metric beside the human scores of systems over all their answers: one point for each system.
+    """The correlation of a metric with human scores over systems: one point per system, from all its answers.
 
     Attributes
     ----------
     systems : tuple of str
         The systems, in alphabetical order.
     n_items : ndarray of int64, shape (systems,)
-        Answers of each.
+        Number of answers of each.
     human, metric : ndarray of float64, shape (systems,)
         The points.
     pearson, spearman, kendall : float or Undefined
-        Over the systems; undefined for fewer than three, and where a side does not vary.
+        Over the systems; undefined for fewer than three, and if all scores of a side are equal.
     """
 
     systems: tuple[str, ...]
@@ -123,7 +123,7 @@ class SystemCorrelation:
 
 
 def find_lacking(questions: Names, systems: Names) -> Lacking:
-    """Count the questions that every system has answered, and those that each lacks.
+    """Count the questions that every system has answered, and those that each system lacks.
 
     Parameters
     ----------
@@ -133,7 +133,12 @@ def find_lacking(questions: Names, systems: Names) -> Lacking:
     Returns
     -------
     Lacking
-        What of the questions can be drawn.
+        The counts.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ.
 
     Examples
     --------
@@ -158,9 +163,9 @@ def draw_systems(
 ) -> dict[str, DrawnCorrelation] | Undefined:
     """Correlate metrics with human scores of systems over repeated draws of questions.
 
-    Each draw takes questions without replacement from those that every system has answered, the same for all systems
-    and metrics. On it a system has its mean human score, and the metric's score of its answers taken together: BLEU is
-    the corpus BLEU of the draw. The points of all draws and systems are pooled.
+    Each draw takes questions without replacement from those that every system has answered; it is the same for all
+    systems and metrics. In a draw, a system has its mean human score, and the metric's score of its answers together,
+    such as their corpus BLEU. The points of all draws and systems are pooled.
 
     Parameters
     ----------
@@ -171,17 +176,17 @@ def draw_systems(
     metrics : mapping of str to Additive
         The metrics by name, on the same answers.
     rng : numpy.random.Generator
-        The source of randomness; questions are numbered in the order of their first answer.
+        The source of randomness. The draws of a seed depend on the order in which questions occur.
     n_questions : int
-        Questions in a draw.
+        Questions per draw.
     n_draws : int
-        Draws.
+        Number of draws.
 
     Returns
     -------
     dict of str to DrawnCorrelation, or Undefined
-        By metric. Undefined for fewer than two systems, and where fewer than `n_questions` questions have an answer
-        of every system.
+        By metric. Undefined for fewer than two systems, and if fewer than `n_questions` questions have an answer of
+        every system.
 
     Raises
     ------
@@ -202,17 +207,17 @@ def draw_systems(
     >>> found["m"].human.shape, round(found["m"].pearson, 9)
     ((10, 2), 1.0)
     >>> draw_systems(questions, systems, human, {}, rng=np.random.default_rng(1)).reason
-    '3 questions have an answer of every system, and a draw takes 30'
+    'only 3 questions have an answer of every system; a draw needs 30'
     """
     if n_questions < 1 or n_draws < 1:
-        raise ValueError("There must be a draw, and a question in it.")
+        raise ValueError("n_draws and n_questions must be 1 or more.")
     cells = _Cells(questions, systems)
     common = np.flatnonzero((cells.n > 0).all(axis=1))
     if len(cells.systems) < 2:
         return Undefined(reason="fewer than two systems")
     if len(common) < n_questions:
         have = "question has" if len(common) == 1 else "questions have"
-        return Undefined(reason=f"{len(common)} {have} an answer of every system, and a draw takes {n_questions}")
+        return Undefined(reason=f"only {len(common)} {have} an answer of every system; a draw needs {n_questions}")
     drawn = np.stack([rng.permutation(common)[:n_questions] for _ in range(n_draws)])
     judged = take_mean(cells.sum(Additive.mean_of(human).counts)[drawn].sum(axis=1))
     found = {}
@@ -226,7 +231,7 @@ def draw_systems(
 
 
 def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Additive]) -> dict[str, SystemCorrelation]:
-    """Correlate metrics with human scores over systems, one point for each, from all of its answers.
+    """Correlate metrics with human scores over systems, with one point per system from all its answers.
 
     Parameters
     ----------
@@ -271,11 +276,11 @@ def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Addit
 
 
 class _Cells:
-    """Answers by question and system."""
+    """The answers in each cell of a table of questions and systems."""
 
     def __init__(self, questions: Names, systems: Names) -> None:
         if len(questions) != len(systems):
-            raise ValueError("There is not one question and one system for each answer.")
+            raise ValueError("Each answer needs one question and one system.")
         numbers: dict[object, int] = {}
         each = questions.tolist() if isinstance(questions, np.ndarray) else questions
         self._question = np.array([numbers.setdefault(one, len(numbers)) for one in each], np.int64)
@@ -286,9 +291,9 @@ class _Cells:
         np.add.at(self.n, (self._question, self._system), 1)
 
     def sum(self, counts: Floats) -> Floats:
-        """The statistics of each question and system, shape (questions, systems, k)."""
+        """Sum the statistics of each question and system, shape (questions, systems, k)."""
         if len(counts) != len(self._question) or not np.isfinite(counts).all():
-            raise ValueError("There is not one finite score for each answer.")
+            raise ValueError("Each answer needs one finite score.")
         sums = np.zeros((*self._shape, counts.shape[1]))
         np.add.at(sums, (self._question, self._system), counts)
         return sums

@@ -10,20 +10,21 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 _ROUNDING = 1e-12
+"""A smaller value is a rounding error of 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Williams:
-    """Williams' test of whether metric A follows the human scores better than metric B.
+    """The result of Williams' test of whether metric A correlates better with human scores than metric B.
 
     Attributes
     ----------
     t : float
-        The statistic; above 0 where A's correlation is the higher one.
+        The test statistic; above 0 if A's correlation is higher.
     df : int
         Degrees of freedom, n - 3.
     p : float
-        One-sided.
+        One-sided p-value, from Student's t.
     """
 
     t: float
@@ -32,17 +33,18 @@ class Williams:
 
 
 def williams(human: Floats, a: Floats, b: Floats) -> Williams | Undefined:
-    """Test by Williams' formula whether metric A follows the human scores better than metric B.
+    """Test by Williams' formula whether metric A correlates better with human scores than metric B.
 
     Parameters
     ----------
     human, a, b : ndarray of float64, shape (n,)
-        Human scores and two metrics of the same items; no NaN.
+        Human scores and two metrics of the same items, which are treated as independent; no NaN.
 
     Returns
     -------
     Williams or Undefined
-        Undefined for fewer than four items, where a column does not vary, and where the metrics determine each other.
+        Undefined for fewer than four items, if all scores of a column are equal, if one metric is a linear function of
+        the other, and if human scores and metrics are linearly dependent.
 
     References
     ----------
@@ -70,9 +72,9 @@ def williams_from_correlations(
     r_a, r_b : float or Undefined
         Pearson's correlation of each metric with the human scores.
     r_ab : float or Undefined
-        That of the two metrics.
+        Pearson's correlation of the two metrics.
     n : int
-        Items.
+        Number of items.
 
     Returns
     -------
@@ -103,10 +105,10 @@ def williams_from_correlations(
     assert not isinstance(r_b, Undefined)
     assert not isinstance(r_ab, Undefined)
     if 1 - abs(r_ab) < _ROUNDING:
-        return Undefined(reason="each of the two metrics is a linear image of the other")
+        return Undefined(reason="each metric is a linear function of the other")
     k = max(0.0, 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab)
     below = 2 * k * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
     if below < _ROUNDING:
-        return Undefined(reason="the human scores and the two metrics determine one another")
+        return Undefined(reason="the human scores and the two metrics are linearly dependent")
     t = (r_a - r_b) * float(np.sqrt((n - 1) * (1 + r_ab) / below))
     return Williams(t=t, df=n - 3, p=float(student.sf(t, n - 3)))

@@ -51,4 +51,4 @@ def test_periods_grow_with_the_span(days: list[str], names: list[str]) -> None:
 
 def test_without_days_it_is_undefined() -> None:
     found = alpha_course(frame_of([(1, 1, None), (1, 2, None)]), level="ordinal", seed=1)
-    assert found == Undefined(reason="the times of the ratings are not known")
+    assert found == Undefined(reason="no rating has a date")

@@ -54,7 +54,7 @@ def test_the_order_of_items_is_kept() -> None:
         ([], [], [KEY], "nothing to grade"),
         (rated(1), known(1), [], "nothing to grade"),
         (rated(1, 2), known(1), [KEY], "2 answers to 1 items"),
-        (rated(1), known(1), [KEY, "b"], "what is right by “b”"),
+        (rated(1), known(1), [KEY, "b"], "no correct answer for the criterion “b”"),
         (rated(1), [Expected(ranges={KEY: (2, 1)})], [KEY], "is empty"),
     ],
 )

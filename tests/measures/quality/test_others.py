@@ -90,7 +90,7 @@ def test_correlations_as_scipy_has_them() -> None:
     assert pearson(first, second) == pytest.approx(stats.pearsonr(first, second).statistic)
     assert spearman(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
     assert pearson(first[:2], second[:2]) == Undefined(reason="fewer than three pairs")
-    assert pearson(first, np.ones(50)) == Undefined(reason="what they are compared with does not vary")
+    assert pearson(first, np.ones(50)) == Undefined(reason="all scores on the other side are equal")
 
 
 @pytest.mark.skipif(not FOLDER, reason="SQUALITY_DIR does not name the folder of the SQuALITY ratings")

@@ -53,8 +53,8 @@ def test_williams_agrees_with_the_determinant_of_the_correlation_matrix() -> Non
 @pytest.mark.parametrize(
     ("a", "b", "reason"),
     [
-        (NEAR, 2 * NEAR + 1, "each of the two metrics is a linear image of the other"),
-        (NEAR, -NEAR, "each of the two metrics is a linear image of the other"),
+        (NEAR, 2 * NEAR + 1, "each metric is a linear function of the other"),
+        (NEAR, -NEAR, "each metric is a linear function of the other"),
         (NEAR, np.ones(N), "all scores are equal"),
     ],
 )

@@ -57,8 +57,8 @@ def test_questions_that_a_system_lacks_are_in_no_draw_and_are_counted() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "reason"),
     [
-        (slice(None), {"n_questions": 41}, "40 questions have an answer of every system, and a draw takes 41"),
-        (slice(4), {"n_questions": 2}, "1 question has an answer of every system, and a draw takes 2"),
+        (slice(None), {"n_questions": 41}, "only 40 questions have an answer of every system; a draw needs 41"),
+        (slice(4), {"n_questions": 2}, "only 1 question has an answer of every system; a draw needs 2"),
         (slice(0, None, 3), {}, "fewer than two systems"),
         (slice(0), {}, "fewer than two systems"),
     ],

@@ -148,7 +148,7 @@ def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says
     assert "One: no score for 19 candidates" in said_by(client.get(made.get_absolute_url()))
     options = {"n_questions": 30, "n_draws": 5}
     made = study(judged, researcher, runs, "systems", options=options)
-    assert "10 questions have an answer of every system, and a draw takes 30" in said_by(
+    assert "only 10 questions have an answer of every system; a draw needs 30" in said_by(
         client.get(made.get_absolute_url())
     )
 
