@@ -1,1 +1,1 @@
-"""Tokens, authentication, shapes and the description of the REST API."""
+"""The REST API: tokens, authentication, serializers, its OpenAPI description, and the endpoints of projects."""

@@ -1,4 +1,4 @@
-"""The API's way to the one door: who asks, by token or by session, and with what right (`projects.access`)."""
+"""Authentication of the API by token or session, and the base classes of its endpoints, which use `projects.access`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -20,14 +20,20 @@ from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.problems import answer_exception
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
-IN_ADDRESS = ("token", "access_token", "api_key", "apikey")
+TOKEN_PARAMETERS = ("token", "access_token", "api_key", "apikey")
+"""Names under which people put a token into an address, where logs and browser histories keep it."""
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer …`. Where that header is sent, cookies are not looked at, whatever it says."""
+    """Authentication by `Authorization: Bearer …`. With that header cookies are ignored, even if the token is wrong."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        _refuse_in_address(request)
+        """Return the user and the token, or None without the header, so that the session is tried next.
+
+        Raises AuthenticationFailed for an unknown or expired token, ParseError for one in the address and
+        TooManyRequests beyond the limit.
+        """
+        _refuse_token_in_url(request)
         header = request.headers.get("Authorization")
         if header is None:
             return None
@@ -53,7 +59,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """There is one form, so nothing is to be agreed on; files come as what they are."""
+    """Content negotiation that ignores the Accept header: an endpoint answers JSON, or a file in its own format."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return DefaultContentNegotiation().select_parser(request, parsers)
@@ -63,17 +69,17 @@ class AlwaysJSON(BaseContentNegotiation):
 
 
 class Endpoint(APIView):
-    """Open to every account. A query that is not declared is refused; OPTIONS is a method like any other."""
+    """An endpoint open to every account. Query parameters that it does not declare are refused, and so is OPTIONS."""
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [TokenAuthentication, SessionAuthentication]
-    permission_classes = []  # the door is asked instead, in `enter`
+    permission_classes = []  # `enter` checks the right instead
     parser_classes = [BoundedJSONParser]
     renderer_classes = [JSONRenderer]
     content_negotiation_class = AlwaysJSON
     policy: ClassVar[Policy] = Policy("api", answers_json=True, is_api=True)
     chapter: ClassVar[str] = ""
-    """Where the page about the API tells of it; by default, what its address names."""
+    """The section of the API page that describes it; by default, the first part of its address in the project."""
     takes_files: ClassVar[bool] = False
     query: ClassVar[type[Query]] = Query
     asked: dict[str, Any]
@@ -89,16 +95,16 @@ class Endpoint(APIView):
         return answer_exception
 
     def sent(self, shape: type[StrictSerializer]) -> dict[str, Any]:
-        """What the request holds, by its shape. Raises ValidationError, which names each field that is wrong."""
+        """Return the validated body. Raises ValidationError, which names each invalid field."""
         body = shape(data=self.request.data)
         body.is_valid(raise_exception=True)
-        held: dict[str, Any] = body.validated_data
-        return held
+        values: dict[str, Any] = body.validated_data
+        return values
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if request.method is None or request.method.lower() not in [name.lower() for name in self.allowed_methods]:
-            return  # it is refused as a method that is not taken
+            return  # `dispatch` answers 405, which says more than an error about the query would
         query = (self.query if request.method in SAFE_METHODS else Query)(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         self.asked = query.validated_data
@@ -117,11 +123,11 @@ class Endpoint(APIView):
             raise PermissionDenied("This token is read-only.")
 
     def enter(self, request: Request) -> None:
-        """Come through the door, where there is one."""
+        """Check the right to the object; here every account has it. Raises Http404 or PermissionDenied."""
 
 
 class ProjectEndpoint(Endpoint):
-    """Open to members of a project with the right: one to read, one to write."""
+    """An endpoint open to members of the project in its address: by default READ to read and MANAGE to write."""
 
     policy = Policy("api", Right.READ, writes=Right.MANAGE, answers_json=True, is_api=True)
     membership: Membership
@@ -129,6 +135,7 @@ class ProjectEndpoint(Endpoint):
 
     def enter(self, request: Request) -> None:
         slug, token = self.kwargs["slug"], request.auth
+        # A token belongs to one membership: in another project it gets 404, even if its owner is a member there.
         if isinstance(token, ApiToken) and token.membership.project.slug != slug:
             raise Http404
         right = self.policy.right_for(str(request.method))
@@ -138,9 +145,9 @@ class ProjectEndpoint(Endpoint):
         self.project = self.membership.project
 
 
-def _refuse_in_address(request: Request) -> None:
+def _refuse_token_in_url(request: Request) -> None:
     for name, value in request.query_params.items():
-        if name.lower() in IN_ADDRESS or tokens.MARK in value:
+        if name.lower() in TOKEN_PARAMETERS or tokens.MARK in value:
             raise exceptions.ParseError(
                 "Tokens in URLs are logged and therefore exposed. Revoke this token and send a new one "
                 "in the header “Authorization: Bearer …”."
@@ -148,7 +155,7 @@ def _refuse_in_address(request: Request) -> None:
 
 
 def _count_guess(request: Request) -> None:
-    """Hold back an address that guesses. Tokens that are right come in from it all the same."""
+    """Count an unknown token against its address. Raises TooManyRequests beyond the limit; valid tokens still work."""
     address = f"token {client_address(request._request)}"
     if Guesses.are_too_many(address):
         raise TooManyRequests(Guesses.WITHIN.total_seconds())

@@ -1,4 +1,4 @@
-"""The description of the API: OpenAPI for programs, made from the views, and a page for people, made from that."""
+"""The description of the API: OpenAPI for programs, generated from the views, and a page for people from that."""
 
 import re
 from functools import cache
@@ -74,22 +74,22 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 @cache
 def describe() -> dict[str, Any]:
-    """The whole API in OpenAPI; it changes with the code only."""
-    made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    return made
+    """Return the whole API in OpenAPI; cached for good, because it changes with the code only."""
+    found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return found
 
 
 class Described(AutoSchema):
-    """A view's own words: what its methods' docstrings say, the query that it declares, the right that it asks."""
+    """One operation from its view: the method's docstring, the query that the view declares, and the right it needs."""
 
     def get_operation_id(self) -> str:
         return f"{re.sub(r'(?<!^)(?=[A-Z])', '_', type(self.view).__name__).lower()}_{self.method.lower()}"
 
     def get_summary(self) -> str:
-        return self._said()[0]
+        return self._split_docstring()[0]
 
     def get_description(self) -> str:  # type: ignore[override]
-        return self._said()[1]
+        return self._split_docstring()[1]
 
     def get_tags(self) -> list[str]:
         return [
@@ -109,7 +109,8 @@ class Described(AutoSchema):
     def _endpoint(self) -> Any:
         return self.view
 
-    def _said(self) -> tuple[str, str]:
+    def _split_docstring(self) -> tuple[str, str]:
+        """Return the first line of the method's docstring, which is the summary, and the rest."""
         summary, _, rest = cleandoc(getattr(self.view, self.method.lower()).__doc__ or "").partition("\n")
         return summary.rstrip("."), rest.strip()
 
@@ -123,7 +124,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 def add_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Say of every operation how it refuses, and of every body that it holds nothing else."""
+    """Add the problem responses to every operation, and declare that bodies take no further fields."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -1,4 +1,4 @@
-"""A description in OpenAPI as people read it: chapters of operations, each with its fields and a call to copy."""
+"""The API page for people, read from the OpenAPI description: each operation with its fields and a call to copy."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 
 DEEPEST = 3
+"""Levels of nested objects that are listed; deeper ones are in the OpenAPI file only."""
 SAMPLES = {"slug": "demo", "number": "1", "name": "long.csv"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """Something that is sent or given."""
+    """A field of a request or a response."""
 
     name: str
     kind: str
@@ -23,7 +24,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that can be asked: how, with what, and what comes back."""
+    """One operation: method and path, what it takes, what it returns, and a call to copy."""
 
     id: str
     method: str
@@ -41,7 +42,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Chapter:
-    """The operations on one kind of thing."""
+    """A section of the page: the operations on one kind of object."""
 
     name: str
     operations: list[Operation]
@@ -52,7 +53,7 @@ class Chapter:
 
 
 def list_chapters(description: dict[str, Any], site: str) -> list[Chapter]:
-    """The chapters in the order in which their first routes stand."""
+    """Return the sections in the order of their first routes."""
     reader = _Reader(description, site)
     chapters: dict[str, Chapter] = {}
     for path, methods in description["paths"].items():

@@ -1,4 +1,4 @@
-"""Shapes: what may be sent and what is given, by name and type. The rules stand in the acts."""
+"""Base serializers of the API: names and types of what is sent and returned. The rules are in the acts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -18,28 +18,30 @@ from projects.web.problems import LONGEST_NAME
 PAGE_SIZE = 100
 MOST_ROWS = 1_000
 MOST_PAGES = 1_000_000
+"""Keeps the offset below what the database accepts."""
 LONGEST = 200
+"""Characters of a text unless its field says otherwise."""
 
 
 class TextField(serializers.CharField):
-    """A text just as it is sent: spaces belong to it."""
+    """A text exactly as it was sent, with its spaces."""
 
     def __init__(self, **over: Any) -> None:
         super().__init__(**{"trim_whitespace": False, "max_length": LONGEST, **over})
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """True or false, and nothing that could be meant as either."""
+    """True or false only; the framework would also accept “yes”, “on”, 1 and others."""
 
     def to_internal_value(self, data: Any) -> bool:
-        said = {"true": True, "false": False}.get(str(data).lower())
-        if said is None:
+        value = {"true": True, "false": False}.get(str(data).lower())
+        if value is None:
             self.fail("invalid", input=data)
-        return bool(said)
+        return bool(value)
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Fields by name; one that is not there is refused, never passed over."""
+    """Fields by name. An unknown field is refused instead of ignored, so that a misspelt one is noticed."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -53,10 +55,12 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class Query(StrictSerializer):
-    """What an address may ask, beside its path: here nothing."""
+    """The query parameters of an endpoint; the base class takes none."""
 
 
 class PageQuery(Query):
+    """Query parameters of a list in numbered pages."""
+
     page = serializers.IntegerField(
         default=1, min_value=1, max_value=MOST_PAGES, help_text="Page number, starting at 1."
     )
@@ -66,6 +70,8 @@ class PageQuery(Query):
 
 
 class KeysetQuery(Query):
+    """Query parameters of a list that is read from one id to the next."""
+
     after = serializers.IntegerField(
         default=0, min_value=0, max_value=2**63 - 1, help_text="ID of the last row received."
     )
@@ -75,7 +81,7 @@ class KeysetQuery(Query):
 
 
 class BoundedJSONParser(JSONParser):
-    """JSON that is nested without end is a mistake of the sender's, not of ours."""
+    """A JSON parser that answers 400 to JSON nested too deeply, which is the sender's mistake and no server error."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -85,7 +91,7 @@ class BoundedJSONParser(JSONParser):
 
 
 def make_page_serializer(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
-    """The shape of a page of rows, counted."""
+    """Return the serializer of a numbered page of rows with their total number."""
     fields = {
         "count": serializers.IntegerField(help_text="Total number of rows."),
         "next": serializers.URLField(allow_null=True),
@@ -96,7 +102,7 @@ def make_page_serializer(serializer: type[StrictSerializer]) -> type[StrictSeria
 
 
 def make_keyset_serializer(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
-    """The shape of a page of rows that are read one page after the other."""
+    """Return the serializer of a page of rows that is followed by the next one, without a total."""
     fields = {
         "next": serializers.URLField(allow_null=True, help_text="Null on the last page."),
         "results": serializer(many=True),
@@ -112,7 +118,10 @@ def render_page(
     *,
     prepare: Callable[[list[Any]], None] | None = None,
 ) -> Response:
-    """One page of the rows, counted at the same moment; `prepare` adds to them what their shape needs beside."""
+    """Return one page of the rows, counted in the same snapshot.
+
+    `prepare` may add to the rows of the page what their serializer needs besides the columns.
+    """
     page, size = asked["page"], asked["page_size"]
     with snapshot():
         count = rows.count()
@@ -129,9 +138,10 @@ def render_page(
 def render_keyset(
     request: Request, rows: "QuerySet[Any]", serializer: type[StrictSerializer], asked: Mapping[str, Any]
 ) -> Response:
-    """So many rows after the last one: as quick at the end of a million as at its beginning."""
+    """Return the rows after the last id received: the end of a million rows takes no longer than their beginning."""
     size = asked["page_size"]
+    # One row more than the page has, to see whether another page follows.
     found = cast("list[Model]", list(rows.filter(pk__gt=asked["after"]).order_by("pk")[: size + 1]))
-    shown_rows, has_more = found[:size], len(found) > size
-    following = replace_query_param(request.build_absolute_uri(), "after", shown_rows[-1].pk) if has_more else None
-    return Response({"next": following, "results": serializer(shown_rows, many=True).data})
+    page, has_more = found[:size], len(found) > size
+    following = replace_query_param(request.build_absolute_uri(), "after", page[-1].pk) if has_more else None
+    return Response({"next": following, "results": serializer(page, many=True).data})

@@ -1,4 +1,4 @@
-"""API tokens of a project: one's own, and for managers everybody's."""
+"""Pages of a project's API tokens: one's own, and for managers those of all members."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = TokenForm(request.membership, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
-            return _show(request, *tokens.make_token(membership=request.membership, **form.asked()))
+            return _show(request, *tokens.make_token(membership=request.membership, **form.values()))
     return render(request, "projects/api/token_new.html", {"form": form})
 
 
@@ -61,7 +61,7 @@ def token_revoke(request: ProjectRequest, project: Project, token_id: int) -> Ht
 
 
 def _visible(request: ProjectRequest) -> QuerySet[ApiToken]:
-    """One's own tokens; managers see whose tokens there are, and can end them."""
+    """Return one's own tokens, or for a manager all tokens of the project, to see and revoke."""
     found = ApiToken.objects.filter(membership__project=request.project)
     return found if request.membership.can_manage else found.filter(membership=request.membership)
 
@@ -72,7 +72,7 @@ def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken |
     return render(request, "projects/api/token_show.html", context)
 
 
-MAY = [
+ACCESS_CHOICES = [
     ("read", "Read only: data, batches, judgments and results"),
     ("write", "Read and write: also import, create and open batches, freeze judgment sets"),
 ]
@@ -84,14 +84,15 @@ class TokenForm(forms.Form):
         max_length=60,
         help_text="For example “weekly report”. Visible to you and to managers.",
     )
-    may = forms.ChoiceField(label="Access", choices=MAY, initial="read", widget=forms.RadioSelect)
+    may = forms.ChoiceField(label="Access", choices=ACCESS_CHOICES, initial="read", widget=forms.RadioSelect)
     days = forms.IntegerField(label="Valid for (days)", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
 
     def __init__(self, member: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not member.can_manage:
-            self.fields["may"].choices = MAY[:1]  # type: ignore[attr-defined]
+            self.fields["may"].choices = ACCESS_CHOICES[:1]  # type: ignore[attr-defined]
 
-    def asked(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
+        """Return the arguments of `make_token`."""
         sent = self.cleaned_data
         return {"name": sent["name"], "can_write": sent["may"] == "write", "days": sent["days"]}

@@ -1,4 +1,4 @@
-"""API tokens: made, rotated, revoked and used. The secret is shown once and kept only as its hash."""
+"""Creating, rotating, revoking and using API tokens. The secret is shown once, and only its hash is stored."""
 
 import hashlib
 import secrets
@@ -13,13 +13,15 @@ from projects.errors import Refused, TooManyRequests
 from projects.models import Act, ApiToken, Membership
 
 MARK = "concord_"
-"""How every token begins, so that people and scanners of code know one when they see it."""
+"""The beginning of every token, by which people and scanners of source code recognise one."""
 TOKEN_BYTES = 32
 SHOWN = len(MARK) + 6
+"""Characters of a token that are stored and shown, so that its owner can tell it from others."""
 DEFAULT_DAYS = 90
 MOST_DAYS = 365
 MOST_USABLE = 20
 OVERLAP = timedelta(days=1)
+"""How long a rotated token still works: scripts can be changed one after another."""
 MINUTE = timedelta(minutes=1)
 
 
@@ -27,10 +29,12 @@ MINUTE = timedelta(minutes=1)
 def make_token(
     *, membership: Membership, name: str, can_write: bool = False, days: int = DEFAULT_DAYS
 ) -> tuple[ApiToken, str]:
-    """Make a token for one's own membership: the row, and the secret, which is not kept.
+    """Create a token for one's own membership, and return the row and the secret, which is not stored.
 
-    Raises Refused where it would reach further than the member, for a life too long, and beyond twenty of them.
+    Raises Refused if the token would allow more than the member may do, for an invalid number of days, and beyond
+    MOST_USABLE active tokens.
     """
+    # The lock keeps two requests at once from both creating the last token that is allowed.
     member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     if not (member.is_active and member.can_read):
         raise Refused("Only researchers and managers of this project can use the API.")
@@ -47,9 +51,9 @@ def make_token(
 
 @transaction.atomic
 def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
-    """Make a successor with the same name, reach and length of life; the old one works for one more day.
+    """Create a successor with the same name, access and validity; the old token works for one more day.
 
-    Raises Refused for one that has ended.
+    Raises Refused if the token has expired or was revoked.
     """
     now = timezone.now()
     rows = ApiToken.objects.usable(now).select_for_update()
@@ -65,28 +69,28 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
 
 @transaction.atomic
 def revoke(*, token: ApiToken, actor: Membership) -> None:
-    """End a token from the next request on; doing it again does nothing."""
+    """Revoke a token from the next request on; revoking it again does nothing."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         log.record(actor.project, actor, Act.REVOKE_TOKEN, token)
 
 
 def find_token(secret: str) -> ApiToken | None:
+    """Return the token with this secret, also an expired or revoked one, or None."""
     tokens = ApiToken.objects.select_related("membership__user", "membership__project")
     return tokens.filter(token_sha256=_hash(secret)).first()
 
 
 def explain_end(token: ApiToken) -> str:
-    """The sentence for a token that opens nothing any more; empty while it does."""
+    """Return why a token no longer works, as a sentence; empty while it works."""
     if token.revoked_at is not None:
         return "This token has been revoked."
     return "This token has expired." if token.expires_at <= timezone.now() else ""
 
 
 def count_use(token: ApiToken) -> None:
-    """Count one request, in one statement, so that those that come at once are all counted.
-
-    Raises TooManyRequests beyond the allowance of a minute.
-    """
+    """Count one request of a token. Raises TooManyRequests beyond the limit of a minute."""
+    # One statement, so that simultaneous requests are all counted. The subquery locks the row before it decides whether
+    # the minute is over: without FOR UPDATE a request that waited for the row would decide by its old values.
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE projects_apitoken t SET last_used_at = now(),

@@ -1,4 +1,4 @@
-"""The routes of the API that belong to projects, and those that describe it."""
+"""API routes of projects, and of the API's own description."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Projects: which are mine, and one of them with the rubric that new batches go by."""
+"""API endpoints of projects: the caller's projects, and one project with its current rubric."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ class ProjectList(Endpoint):
     def get(self, request: Request) -> Response:
         """List my projects.
 
-        Those where you are a researcher, manager or owner; with a token, the one that it belongs to.
+        Lists the projects in which you are a researcher, manager or owner. With a token, only the token's project.
         """
         mine = Membership.objects.active().exclude(role=Membership.Role.ANNOTATOR)
         mine = mine.filter(user=request.user.pk, project__deleted_at=None).select_related("project")
@@ -73,7 +73,7 @@ class ProjectShow(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """Read a project.
 
-        With the newest rubric: what annotators rate by, and on which scale.
+        Includes the current rubric: the criteria and their scales.
         """
         return Response(ProjectDetailSerializer(self._described()).data)
 

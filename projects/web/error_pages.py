@@ -1,4 +1,4 @@
-"""What is answered where no view has the word: for programs a problem, for people Django's page."""
+"""Answers where no view is involved: a problem response for the API, Django's error page for people."""
 
 from http import HTTPStatus
 
@@ -10,7 +10,7 @@ from projects.web.problems import FOLDER, NOT_THERE, problem
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path.startswith(FOLDER):
-        return problem(HTTPStatus.BAD_REQUEST, "This request cannot be read.")
+        return problem(HTTPStatus.BAD_REQUEST, "The request could not be read.")
     return defaults.bad_request(request, exception)
 
 
@@ -22,5 +22,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if request.path.startswith(FOLDER):
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong here. It is in the site's log.")
+        return problem(
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+            "An unexpected error occurred. The site administrator can find it in the log.",
+        )
     return defaults.server_error(request)

@@ -1,4 +1,4 @@
-"""The form that asks why."""
+"""The form that asks for the reason of an act."""
 
 from typing import Any
 

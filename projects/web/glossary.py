@@ -1,9 +1,11 @@
-"""What column headings and figures mean, in one sentence each: behind the “?” beside them, by {% hint "…" %}."""
+"""The glossary: one sentence for each column heading and figure with a “?” beside it, shown by {% hint "…" %}."""
 
 from typing import NamedTuple
 
 
 class Entry(NamedTuple):
+    """A term and the sentence that explains it."""
+
     term: str
     sentence: str
 
@@ -211,4 +213,4 @@ GLOSSARY = {
         "Answers of this length from which a clearly worse version could be made.",
     ),
 }
-"""By key. A sentence says what the figure is, then what to read from it; the guides say the rest."""
+"""By key. A sentence says what the figure is, then how to read it; the guides explain the rest."""

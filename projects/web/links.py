@@ -1,4 +1,4 @@
-"""Addresses: links that leave the site with a person, and those that come back as `next`."""
+"""Addresses: absolute links that people share, and the path that `next` names."""
 
 from urllib.parse import unquote
 
@@ -8,19 +8,20 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def absolute_url(path: str, request: HttpRequest | None = None) -> str:
-    """The full address of a path, from SITE_URL where that is set: then no forged Host header can bend it."""
+    """Return the full address of a path, from SITE_URL if it is set: a forged Host header then cannot change it."""
     if settings.SITE_URL:
         return f"{settings.SITE_URL}{path}"
     return request.build_absolute_uri(path) if request is not None else path
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
-    """Where to go on after signing in: a path of this site, or the default."""
+    """Return the path to continue with after signing in: `next` if it is a path of this site, otherwise the default."""
     target = request.POST.get("next") or request.GET.get("next") or ""
     return target if is_own_path(target) else default
 
 
 def is_own_path(target: str) -> bool:
+    """Return whether a path leads to this site, also after a browser or a proxy has decoded it once more."""
     if not target.startswith("/"):
         return False
     return all(

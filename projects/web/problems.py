@@ -1,4 +1,4 @@
-"""Problems: what the API answers when it refuses, as RFC 9457 writes it, with the fields that are wrong by name."""
+"""Problem responses: how the API reports an error (RFC 9457), with the invalid fields by name."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,14 +17,16 @@ FOLDER = "/api/"
 MEDIA_TYPE = "application/problem+json"
 NOT_THERE = "Not found, or you don't have access."
 LONGEST_NAME = 80
+"""Characters of a field's name that an error repeats: the name comes from the request and may be of any length."""
 
-Wrong = tuple[str, str]
-"""The path of a field, empty for the whole, and the sentence about it."""
+FieldError = tuple[str, str]
+"""The path of a field, empty for the whole request, and a sentence."""
 
 
 def problem(
-    status: int, detail: str, *, wrong: list[Wrong] | None = None, headers: Mapping[str, str] | None = None
+    status: int, detail: str, *, wrong: list[FieldError] | None = None, headers: Mapping[str, str] | None = None
 ) -> JsonResponse:
+    """Return a problem response with this status and sentence; `wrong` lists the invalid fields."""
     status = HTTPStatus(status)
     body: dict[str, Any] = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
     if wrong:
@@ -33,7 +35,7 @@ def problem(
 
 
 def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
-    """The answer to what a view raised; None for what nobody foresaw, which is a 500 and in the log."""
+    """Return the response to an exception of a view, None for an unexpected one, which becomes a logged 500."""
     if isinstance(exception, TooManyRequests):
         wait = {"Retry-After": str(max(1, math.ceil(exception.wait_seconds)))}
         return problem(HTTPStatus.TOO_MANY_REQUESTS, exception.message, headers=wait)
@@ -53,23 +55,24 @@ def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpRe
 
 
 def page_or_problem(request: HttpRequest, template: str, status: int, detail: str) -> HttpResponse:
-    """A page for people; for programs, a problem."""
+    """Return a problem response for a path of the API, and a page for any other path."""
     if request.path.startswith(FOLDER):
         return problem(status, detail)
     return render(request, template, status=status)
 
 
 def _refused(refusal: Refused) -> JsonResponse:
-    """What is as described and goes against a rule, or against how things stand."""
+    """Return 409: the request is well-formed, but a rule or the current state forbids it."""
     wrong = [(refusal.field, refusal.message), *(("", detail) for detail in refusal.details)]
     return problem(HTTPStatus.CONFLICT, _in_short(wrong[:1]), wrong=wrong if refusal.field or refusal.details else None)
 
 
-def _in_short(wrong: list[Wrong]) -> str:
+def _in_short(wrong: list[FieldError]) -> str:
     return " ".join(f"{field}: {sentence}" if field else sentence for field, sentence in wrong)
 
 
 def _flat(detail: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield path and sentence of each error of the framework, which nests them as the fields are nested."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from _flat(

@@ -1,4 +1,4 @@
-"""What a page says where an act refuses: an error message, or an error of the form that asked for the act."""
+"""Refusals on pages: an error message, or an error of the form that was sent."""
 
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -11,10 +11,11 @@ from projects.errors import Refused
 
 
 class refusals(AbstractContextManager[None, bool]):  # noqa: N801 - read as a statement: with refusals(request)
-    """Tell the reader of a `Refused` raised inside, and go on after the block; nothing else is swallowed.
+    """Show a `Refused` raised inside the block to the reader and continue after it; other exceptions pass through.
 
-    What is to follow a success stands in the block, what is to follow a refusal after it. A form is told at the field
-    that the refusal names, else at `field`, else as a whole. A transaction belongs inside: it has to roll back first.
+    Put what follows a success into the block, and what follows a refusal after it. A form gets the error at the field
+    that the refusal names, else at `field`, else as a whole. Open a transaction inside the block, so that it rolls back
+    before the refusal is caught.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class refusals(AbstractContextManager[None, bool]):  # noqa: N801 - read as a st
     def __enter__(self) -> None:
         return None
 
-    # The return type is a plain bool: by it a type checker knows that the code after the block is reached.
+    # With the return type bool a type checker knows that the code after the block can be reached.
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:

@@ -1,4 +1,4 @@
-"""Files that people send: how large they may be, how much room a project has for them, and where they are kept."""
+"""Uploaded files: how large they may be, how much storage a project has, and where they are kept."""
 
 import secrets
 import shutil
@@ -26,29 +26,31 @@ View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
 SUFFIX_LENGTH = 20
 TEMPORARY_SECONDS = 24 * 3600
+"""Age after which a temporary upload is left over: no upload takes a day."""
 MB = 1024**2
 FORM_BYTES = 1 << 20
-"""What the other fields and the frame of a form with a file may take."""
+"""Bytes for the other fields and the multipart boundaries of a form with a file."""
 
 
 class FileRow(Protocol):
-    """A row that keeps a file which somebody sent, by a random name of its own."""
+    """A row with an uploaded file, stored under a random name."""
 
     @property
     def stored_name(self) -> str: ...
 
 
 def takes_files(view: View) -> View:
-    """Mark a view whose form sends a file; to every other a large form is refused."""
+    """Mark a view whose form contains a file; all other views refuse large forms."""
     view.takes_files = True  # type: ignore[attr-defined]
     return view
 
 
 class UploadLimitMiddleware:
-    """Refuses what is too large by its announced length, before any of it is read; no more than that is ever read.
+    """Refuse a body that is too large by its announced length, before any of it is read.
 
-    A packed body is refused too: nothing of it is read, so nothing of it unfolds. A client that stops sending in the
-    middle is given up after a while, for its request holds one of the server's few threads.
+    The server never reads more than the announced length. A compressed body is refused as well, so that a small one
+    cannot expand to a large one. A client that stops sending is dropped after a while, because its request occupies
+    one of the server's few threads.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -73,7 +75,7 @@ class UploadLimitMiddleware:
         try:
             return self.get_response(request)
         finally:
-            wire.settimeout(None)  # a reader of a long answer may take its time
+            wire.settimeout(None)  # reading a long answer may take longer than the timeout for sending
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, UnreadablePostError):
@@ -82,6 +84,7 @@ class UploadLimitMiddleware:
 
 
 def _limit_for(request: HttpRequest) -> int:
+    """Return the largest body that this path accepts; 0 leaves Django's own limit for forms in force."""
     try:
         view = resolve(request.path_info).func
     except Resolver404:
@@ -90,7 +93,7 @@ def _limit_for(request: HttpRequest) -> int:
 
 
 def folder() -> Path:
-    """Where files from outside are kept: no web server looks there."""
+    """Return the folder of uploaded files, which no web server serves."""
     path = Path(settings.MEDIA_ROOT) / "imports"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
@@ -108,7 +111,7 @@ def refuse_too_large(n_bytes: int) -> None:
 
 
 def has_room(n_bytes: int, *, n_kept: int) -> bool:
-    """Whether a project that keeps so much may keep a file of so many bytes beside it."""
+    """Return whether a project with `n_kept` bytes of files may store another file of `n_bytes`."""
     return n_kept + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES
 
 
@@ -188,14 +191,14 @@ def new_name() -> str:
 
 
 def clear_temporary(now: float) -> None:
-    """Remove what uploads left whose process was killed in the middle: nothing is on its way for a day."""
+    """Delete the temporary files of uploads whose process was killed."""
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"):
         if path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS:
             path.unlink(missing_ok=True)
 
 
 def shorten_file_name(name: str | None) -> str:
-    """What a file is called by its owner, short and without invisible characters; only ever shown."""
+    """Return the name that its owner gave a file, shortened and without invisible characters, for display only."""
     path = PurePosixPath((name or "").replace("\\", "/").rpartition("/")[2] or "file")
     suffix = shorten_name(path.suffix, SUFFIX_LENGTH)
     return shorten_name(path.name.removesuffix(path.suffix), NAME_LENGTH - SUFFIX_LENGTH) + suffix
