@@ -1,1 +1,1 @@
-"""Signing in, passwords and one's own account."""
+"""Signing in, passwords, and a user's own account."""

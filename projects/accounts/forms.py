@@ -1,4 +1,4 @@
-"""Forms of signing in, signing up and passwords."""
+"""Forms for signing in, signing up, passwords and the account."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class SignInForm(AuthenticationForm):
 
 
 class NewPasswordForm(forms.Form):
-    """A new password, written twice, for a user who may not be stored yet."""
+    """A new password, typed twice, for a user who may not be stored yet."""
 
     new_password1 = forms.CharField(
         label=_("New password"),

@@ -1,4 +1,4 @@
-"""Passwords: links that reset one, who may issue them, and the failures that throttle signing in."""
+"""Passwords: reset links, who may issue them, and the failed attempts that throttle signing in."""
 
 from axes.models import AccessAttempt
 from django.contrib.auth.tokens import default_token_generator
@@ -18,7 +18,7 @@ OVER = gettext_lazy("This link was already used, or it's older than an hour. Ask
 
 @transaction.atomic
 def issue_link(*, target: Membership, actor: Membership) -> str:
-    """The path of a reset link for a member. Raises Refused where the account opens more than the issuer manages."""
+    """Return the path of a reset link for a member. Raises Refused unless the issuer manages all the account can do."""
     lock_actor(actor)
     reason = explain_missing_link(target=target, actor=actor)
     if reason:
@@ -30,18 +30,18 @@ def issue_link(*, target: Membership, actor: Membership) -> str:
 
 @transaction.atomic
 def issue_link_as_operator(*, user: User) -> str:
-    """The path of a reset link for anybody, logged in each of their projects."""
+    """Return the path of a reset link for any user, and log it in each of their projects."""
     for membership in user.memberships.select_related("project"):
         log.record(membership.project, None, Act.ISSUE_RESET_LINK, membership)
     return link_path(user)
 
 
 def explain_missing_link(*, target: Membership, actor: Membership) -> str:
-    """The sentence that says who can issue a link for this member instead; empty when the actor may.
+    """Return who can issue a link for this member instead, as a sentence; empty if the actor may.
 
-    Whoever holds a reset link holds the account. So the account may open nothing that the issuer does not
-    manage: a manager for people below a manager, an owner also for managers. A place that somebody was suspended
-    or removed from counts as well: it may be given back at any time.
+    Whoever holds a reset link can take over the account. The account must therefore give access to nothing that the
+    issuer does not manage: a manager may issue links for members below a manager, an owner also for managers. Projects
+    from which the member was suspended or removed count as well, because the member may be restored at any time.
     """
     user = target.user
     if user is None:
@@ -70,36 +70,38 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
 
 
 def link_path(user: User) -> str:
-    """A reset link: it works once, for an hour."""
+    """Return the path of a reset link, which works once and for an hour (PASSWORD_RESET_TIMEOUT)."""
     uidb64 = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse("projects:password-reset", args=[uidb64, default_token_generator.make_token(user)])
 
 
 def find_by_link(uidb64: str, token: str) -> User | None:
+    """Return the active user of a valid reset link, or None."""
     user = _find(uidb64, for_update=False)
     return user if user is not None and default_token_generator.check_token(user, token) else None
 
 
 @transaction.atomic
 def reset(*, uidb64: str, token: str, password: str) -> User:
-    """Set the password; the row is locked, so that of many uses at once one succeeds. Raises Refused."""
+    """Set the password. Raises Refused if the link is invalid or was used; of simultaneous uses only one succeeds."""
     user = _find(uidb64, for_update=True)
     if user is None or not default_token_generator.check_token(user, token):
         raise Refused(OVER)
     user.set_password(password)
     user.save(update_fields=["password"])
+    # Whoever has chosen a new password must not wait for failures with the old one.
     AccessAttempt.objects.filter(username=user.username).delete()
     return user
 
 
 def change(*, user: User, password: str) -> None:
-    """Every session that the old password opened ends with it."""
+    """Set a new password; this ends every session that was opened with the old one."""
     user.set_password(password)
     user.save(update_fields=["password"])
 
 
 def forget_failures(user: User, address: str) -> None:
-    """Whoever signs in has the own slips at this place forgotten, and nobody else's."""
+    """Delete a user's failed attempts from this address after signing in, and no others: an attacker's still count."""
     AccessAttempt.objects.filter(username=user.username, ip_address=address or None).delete()
 
 
@@ -108,7 +110,7 @@ def _find(uidb64: str, *, for_update: bool) -> User | None:
         key = int(urlsafe_base64_decode(uidb64))
     except (TypeError, ValueError, OverflowError):
         return None
-    if not 0 < key < 2**63:
+    if not 0 < key < 2**63:  # the link may contain any number, and the database only takes a bigint
         return None
     users = User.objects.filter(pk=key, is_active=True)
     return (users.select_for_update() if for_update else users).first()

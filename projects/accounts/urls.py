@@ -1,4 +1,4 @@
-"""Routes of sign-in and one's own account."""
+"""Routes of signing in and of a user's own account."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Accounts made on the command line."""
+"""Accounts created on the command line."""
 
 from django.core.exceptions import ValidationError
 
@@ -7,7 +7,7 @@ from projects.models import User
 
 
 def ensure_user(username: str) -> tuple[User, bool]:
-    """The user of this name, made without a password when new. Raises Refused for a name that cannot be one."""
+    """Return the user of this name and whether it is new; a new one has no password. Raises Refused for a bad name."""
     user = User.objects.filter(username=username).first()
     if user is not None:
         return user, False
@@ -15,9 +15,7 @@ def ensure_user(username: str) -> tuple[User, bool]:
     try:
         username = field.clean(User.normalize_username(username), None)
     except ValidationError as error:
-        raise Refused(
-            "“{username}” cannot be a username: {messages}".format(username=username, messages=" ".join(error.messages))
-        ) from error
+        raise Refused(f"“{username}” cannot be a username: {' '.join(error.messages)}") from error
     if User.objects.filter(username__iexact=username).exists():
         raise Refused(f"A username that differs from “{username}” only in capitalisation already exists.")
     user = User(username=username)

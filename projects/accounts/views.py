@@ -1,4 +1,4 @@
-"""Signing in and out, one's own account, passwords."""
+"""Pages for signing in and out, the account, passwords and the choice of a language."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """What django-axes answers while an account or an address is held back."""
+    """Return the answer while django-axes blocks an account or an address."""
     minutes = round(settings.AXES_COOLOFF_TIME * 60)
     response = render(request, "projects/accounts/locked_out.html", {"minutes": minutes}, status=429)
     response["Retry-After"] = str(minutes * 60)

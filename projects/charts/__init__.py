@@ -1,1 +1,1 @@
-"""Charts: specifications, drawing, and answers as files."""
+"""Charts: specifications, drawing, and downloads."""

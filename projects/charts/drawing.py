@@ -32,7 +32,7 @@ _PALETTE = {
     "line": "#e1e5e8",
     **{f"series-{number}": colour for number, colour in enumerate(_SERIES, start=1)},
 }
-"""In a file. The series are those of Okabe and Ito, which people with any colour vision tell apart."""
+"""Colours in files. The series are those of Okabe and Ito, which people can tell apart with any colour vision."""
 SERIES = tuple(f"@{name}" for name in _PALETTE if name.startswith("series"))
 SCHEME = "viridis"
 ET.register_namespace("", "http://www.w3.org/2000/svg")
@@ -54,7 +54,7 @@ _ELEMENTS = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart by its name, and the rows that it draws: the same figures stand in a table below it and in its CSV."""
+    """A chart by name, and the rows that it draws; the table below it and its CSV contain the same figures."""
 
     name: str
     title: str
@@ -71,18 +71,18 @@ class Chart:
 
 
 def draw(chart: Chart) -> SafeString:
-    """The chart as a part of a page, in the page's colours."""
+    """Return the chart as SVG for a page, in the page's colours. The drawing is cached by its specification."""
     spec = _whole(chart, {name: f"var(--{name})" for name in _PALETTE}, is_page=True)
     key = "chart:" + hashlib.sha256(orjson.dumps(spec)).hexdigest()
     drawn: str | None = cache.get(key)
     if drawn is None:
         drawn = _checked(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
         cache.set(key, drawn)
-    return mark_safe(drawn)  # noqa: S308 - held to shapes and texts by `_checked`
+    return mark_safe(drawn)  # noqa: S308 - `_checked` allows shapes and texts only
 
 
 def write(chart: Chart, form: str) -> bytes:
-    """The chart as a file of one of `FORMS`."""
+    """Return the chart as a file in one of `FORMS`."""
     if form == "csv":
         return _as_csv(chart)
     svg = vl_convert.vegalite_to_svg(_whole(chart, _PALETTE), vl_version=_VERSION)
@@ -108,9 +108,10 @@ def _coloured(part: Any, palette: Mapping[str, str]) -> Any:
 
 
 def _checked(svg: str) -> str:
-    """The drawing, if it holds nothing but shapes and texts: it stands in a page as it is.
+    """Return the drawing if it contains only shapes and texts, since the page includes it as it is. Raises ValueError.
 
-    What it says of itself to a screen reader is left out: the page says it for the whole.
+    Its descriptions for screen readers are removed: the page describes the chart as a whole, and the table has every
+    figure.
     """
     drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
     for element in drawing.iter():
@@ -118,7 +119,7 @@ def _checked(svg: str) -> str:
         if name not in _ELEMENTS or any(
             "href" in each or each.startswith("on") or each == "style" for each in element.attrib
         ):
-            raise ValueError(f"A chart holds “{name}” with {sorted(element.attrib)}.")
+            raise ValueError(f"A chart contains “{name}” with {sorted(element.attrib)}.")
         for attribute in [each for each in element.attrib if each == "role" or each.startswith("aria-")]:
             del element.attrib[attribute]
     drawing.set("aria-hidden", "true")

@@ -1,4 +1,4 @@
-"""Charts as files."""
+"""Charts as downloads."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from projects.models import Project
 
 
 def answer_chart(project: Project, charts: Iterable[Chart], name: str, form: str) -> HttpResponse:
-    """The file of the chart of this name. Raises Http404 where there is none."""
+    """Return the chart of this name as a file. Raises Http404 for an unknown name or format."""
     chart = next((each for each in charts if each.name == name), None)
     if chart is None or form not in FORMS:
         raise Http404("This chart does not exist.")

@@ -1,4 +1,4 @@
-"""The marks that charts are made of: intervals, bars, a heat map, a line over time, points."""
+"""Vega-Lite specifications of the charts: intervals, bars, heat map, line over time, points."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +21,10 @@ def intervals(
     is_line_right: bool = False,
     band: Domain | None = None,
 ) -> Spec:
-    """A forest plot: one line a row with its estimate and its interval, in the order of the rows.
+    """Return a forest plot: each row with its estimate and its interval, in the order of the rows.
 
-    A line to compare with, and a band around it, stand behind all rows; the line has its words on top, to its left
-    where it stands on the right.
+    `line` draws a value to compare with and its label on top, to the left of the line with `is_line_right`; `band`
+    draws an interval around it.
     """
     x = {"type": "quantitative", "title": title, "scale": _scale(domain), "axis": {"labelOverlap": True}}
     y = {"field": label, "type": "nominal", "sort": None, "title": None}
@@ -40,7 +40,7 @@ def intervals(
             "encoding": {"x": {"datum": zero}, "y": None},
         }
         layers.insert(0, rule)
-    once: Spec = {"data": {"values": [{}]}}  # not once a row
+    once: Spec = {"data": {"values": [{}]}}  # data of one row: otherwise the mark is drawn again for each row
     if line is not None:
         at, words = line
         layers[:0] = [
@@ -67,7 +67,7 @@ def bars(
     is_long: bool = False,
     number_format: str = "",
 ) -> Spec:
-    """Vertical bars; those of several series stand side by side. Long names of categories stand on end."""
+    """Return vertical bars, those of several series side by side; `is_long` turns the names of the categories."""
     encoding: Spec = {
         "x": {"field": category, "type": "ordinal", "title": axis, "sort": list(order) if order else None,
               "axis": {"labelAngle": -90 if is_long else 0}},
@@ -85,7 +85,7 @@ def bars(
 def small_multiples(
     category: str, value: str, facet: str, *, title: str, axis: str, n: int, is_long: bool = False
 ) -> Spec:
-    """The bars of each of `n` parts in a frame of its own, on one scale."""
+    """Return `n` bar charts with a common scale, one for each value of `facet`."""
     inner = bars(category, value, title=title, axis=axis, is_long=is_long)
     return {
         "facet": {"field": facet, "type": "nominal", "title": None, "sort": None},
@@ -97,7 +97,7 @@ def small_multiples(
 def heat_map(
     row: str, column: str, value: str, label: str, *, title: str, domain: Domain, order: Sequence[str] | None = None
 ) -> Spec:
-    """Squares by their value, with the value written in; rows and columns in this order, or as they come."""
+    """Return a heat map with the value written into each square; rows and columns in `order`, or as in the data."""
     is_light = f"datum[{value!r}] > {(domain[0] + domain[1]) / 2}"
     axis = {"type": "nominal", "sort": list(order) if order else None, "title": None}
     return {
@@ -116,7 +116,7 @@ def heat_map(
 
 
 def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, domain: Domain | None = None) -> Spec:
-    """Values one after another, each with its interval."""
+    """Return a line over an ordered axis, each value with its interval."""
     x = {"field": at, "type": "ordinal", "title": axis, "sort": None, "axis": {"labelAngle": -40, "labelOverlap": True}}
     y = {"type": "quantitative", "title": title, "scale": _scale(domain)}
     return {
@@ -147,7 +147,7 @@ def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Do
 
 
 def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[float]) -> Spec:
-    """A line for each series over numbers that grow by multiples, each of them marked."""
+    """Return a line for each series over a logarithmic axis with a tick at each number of `at`."""
     grown = {
         "scale": {"type": "log", "domain": [min(at), max(at)], "nice": False},
         "axis": {"values": list(at), "format": ",d"},
@@ -174,7 +174,7 @@ def swept(
     axis: str,
     line: tuple[float, str] | None = None,
 ) -> Spec:
-    """A line for each series over a number, its interval behind it; and a line to compare with, with its words."""
+    """Return a line for each series with its interval; `line` draws a value to compare with and its label."""
     across = {"field": x, "type": "quantitative", "title": axis, "scale": {"nice": False}}
     upright = {"type": "quantitative", "title": title, "scale": _scale(None)}
     coloured = {"x": across, "color": {**colours(series), "legend": {"orient": "top", "symbolOpacity": 1}}}
@@ -208,7 +208,7 @@ def points(
     size_title: str = "",
     zero: float | None = None,
 ) -> Spec:
-    """A scatter with the name at each point."""
+    """Return a scatter plot with the name at each point."""
     encoding = {
         "x": {"field": x, "type": "quantitative", "title": x_title, "scale": {"zero": False, "padding": 24}},
         "y": {"field": y, "type": "quantitative", "title": y_title, "scale": {"zero": False, "padding": 12}},
@@ -228,7 +228,7 @@ def points(
 
 
 def scatter(x: str, y: str, *, x_title: str, y_title: str, series: str = "") -> Spec:
-    """Many points without names, clear enough to show where they lie over each other."""
+    """Return a scatter plot of many points without names, transparent so that overlaps are visible."""
     encoding = {
         "x": {"field": x, "type": "quantitative", "title": x_title, "scale": {"zero": False, "padding": 8}},
         "y": {"field": y, "type": "quantitative", "title": y_title, "scale": {"zero": False, "padding": 8}},

@@ -1,1 +1,1 @@
-"""Languages, amounts and names as people read them."""
+"""The language of a page, and numbers, dates and names as people read them."""

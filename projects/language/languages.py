@@ -1,7 +1,7 @@
-"""Languages: which one a page is given in. Annotators' pages are translated, those of researchers and managers are not.
+"""The language of a page. Annotators' pages are translated, those of researchers and managers are not.
 
-What a person has chosen comes first, then the project's language on the project's pages, and elsewhere what the
-browser asks for.
+A person's own choice comes first. Without one, the pages of a project are in its language, and all others in the
+language that the browser asks for.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from django.utils.translation import ngettext
 from projects.models import Membership, User
 
 LOCALES = {"en": "en_GB"}
-"""How dates and numbers are written, where the language alone does not say it."""
+"""The locale of dates and numbers for languages with several: British English writes the day before the month."""
 
 
 class LanguageMiddleware:
-    """Gives each page in its language; that of a page inside a project is settled when its membership is known."""
+    """Activate the language of each page; `activate_for` does it again once the membership in a project is known."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -47,20 +47,20 @@ class LanguageMiddleware:
 
 
 def activate_for(membership: Membership) -> None:
-    """Turn to the language that a member reads the project's pages in."""
+    """Activate the language in which a member reads the project's pages."""
     _turn_to(membership.project.language)
     if membership.user:
         _turn_to(membership.user.language)
 
 
 def _turn_to(language: str) -> None:
-    """Speak a language that is offered; one that no longer is changes nothing."""
+    """Activate a language; one that is not, or no longer, offered changes nothing."""
     if is_known(language):
         translation.activate(language)
 
 
 def find_language(membership: Membership) -> str:
-    """The language that a member reads the project in, also while somebody else's page is made."""
+    """Return the language in which a member reads the project, for texts written in another person's request."""
     chosen = (membership.user.language if membership.user else "", membership.project.language)
     return next((language for language in chosen if is_known(language)), settings.LANGUAGE_CODE)
 
@@ -70,7 +70,7 @@ def current_language() -> str:
 
 
 def remember(response: HttpResponse, language: str) -> None:
-    """Keep the choice on this device, for pages where nobody is signed in."""
+    """Store the choice in a cookie, for pages on which nobody is signed in."""
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,
@@ -86,7 +86,7 @@ def is_known(language: str) -> bool:
 
 
 def locale() -> Locale:
-    """The conventions of the language that is spoken now."""
+    """Return the locale of the current language."""
     return _locale(current_language())
 
 
@@ -96,10 +96,12 @@ def _locale(language: str) -> Locale:
 
 
 def plural_forms(singular: str, plural: str) -> dict[str, str]:
-    """A sentence about {n} things in each form that the language has, for a script to choose from by its number.
+    """Return a sentence about {n} things in each plural form of the language, from which a script chooses.
 
-    The keys are those of CLDR, by which `Intl.PluralRules` answers in the browser.
+    The keys are the categories of CLDR, which `Intl.PluralRules` returns in the browser.
     """
-    form_of = locale().plural_form
-    examples = {form_of(n): n for n in range(200, -1, -1)}
+    find_form = locale().plural_form
+    # gettext takes a number, not a category, so each category needs a number that belongs to it. The numbers up to 200
+    # cover every category of whole numbers in the languages offered; counting down leaves the smallest of each.
+    examples = {find_form(n): n for n in range(200, -1, -1)}
     return {form: ngettext(singular, plural, n) for form, n in examples.items()}

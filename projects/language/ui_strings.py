@@ -1,10 +1,10 @@
-"""The words that the scripts of every page say: they come with the page, in its language."""
+"""The sentences of the scripts of every page, which come with the page in its language."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 Words = dict[str, str | dict[str, str]]
-"""A sentence by its key, or its forms by the number that it speaks of. What stands in {braces} is put in."""
+"""Sentences by key; one about a number has its plural forms by category. The script fills in names in {braces}."""
 
 
 def site_strings() -> Words:

@@ -10,7 +10,7 @@ from projects.people.members import grantable_roles
 
 Role = Membership.Role
 
-WHAT_ROLES_DO = {
+ROLE_DESCRIPTIONS = {
     Role.ANNOTATOR: "Annotator: rates HITs and sees only their own work",
     Role.RESEARCHER: "Researcher: sees data and results under pseudonyms",
     Role.MANAGER: "Manager: imports data, runs batches and manages annotators",
@@ -37,7 +37,7 @@ class InvitationForm(forms.Form):
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         roles = [role for role in grantable_roles(actor) if role != Role.OWNER]
-        self.fields["role"].choices = [(role.value, WHAT_ROLES_DO[role]) for role in roles]  # type: ignore[attr-defined]
+        self.fields["role"].choices = [(role.value, ROLE_DESCRIPTIONS[role]) for role in roles]  # type: ignore[attr-defined]
 
 
 class RoleForm(forms.Form):
@@ -45,7 +45,8 @@ class RoleForm(forms.Form):
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [(role.value, WHAT_ROLES_DO[role]) for role in grantable_roles(actor)]  # type: ignore[attr-defined]
+        roles = grantable_roles(actor)
+        self.fields["role"].choices = [(role.value, ROLE_DESCRIPTIONS[role]) for role in roles]  # type: ignore[attr-defined]
 
 
 class AnnotatesForm(forms.Form):

@@ -1,4 +1,4 @@
-"""Invitations: links that make members. Only the hash of a link's token is kept."""
+"""Invitations: links by which people become members. Only the hash of a link's token is stored."""
 
 import hashlib
 import secrets
@@ -42,9 +42,10 @@ def create_invitation(
     days: int = DEFAULT_DAYS,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """Make an invitation and its token, which is not kept. Raises Refused for a role above the actor's right.
+    """Create an invitation, and return it with its token, which is not stored.
 
-    The actor's row stays locked, so that whoever takes the right away finds this invitation and revokes it.
+    Raises Refused for a role above the actor's right. The actor's row stays locked until the end of the transaction, so
+    that an act that takes the right away waits, finds this invitation and revokes it.
     """
     lock_actor(actor)
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
@@ -74,7 +75,7 @@ def create_invitation(
 
 @transaction.atomic
 def revoke(*, invitation: Invitation, actor: Membership) -> None:
-    """End an invitation; doing it again does nothing."""
+    """Revoke an invitation; revoking it again does nothing."""
     if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now()):
         log.record(invitation.project, actor, Act.REVOKE_INVITATION, invitation)
 
@@ -84,14 +85,15 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def is_usable(invitation: Invitation) -> bool:
+    """Return whether the link still works, and its creator may still assign the role."""
     usable = Invitation.objects.usable(timezone.now())
     is_open = usable.filter(pk=invitation.pk, project__deleted_at=None).exists()
     return is_open and _may_grant(invitation.created_by, invitation)
 
 
 def sign_up(*, token: str, username: str, password: str) -> Membership:
-    """Make an account and join with it, or neither. Raises Refused where the name is taken or the link over."""
-    hashed = make_password(password)  # takes its time, so before the transaction
+    """Create an account and join with it, or neither. Raises Refused if the name is taken or the link has ended."""
+    hashed = make_password(password)  # slow on purpose, so before the transaction that holds locks
     try:
         with transaction.atomic():
             return join(token=token, user=User.objects.create(username=username, password=hashed))
@@ -101,21 +103,22 @@ def sign_up(*, token: str, username: str, password: str) -> Membership:
 
 @transaction.atomic
 def join(*, token: str, user: User) -> Membership:
-    """Use an invitation once. However many try at the same time, no more get in than its uses.
+    """Join by an invitation, and return the new membership. Simultaneous requests never exceed its number of uses.
 
-    Raises AlreadyMember, which uses nothing up, and Refused where the link is over, or its maker lost the right to it.
+    Raises AlreadyMember, without using the link up, and Refused if the link has ended or its creator lost the right.
     """
     invitation = find_invitation(token)
     if invitation is None or invitation.project.deleted_at is not None:
         raise Refused(OVER)
     project = invitation.project
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks by one person come one by one
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks by one person run one after the other
     present = Membership.objects.filter(project=project, user=user).first()
     if present is not None:
         raise AlreadyMember(present)
     maker = Membership.objects.select_for_update(no_key=True).get(pk=invitation.created_by_id)
     if not _may_grant(maker, invitation):
         raise Refused(OVER)
+    # The condition and the count are one statement: a row read before might have been used up since.
     taken = Invitation.objects.usable(timezone.now()).filter(pk=invitation.pk).update(n_uses=F("n_uses") + 1)
     if not taken:
         raise Refused(OVER)

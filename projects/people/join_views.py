@@ -1,4 +1,4 @@
-"""The page of an invitation: joining a project, with a new account or one's own."""
+"""The page of an invitation: joining a project with a new or an existing account."""
 
 from django.conf import settings
 from django.contrib import messages

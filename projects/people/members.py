@@ -1,4 +1,4 @@
-"""A member's role, whether they annotate, and their standing."""
+"""A member's role, whether they annotate, and their status (active, suspended, removed)."""
 
 from collections.abc import Callable
 
@@ -17,14 +17,14 @@ BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
 
 
 def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
-    """The roles that a member may give to somebody: none above the own, and only owners make managers and owners."""
+    """Return the roles that a member may assign: owners all of them, managers those below a manager."""
     if actor.is_owner:
         return (Role.ANNOTATOR, Role.RESEARCHER, Role.MANAGER, Role.OWNER)
     return BELOW_MANAGER if actor.can_manage else ()
 
 
 def explain_fixed_role(*, target: Membership, actor: Membership | None) -> str:
-    """The sentence that says why this actor may not change this member; empty when they may."""
+    """Return why this actor may not change this member's role, as a sentence; empty if they may."""
     if target.kind != Membership.Kind.PERSON:
         return f"No account uses this seat: its type is “{target.get_kind_display()}”."
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
@@ -34,9 +34,9 @@ def explain_fixed_role(*, target: Membership, actor: Membership | None) -> str:
 
 @transaction.atomic
 def change_role(*, target: Membership, role: str, actor: Membership) -> Membership:
-    """Give another role. Raises Refused above the actor's own right, or where the last owner would go.
+    """Assign another role. Raises Refused for a role above the actor's right, and for the last owner.
 
-    An annotator annotates; whoever is raised above that goes on annotating until it is switched off.
+    An annotator always annotates. Someone promoted from annotator keeps annotating until that is switched off.
     """
     target = _lock(target, actor)
     if role not in grantable_roles(actor):
@@ -59,7 +59,7 @@ def change_role(*, target: Membership, role: str, actor: Membership) -> Membersh
 
 @transaction.atomic
 def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> Membership:
-    """Say whether somebody above an annotator rates HITs as well. Raises Refused for an annotator."""
+    """Set whether a member above an annotator also rates HITs. Raises Refused for an annotator."""
     target = _lock(target, actor)
     if target.role == Role.ANNOTATOR:
         raise Refused("An annotator always annotates. To stop this, suspend the member or change the role.")
@@ -74,10 +74,10 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
 
 
 def explain_fixed_status(*, target: Membership, actor: Membership | None) -> str:
-    """The sentence that says why this actor may not suspend, remove or restore this member; empty when they may.
+    """Return why this actor may not suspend, remove or restore this member, as a sentence; empty if they may.
 
-    Imported and simulated annotators have a standing too, for what they judged can be left out. No actor is the
-    command line, which may do all.
+    Imported and simulated annotators have a status too, because their judgments can be excluded. An actor of None is
+    the command line, which may change everybody.
     """
     if target.kind == Membership.Kind.UNKNOWN:
         return "The annotators of these imported scores are unknown, so this is not possible."
@@ -90,7 +90,7 @@ def explain_fixed_status(*, target: Membership, actor: Membership | None) -> str
 
 @transaction.atomic
 def change_standing(*, target: Membership, standing: str, actor: Membership | None, why: str = "") -> Membership:
-    """Suspend, remove or take back. It counts from the next request on; judgments stay as they are.
+    """Suspend, remove or restore a member, from the next request on; their judgments do not change.
 
     Raises Refused for oneself and for the last owner.
     """
@@ -105,7 +105,7 @@ def change_standing(*, target: Membership, standing: str, actor: Membership | No
 
 @transaction.atomic
 def set_standing(*, target: Membership, standing: str, actor: Membership | None) -> tuple[Membership, str]:
-    """As `change_standing`, for an act that writes the line of the log itself: the locked row, and what it was."""
+    """Change the status without logging it, for acts that log themselves; return the locked row and the old status."""
     target = _lock(target, actor, why_not=explain_fixed_status)
     before = target.standing
     if before == standing:
@@ -121,11 +121,13 @@ def set_standing(*, target: Membership, standing: str, actor: Membership | None)
 
 
 def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[..., str] | None = None) -> Membership:
-    """The member's fresh row, locked, as acts on the people of one project come one by one.
+    """Lock the member and the actor, and return the member's fresh row. Raises Refused if the actor has lost the right.
 
-    These have a lock of their own: a long import locks the project, and nobody has to stay in it for that long.
+    Changes of one project's members run one after another. They have a lock of their own, because a long import locks
+    the project, and removing someone must not wait for that.
     """
     lock_in_project(AdvisoryLock.MEMBERS, target.project_id)
+    # Both rows in one statement, in the order of their keys, so that two acts cannot wait for each other.
     fresh = {
         membership.pk: membership
         for membership in Membership.objects.select_for_update(no_key=True, of=("self",))
@@ -148,7 +150,7 @@ def _refuse_for_last_owner(target: Membership, what: str) -> None:
 
 
 def _revoke_invitations_above(member: Membership, actor: Membership | None) -> None:
-    """The open invitations that a member could no longer make end with the right to make them."""
+    """Revoke the member's open invitations to roles that the member may no longer assign."""
     allowed = grantable_roles(member) if member.is_active else ()
     now = timezone.now()
     beyond = Invitation.objects.filter(created_by=member).usable(now).exclude(role__in=allowed)

@@ -1,4 +1,4 @@
-"""The people of a project: members, what they may do, and their invitations."""
+"""Pages of a project's members and invitations."""
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
@@ -20,7 +20,7 @@ from projects.web.lists import paginate
 from projects.web.refusals import refusals
 
 NEWEST_ANNOTATORS = 20
-"""Beside the invitations: enough to see who has joined by them; all the others are among the members."""
+"""Annotators listed below the invitations: enough to see who has just joined; *Members* lists all."""
 
 
 @requires(Right.MANAGE)

@@ -1,4 +1,4 @@
-"""The form of a rubric of one's own: its name and a formset of criteria."""
+"""The form of a custom rubric: its name and a formset of criteria."""
 
 import re
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ MOST_POINTS = 101
 MOST_CRITERIA = 20
 SLIDER_LOW, SLIDER_HIGH = 0, 100
 FARTHEST_POINT = 1_000_000
+"""As in the database's constraint criterion_scale_range."""
 ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
 
 
@@ -63,8 +64,8 @@ class CriterionForm(forms.Form):
         required=False,
         max_length=10_000,
         help_text=(
-            "One point a line, such as “5: Same meaning: extra words are fine”. "
-            "The button shows what stands between the colons."
+            "One point per line: value, label and explanation, for example “5: Same meaning: extra words are fine”. "
+            "The label is shown on the button."
         ),
         widget=forms.Textarea(attrs={"rows": 5}),
     )
@@ -154,7 +155,7 @@ class CriterionForm(forms.Form):
         )
 
     @staticmethod
-    def initial_of(criterion: Criterion) -> dict[str, Any]:
+    def make_initial(criterion: Criterion) -> dict[str, Any]:
         names = ("name", "key", "statement", "kind", "low", "high", "level", "is_reversed", "used_for_quality")
         anchors = sorted(criterion.anchors, key=lambda anchor: -anchor["value"])
         lines = [f"{anchor['value']}: {anchor['text']}" for anchor in anchors]
@@ -171,7 +172,7 @@ class BaseCriterionFormSet(Criteria):
     """At least one criterion, and no key twice."""
 
     def kept(self) -> list[CriterionForm]:
-        """The valid criteria, without those removed and those added but left empty."""
+        """Return the valid criteria, without those removed and those added but left empty."""
         return [form for form in self.forms if form.cleaned_data and form not in self.deleted_forms]
 
     def clean(self) -> None:

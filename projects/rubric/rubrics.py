@@ -1,4 +1,4 @@
-"""Rubrics: made from a preset or by hand, versioned, frozen once a batch that names them opens."""
+"""Rubrics: created from a preset or by hand, versioned, and frozen once a batch that uses them opens."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -8,7 +8,6 @@ from functools import lru_cache
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.text import format_lazy
 from django.utils.translation import gettext
 
 from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind, check_value
@@ -17,23 +16,26 @@ from projects.models import Criterion, Project, Rubric
 
 MOST_KEY_CHARACTERS = 40
 MOST_BUTTONS = 11
-"""A scale of more points is shown as a slider with a number: nobody aims at one of a hundred buttons."""
+"""A scale with more points is shown as a slider with a number field: nobody can aim at one of a hundred buttons."""
 
-KEY_RULE = format_lazy(
-    "Use at most {most} lowercase letters and digits, separated by single underscores or hyphens.",
-    most=MOST_KEY_CHARACTERS,
+KEY_RULE = (
+    f"Use at most {MOST_KEY_CHARACTERS} lowercase letters and digits, separated by single underscores or hyphens."
 )
 _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
 
 def is_key(text: str) -> bool:
-    """Whether a criterion may have this key, on a page as in a file."""
+    """Return whether a criterion may have this key; the same rule holds on pages and in files."""
     return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, eq=False)
 class CriterionOnPage:
-    """A criterion as the rating page and the check of answers need it; the same object for as long as it is frozen."""
+    """A criterion as the rating page and the check of answers need it.
+
+    Criteria compare by identity: `points` contains dictionaries, which have no hash, and `share_columns` caches by
+    criteria. Each process has one object for each criterion of a frozen rubric.
+    """
 
     id: int
     key: str
@@ -45,7 +47,7 @@ class CriterionOnPage:
     scale: Scale
     points: tuple[dict[str, object], ...]
     marks: tuple[dict[str, object], ...] = ()
-    """The points of which something is said."""
+    """The points that have a label or an explanation."""
 
     @property
     def has_buttons(self) -> bool:
@@ -61,14 +63,14 @@ class CriterionOnPage:
 
     @property
     def named_range(self) -> str:
-        """The ends of the scale with what is said of them: “1 (wrong) – 5 (right)”."""
+        """The ends of the scale with their labels: “1 (wrong) – 5 (right)”."""
         ends = ((self.low, self.low_mark), (self.high, self.high_mark))
         return " – ".join(f"{value} ({mark['label']})" if mark.get("label") else str(value) for value, mark in ends)
 
 
 @lru_cache(maxsize=512)
 def share_columns(criteria: tuple[CriterionOnPage, ...]) -> bool:
-    """Whether several criteria have the same buttons with the same words, so that they make one grid."""
+    """Return whether several criteria have the same buttons with the same labels, so that one grid can show them."""
     if len(criteria) < 2 or not all(criterion.has_buttons for criterion in criteria):
         return False
     rows = {tuple((point["value"], point["label"]) for point in criterion.points) for criterion in criteria}
@@ -76,7 +78,7 @@ def share_columns(criteria: tuple[CriterionOnPage, ...]) -> bool:
 
 
 def read_criteria(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
-    """The criteria in order; a frozen rubric never changes, so each process reads it once."""
+    """Return the criteria in order; a frozen rubric never changes, so each process reads it once."""
     if rubric.frozen_at is not None:
         return frozen_criteria(rubric.pk)
     return _read(rubric.pk)
@@ -84,11 +86,12 @@ def read_criteria(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
 
 @lru_cache(maxsize=512)
 def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
-    """The criteria of a rubric that the caller knows to be frozen, as every batch's past its draft is."""
+    """Return the criteria of a rubric that is known to be frozen, as that of every batch is once it has opened."""
     return _read(rubric_id)
 
 
 def describe_on_page(criterion: Criterion) -> CriterionOnPage:
+    """Return a stored criterion as pages need it."""
     scale = read_scale(criterion)
     texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
     points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
@@ -107,7 +110,7 @@ def describe_on_page(criterion: Criterion) -> CriterionOnPage:
 
 
 def explain_invalid(scale: Scale, value: object) -> str | None:
-    """What is wrong with an answer, in the reader's language; nothing if it is valid."""
+    """Return what is wrong with a value on a scale, in the reader's language; None if it is valid."""
     return check_value(scale, value, gettext=gettext)
 
 
@@ -116,7 +119,7 @@ def read_scale(criterion: Criterion) -> Scale:
 
 
 def current_rubric(project: Project) -> Rubric | None:
-    """The newest version made for the app's own work; versions that an import brought do not count."""
+    """Return the newest version, ignoring those that an import created for its own scales; None if there is none."""
     return project.rubrics.filter(is_imported=False).order_by("-version").first()
 
 
@@ -135,16 +138,16 @@ def create_rubric(
     is_imported: bool = False,
     not_for_quality: Collection[str] = (),
 ) -> Rubric:
-    """Make the next version. Raises Refused without criteria or with a key twice.
+    """Create the next version. Raises Refused without criteria or with a duplicate key.
 
-    `not_for_quality` names the keys of criteria by which no annotator is checked.
+    `not_for_quality` contains the keys of criteria that annotator quality does not use.
     """
     keys = [criterion.key for criterion in criteria]
     if not keys:
         raise Refused("A rubric needs at least one criterion.")
     if len(set(keys)) != len(keys):
         raise Refused("Two criteria have the same key.")
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two requests must not take the same version
     newest = project.rubrics.aggregate(newest=Max("version"))["newest"] or 0
     rubric = Rubric.objects.create(
         project=project, version=newest + 1, name=name, preset=preset, is_imported=is_imported
@@ -170,7 +173,7 @@ def create_rubric(
 
 
 def freeze(rubric: Rubric) -> None:
-    """From now on this version never changes; calling it again does nothing."""
+    """Freeze this version: from now on it never changes. Freezing it again does nothing."""
     Rubric.objects.filter(pk=rubric.pk, frozen_at=None).update(frozen_at=timezone.now())
 
 
@@ -197,8 +200,9 @@ def _mark_at(marks: Sequence[dict[str, object]], value: int) -> dict[str, object
 
 
 def _point(value: int, anchor: str) -> dict[str, object]:
-    """An anchor is "short name: explanation"; the button shows the name."""
+    """Return a point of the scale. An anchor is "label: explanation"; the button shows the label."""
     name, colon, explanation = anchor.partition(": ")
     if not colon:
+        # Without a colon a text of up to 24 characters fits on the button; a longer one is an explanation.
         name, explanation = (anchor, "") if len(anchor) <= 24 else ("", anchor)
     return {"value": value, "label": name, "description": explanation}

@@ -13,7 +13,7 @@ from projects.rubric import rubrics
 
 @transaction.atomic
 def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
-    """Make a preset the next version. Raises Refused if it is the current one already."""
+    """Make a preset the next version. Raises Refused if it is already the current one."""
     if preset not in PRESETS:
         raise Refused("This preset does not exist.")
     current = rubrics.current_rubric(project)
@@ -33,7 +33,7 @@ def revise_rubric(
     criteria: Sequence[CriterionSpec],
     not_for_quality: Collection[str] = (),
 ) -> Rubric:
-    """Make a rubric of one's own the next version. Raises Refused without criteria or with a key twice."""
+    """Make a custom rubric the next version. Raises Refused without criteria or with a duplicate key."""
     rubric = rubrics.create_rubric(
         project, name=name, preset=Rubric.Preset.CUSTOM, criteria=criteria, not_for_quality=not_for_quality
     )

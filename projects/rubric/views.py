@@ -1,4 +1,4 @@
-"""The rubric: what it is, and new versions of it."""
+"""Pages of the rubric and of new versions."""
 
 from typing import Any
 
@@ -73,12 +73,12 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
 
 
 def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSet]:
-    initial = [CriterionForm.initial_of(criterion) for criterion in current.criteria.all()] if current else []
+    initial = [CriterionForm.make_initial(criterion) for criterion in current.criteria.all()] if current else []
     return RubricForm(), CriterionFormSet(prefix="criteria", initial=initial)
 
 
 def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:
-    """What was sent with an empty criterion at its end; nothing typed is lost."""
+    """Return the criteria as sent, with an empty one at the end; everything typed is kept."""
     data = sent.copy()
     n_forms = CriterionFormSet(sent, prefix="criteria").total_form_count()
     if n_forms < MOST_CRITERIA:

@@ -1,1 +1,1 @@
-"""A project made, set up, deleted and restored."""
+"""Creating a project, its settings, deleting and restoring it."""

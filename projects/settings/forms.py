@@ -1,4 +1,4 @@
-"""Forms of a project's own settings."""
+"""Forms of creating, changing and deleting a project."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
-from django.utils.text import format_lazy
 
 from projects.models import Project
 from projects.settings.lifecycle import SLUG_RULE, explain_invalid_slug
@@ -22,9 +21,9 @@ NUMBERS = (
     "hourly_floor_cents",
     "revision_minutes",
 )
-"""Settings whose limits are those of the stored value."""
+"""Settings whose limits are those of the model's field."""
 SHOWN = ("shows_question_type", "shows_entities", "shows_reference_opinion", "shows_candidate_opinion")
-"""What the rating page shows beside passage, question, references and candidates, where the project asks for it."""
+"""What the rating page can show besides passage, question, references and candidates, if the owner turns it on."""
 
 
 class NewProjectForm(forms.Form):
@@ -32,7 +31,7 @@ class NewProjectForm(forms.Form):
     slug = forms.CharField(
         label="Address",
         max_length=60,
-        help_text=format_lazy("{} {}", SLUG_RULE, "Can't be changed later."),
+        help_text=f"{SLUG_RULE} Can't be changed later.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     description = forms.CharField(
@@ -104,12 +103,14 @@ class SettingsForm(forms.Form):
         return [self[name] for name in SHOWN]
 
     @staticmethod
-    def initial_of(project: Project) -> dict[str, Any]:
+    def make_initial(project: Project) -> dict[str, Any]:
+        """Return the form's initial values: the project's settings, with the fee in per cent."""
         names = ("name", "description", "language", *NUMBERS, *SHOWN)
         percent = Decimal(str(project.fee_share)) * 100
         return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
 
     def values(self) -> dict[str, Any]:
+        """Return the settings as the project stores them, with the fee as a share."""
         values = dict(self.cleaned_data)
         values["fee_share"] = float(values.pop("fee_percent") / 100)
         return values
@@ -123,9 +124,9 @@ class DeleteForm(forms.Form):
 
 
 def _take_limits(field: forms.Field, name: str) -> None:
-    """The limits of the stored value, so that they stand in one place."""
-    of = cast("Field[Any, Any]", Project._meta.get_field(name))
-    low = max((v.limit_value for v in of.validators if isinstance(v, MinValueValidator)), default=0)
-    high = min((v.limit_value for v in of.validators if isinstance(v, MaxValueValidator)), default=2**31 - 1)
+    """Give a form field the limits of the model's field, so that each limit is written once."""
+    stored = cast("Field[Any, Any]", Project._meta.get_field(name))
+    low = max((v.limit_value for v in stored.validators if isinstance(v, MinValueValidator)), default=0)
+    high = min((v.limit_value for v in stored.validators if isinstance(v, MaxValueValidator)), default=2**31 - 1)
     field.validators += [MinValueValidator(low), MaxValueValidator(high)]
     field.widget.attrs.update({"min": low, "max": high})

@@ -1,4 +1,4 @@
-"""Making a project, changing its settings, deleting and restoring it."""
+"""Creating a project, changing its settings, deleting and restoring it."""
 
 import re
 from pathlib import Path
@@ -39,14 +39,14 @@ EXAMPLES = Path(__file__).parent.parent / "texts" / "examples.json"
 
 
 def explain_invalid_slug(slug: str) -> str:
-    """What is wrong with an address; empty when it will do."""
-    return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else str(SLUG_RULE)
+    """Return the rule that a project's address breaks; empty if it is valid."""
+    return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
 
 
 def create_project(*, slug: str, name: str, owner: User, description: str = "") -> Project:
-    """Make a project with its owner, the default rubric and the first instructions.
+    """Create a project with its owner, the default rubric and the first instructions.
 
-    Raises Refused for a bad address, or one that is or was in use.
+    Raises Refused for an invalid address, and for one that is in use or belonged to a deleted project.
     """
     if reason := explain_invalid_slug(slug):
         raise Refused(reason)
@@ -65,14 +65,14 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
                 examples=orjson.loads(EXAMPLES.read_bytes()),
             )
             log.record(project, membership, Act.CREATE_PROJECT, project, after={"slug": slug, "name": name})
-    except IntegrityError as error:  # made by somebody else at the same moment
+    except IntegrityError as error:  # somebody else has created it since the check above
         raise Refused(taken) from error
     return project
 
 
 @transaction.atomic
 def change_settings(*, project: Project, actor: Membership, values: dict[str, Any]) -> Project:
-    """Set what is named in SETTINGS; batches made before keep their own. Nothing changed writes nothing."""
+    """Change the settings named in SETTINGS and log what changed; existing batches keep theirs."""
     stored = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     changed = [name for name in SETTINGS if name in values and values[name] != getattr(stored, name)]
     if not changed:
@@ -89,7 +89,7 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
 
 @transaction.atomic
 def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
-    """Hide a project from everybody; nothing is destroyed. Raises Refused unless its address was typed."""
+    """Hide a project from everybody and keep its data. Raises Refused unless `typed` is its address."""
     if typed != project.slug:
         raise Refused(f"To delete this project, enter its address: {project.slug}")
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
@@ -98,7 +98,7 @@ def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
 
 @transaction.atomic
 def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
-    """Bring back a deleted project with all that was in it. Raises Refused if there is none."""
+    """Restore a deleted project with all its data. Raises Refused if none of this address was deleted."""
     project = Project.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if project is None:
         raise Refused(f"Project “{slug}” does not exist.")

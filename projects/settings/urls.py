@@ -1,4 +1,4 @@
-"""Routes of projects: making one, its settings, deleting it."""
+"""Routes of creating a project, its settings and deleting it."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""A project's own pages: making one, its settings, deleting it."""
+"""Pages of creating a project, its settings and deleting it."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -15,7 +15,7 @@ from projects.texts import versions
 from projects.texts.versions import current_consent, current_instructions
 from projects.web.refusals import refusals
 
-_SHOWN = {
+_NAMES_OF_SHOWN = {
     "shows_question_type": "question type",
     "shows_entities": "entities",
     "shows_reference_opinion": "opinion of the references",
@@ -44,8 +44,8 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "consent": current_consent(project),
         "consents": versions.count_uses(project),
         "language": dict(settings.LANGUAGES).get(project.language, project.language),
-        "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
-        "fee_percent": SettingsForm.initial_of(project)["fee_percent"],
+        "shown": [_NAMES_OF_SHOWN[name] for name in SHOWN if getattr(project, name)],
+        "fee_percent": SettingsForm.make_initial(project)["fee_percent"],
     }
     return render(request, "projects/settings/show.html", context)
 
@@ -54,7 +54,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
-    form = SettingsForm(sent, initial=SettingsForm.initial_of(project))
+    form = SettingsForm(sent, initial=SettingsForm.make_initial(project))
     if request.method == "POST" and form.is_valid():
         lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
         messages.success(request, "Settings saved. Existing batches keep their settings.")

@@ -1,4 +1,4 @@
-"""Worked examples: answers with their right ratings and why, which stand beside the rubric in the instructions."""
+"""Worked examples of the instructions: answers with their correct ratings and the reasons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,13 +9,13 @@ from projects.rubric.rubrics import CriterionOnPage
 
 MOST_EXAMPLES = 12
 LONGEST = {"passage": 2_000, "question": 500, "reference": 500, "candidate": 1_000, "why": 1_000}
-"""Characters that each text may have."""
+"""Maximum number of characters of each text."""
 NEEDED = ("question", "reference", "candidate", "why")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One answer, how it is rightly rated on each criterion, and why; a piece of the passage where it takes one."""
+    """One answer with its correct rating on each criterion and the reason, and an excerpt of the passage if needed."""
 
     question: str
     reference: str
@@ -32,9 +32,9 @@ class Example:
         return {**asdict(self), "ratings": dict(self.ratings)}
 
     def rated(self, criteria: Sequence[CriterionOnPage]) -> list[tuple[CriterionOnPage, str, str]]:
-        """The criteria that it is rated on, each with the value and the short name of that point, as the page says it.
+        """Return each rated criterion with the value and the label of that point, as pages show them.
 
-        The rubric may have changed since the example was written: what is on none of its scales is left out.
+        The rubric may have changed since the example was written: a value that is no longer on its scale is left out.
         """
         return [
             (criterion, format_number(value), _label(criterion, value))
@@ -43,14 +43,14 @@ class Example:
         ]
 
     def lines(self, number: int) -> list[str]:
-        """The example in lines of text, by which two versions are compared."""
+        """Return the example as lines of text, for comparing two versions."""
         ratings = ", ".join(f"{key} {format_number(value)}" for key, value in sorted(self.ratings.items()))
         texts = (self.passage, self.question, self.reference, self.candidate, ratings, self.why)
         return [f"({number}) {line}" for text in texts for line in text.splitlines() if line.strip()]
 
 
 def find_faults(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
-    """What is wrong with an example, by the name of the text or the key of the criterion."""
+    """Return what is wrong with an example, by the name of the text or the key of the criterion."""
     faults = {}
     for name, most in LONGEST.items():
         text = getattr(example, name)

@@ -1,4 +1,4 @@
-"""The forms of the texts that annotators read: instructions with their worked examples, and the consent."""
+"""Forms of the texts that annotators read: instructions with worked examples, and the consent form."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +13,7 @@ from projects.texts.versions import MOST_CHARACTERS
 
 
 class TextForm(forms.Form):
-    """A text in Markdown, and the version that it was written from."""
+    """A text in Markdown, and the version it is based on, by which a change made meanwhile is noticed."""
 
     text = forms.CharField(
         max_length=MOST_CHARACTERS,
@@ -57,7 +57,7 @@ def _text(name: str, label: str, rows: int, help_text: str = "") -> forms.CharFi
 
 
 class ExampleForm(forms.Form):
-    """A worked example: its texts, and the right rating on each criterion of the rubric."""
+    """A worked example: its texts, and the correct rating on each criterion of the rubric."""
 
     passage = _text(
         "passage",
@@ -103,7 +103,7 @@ class ExampleForm(forms.Form):
         )
 
     @staticmethod
-    def initial_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, Any]:
+    def make_initial(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, Any]:
         ratings = {
             f"rating{place}": format_number(example.ratings[criterion.key])
             for place, criterion in enumerate(criteria)
@@ -127,7 +127,7 @@ class BaseExampleFormSet(Examples):
         form.fields["DELETE"].label = "Remove this example"
 
     def kept(self) -> list[Example]:
-        """The valid examples, without those removed and those added but left empty."""
+        """Return the valid examples, without those removed and those added but left empty."""
         return [form.example() for form in self.forms if form.cleaned_data and form not in self.deleted_forms]
 
 

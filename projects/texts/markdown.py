@@ -1,4 +1,4 @@
-"""Markdown made safe: rendered here, then cut down to an allow-list."""
+"""Markdown as safe HTML: rendered without raw HTML, then reduced to an allow-list."""
 
 from collections.abc import MutableMapping, Sequence
 from typing import Any
@@ -30,21 +30,24 @@ REL = "noopener noreferrer nofollow"
 
 
 def render(text: str) -> SafeString:
-    """HTML of a Markdown text: no raw HTML, no images, links to http, https and mailto only."""
+    """Return a Markdown text as HTML without raw HTML and images, with links to http, https and mailto only."""
     parser = make_parser()
     parser.add_render_rule("image", _render_image)
     return SafeString(clean(parser.render(text)))
 
 
 def make_parser() -> MarkdownIt:
-    """CommonMark with tables and strikethrough; HTML within it is text."""
+    """Return a parser of CommonMark with tables and strikethrough, which shows HTML as text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.core.ruler.push("align_cells", _align_cells)
     return parser
 
 
 def clean(html: str) -> str:
-    """Cut HTML down to the tags and attributes that a text needs."""
+    """Return the HTML reduced to the tags and attributes that a text needs.
+
+    The parser's output is safe by itself; this second barrier holds if a later version of it is not.
+    """
     return nh3.clean(
         html,
         tags=TAGS,
@@ -59,14 +62,14 @@ def clean(html: str) -> str:
 
 def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
     if attribute == "href" and value.partition(":")[0].strip().lower() not in SCHEMES:
-        return None  # also what has no scheme at all: such a link would lead into this site
+        return None  # a link without a scheme is refused as well: it would lead to a page of this site
     if attribute == "align" and value not in {"left", "center", "right"}:
         return None
     return value
 
 
 def _align_cells(state: StateCore) -> None:
-    """Columns are aligned by an attribute: the pages allow no inline style."""
+    """Align columns by an attribute, because the Content-Security-Policy allows no inline style."""
     for token in state.tokens:
         style = token.attrs.pop("style", "") if token.type in {"th_open", "td_open"} else ""
         if style:
@@ -80,6 +83,6 @@ def _render_image(
     options: Any,
     env: MutableMapping[str, Any],
 ) -> str:
-    """An image from elsewhere would tell that place who reads: only its text is shown."""
+    """Return only the text of an image: loading it from another host would tell that host who reads."""
     token = tokens[index]
     return escape(renderer.renderInlineAsText(token.children or [], options, env))

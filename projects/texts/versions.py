@@ -1,4 +1,4 @@
-"""New versions of a project's rubric, instructions and consent; versions in use never change."""
+"""Creating and comparing versions of a project's instructions and consent form; a stored version never changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +20,12 @@ MOST_CHARACTERS = 30_000
 def revise_instructions(
     *, project: Project, actor: Membership, text: str, based_on: int, examples: Sequence[Example] | None = None
 ) -> Instructions:
-    """Make the text the next version, with these worked examples; None keeps those of the version before.
+    """Save the text as the next version, with these worked examples; None keeps those of the current version.
 
-    Raises Refused if nothing has changed, if an example does not fit the rubric, or if somebody saved another
-    version since `based_on`.
+    Raises Refused if nothing has changed, if an example does not fit the rubric, or if a newer version than `based_on`
+    has been saved meanwhile.
     """
+    # Locked first: the comparison with `based_on` below would otherwise miss a version that is being saved right now.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     current = current_instructions(project)
     stored = current.examples if current is not None else []
@@ -40,7 +41,7 @@ def revise_instructions(
 
 @transaction.atomic
 def revise_consent(*, project: Project, actor: Membership, text: str, based_on: int) -> Consent:
-    """Make the text of the consent the next version. Raises Refused as `revise_instructions` does."""
+    """Save the text of the consent form as the next version. Raises Refused as `revise_instructions` does."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     current = current_consent(project)
     _refuse_unless_new(current, based_on, is_same=current is not None and current.text == text)
@@ -92,8 +93,8 @@ class Line:
 
 
 def compare(before: Sequence[str], after: Sequence[str]) -> list[Line]:
-    """The changed lines, with a few around them; empty where nothing has changed."""
-    before, after = _told(before), _told(after)
+    """Return the changed lines with AROUND lines of context; empty if nothing has changed."""
+    before, after = _strip_lines(before), _strip_lines(after)
     lines: list[Line] = []
     for group in SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
         if lines:
@@ -107,14 +108,14 @@ def compare(before: Sequence[str], after: Sequence[str]) -> list[Line]:
     return [] if all(line.kind == "same" for line in lines) else lines
 
 
-def _told(lines: Sequence[str]) -> list[str]:
-    """Lines with words in them, without the space around them, which Markdown does not show."""
+def _strip_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines that are not blank, without the spaces around them: readers do not see these changes."""
     return [line.strip() for line in lines if line.strip()]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """People who have agreed to the newest text, to an earlier one only, and those who have withdrawn."""
+    """How many people have agreed to the newest text, how many only to an earlier one, and how many have withdrawn."""
 
     n_agreed: int = 0
     n_earlier: int = 0
@@ -122,7 +123,7 @@ class Counts:
 
 
 def count_uses(project: Project) -> Counts:
-    """Count people, not texts: each stands in one of the three, or in none."""
+    """Return how many people hold which consent; each person is counted once."""
     people = list(
         ConsentAcceptance.objects.filter(consent__project=project)
         .order_by()

@@ -1,4 +1,4 @@
-"""The texts that annotators read, instructions and consent: written, looked at, saved as new versions."""
+"""Pages of the instructions and the consent form: editing, previewing and reading their versions."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -36,12 +36,11 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
         kept = examples.kept() if examples.is_bound else None
         if "preview" in request.POST:
             preview = markdown.render(form.cleaned_data["text"])
-            context |= {"preview": preview, "shown_examples": shown(kept or (), criteria)}
+            context |= {"preview": preview, "shown_examples": _pair_with_ratings(kept or (), criteria)}
         else:
             save = partial(versions.revise_instructions, project=project, actor=request.membership, examples=kept)
-            if made := _save(form, current, save):
-                said = "Version %(version)s saved. New batches will show it."
-                messages.success(request, said % {"version": made.version})
+            if saved := _save(form, current, save):
+                messages.success(request, f"Version {saved.version} saved. New batches will show it.")
                 return redirect("projects:instructions-edit", project.slug)
     return render(request, "projects/texts/instructions_edit.html", {**context, "form": form, "examples": examples})
 
@@ -55,7 +54,7 @@ def instructions_show(request: ProjectRequest, project: Project, version: int) -
         "edit_name": "projects:instructions-edit",
         "text": instructions,
         "html": markdown.render(instructions.text),
-        "shown_examples": shown(Example.read_all(instructions.examples), _criteria(project)),
+        "shown_examples": _pair_with_ratings(Example.read_all(instructions.examples), _criteria(project)),
     }
     return render(request, "projects/texts/show.html", context)
 
@@ -69,9 +68,8 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if "preview" in request.POST:
             context["preview"] = markdown.render(form.cleaned_data["text"])
-        elif made := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
-            said = "Version %(version)s saved. New batches will ask for it."
-            messages.success(request, said % {"version": made.version})
+        elif saved := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
+            messages.success(request, f"Version {saved.version} saved. New batches will ask for it.")
             return redirect("projects:consent-edit", project.slug)
     return render(request, "projects/texts/consent_edit.html", {**context, "form": form})
 
@@ -89,8 +87,8 @@ def consent_show(request: ProjectRequest, project: Project, version: int) -> Htt
     return render(request, "projects/texts/show.html", context)
 
 
-def shown(examples: Sequence[Example], criteria: Sequence[CriterionOnPage]) -> list[tuple[Example, Any]]:
-    """Each example with its ratings as a page says them."""
+def _pair_with_ratings(examples: Sequence[Example], criteria: Sequence[CriterionOnPage]) -> list[tuple[Example, Any]]:
+    """Return each example with its ratings as pages show them."""
     return [(example, example.rated(criteria)) for example in examples]
 
 
@@ -99,7 +97,10 @@ def _start(current: Instructions | Consent | None) -> dict[str, Any]:
 
 
 def _save(form: Form, current: V | None, save: Callable[..., V]) -> V | None:
-    """The new version; None where it was refused, which the form then says, to be sent again over the newest one."""
+    """Return the new version, or None if it was refused.
+
+    The form then shows the reason and is based on the current version, so that sending it again replaces that one.
+    """
     try:
         return save(text=form.cleaned_data["text"], based_on=form.cleaned_data["based_on"])
     except Refused as refusal:
@@ -116,11 +117,11 @@ def _criteria(project: Project) -> tuple[CriterionOnPage, ...]:
 def _examples(
     current: Instructions | None, criteria: Sequence[CriterionOnPage], sent: QueryDict | None
 ) -> BaseExampleFormSet:
-    """The examples as sent, with an empty one at the end where one is asked for, or those of the current version."""
+    """Return the examples as sent, with an empty one at the end if “add” was pressed; else those of the version."""
     form_kwargs = {"criteria": criteria}
     if sent is None or f"{PREFIX}-TOTAL_FORMS" not in sent:
         stored = Example.read_all(current.examples) if current is not None else []
-        initial = [ExampleForm.initial_of(example, criteria) for example in stored]
+        initial = [ExampleForm.make_initial(example, criteria) for example in stored]
         return ExampleFormSet(prefix=PREFIX, initial=initial, form_kwargs=form_kwargs)
     data = sent.copy()
     if "add" in sent:

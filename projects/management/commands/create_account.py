@@ -1,4 +1,4 @@
-"""Make an account, or change what one may do on the site."""
+"""Create an account, or change whether an account may create projects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Make a project, and its owner where that user is new."""
+"""Create a project, and its owner's account if that is new."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class Command(ReportingCommand):
         parser.add_argument("--owner", required=True, metavar="NAME", help="the owner's username")
         parser.add_argument("--name", default="", help="name of the project (default: derived from the short name)")
 
-    @transaction.atomic
+    @transaction.atomic  # a refused project leaves no new account behind
     def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
         owner, is_new = users.ensure_user(options["owner"])

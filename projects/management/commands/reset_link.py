@@ -1,4 +1,4 @@
-"""Make a link with which somebody chooses a new password: for whoever runs the site."""
+"""Create a link with which a user chooses a new password."""
 
 from typing import Any
 

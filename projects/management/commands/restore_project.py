@@ -1,4 +1,4 @@
-"""Bring a deleted project back."""
+"""Restore a deleted project."""
 
 from typing import Any
 

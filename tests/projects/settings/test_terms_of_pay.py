@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def save(owner: Membership, client_of: SignIn, **over: str) -> int:
-    sent = {name: "" if value is None else value for name, value in SettingsForm.initial_of(owner.project).items()}
+    sent = {name: "" if value is None else value for name, value in SettingsForm.make_initial(owner.project).items()}
     address = reverse("projects:project-settings-edit", args=[owner.project.slug])
     return client_of(owner).post(address, {**sent, **over}).status_code
 
