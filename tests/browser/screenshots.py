@@ -124,6 +124,7 @@ def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, s
     people = {"owner": user("demo-owner"), "annotator": user("demo-annotator-1")}
     browsers = {who: signed_in(people.get(who), **look(size, scheme)) for who in ("nobody", *people)}
     owner, annotator = (demo.memberships.get(user=each) for each in people.values())
+    have_read(demo)
     assert isinstance(serving.claim(annotator), UUID)
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     todo = list(addresses(samples_of(annotator, batch=BATCH, token=token), **people))
