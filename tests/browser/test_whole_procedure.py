@@ -350,7 +350,7 @@ def find_surplus_in_the_export(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Releases", "Judgment sets")
     desk.locator("main").get_by_role("link", name="Raw export").click()
-    desk.get_by_label("Stage").select_option(label="both together")
+    desk.get_by_label("Stage").select_option(label="full collection and trial")
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Download long CSV").click()
     rows = read_csv(download.value.path())

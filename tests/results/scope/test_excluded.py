@@ -10,7 +10,7 @@ from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
 from annotate.moderation.work_filter import WorkFilter
 from projects.models import Candidate, Membership, Project
-from results.scope.excluded import WORDS, count_inclusion
+from results.scope.excluded import REASON_NOTES, count_inclusion
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import claim, rate, send
 from tests.factories import make_membership
@@ -53,7 +53,7 @@ def test_what_enters_and_what_does_not_are_all_there_is(left_out: Scope) -> None
     assert entering.n_total == Judgment.objects.count() == 39
     ratings = fetch_ratings(left_out)
     assert entering.n_included == sum(len(units.ratings) * units.n_units for units in ratings.units)
-    assert set(dict(entering.left_out)) <= set(WORDS)
+    assert set(dict(entering.left_out)) <= set(REASON_NOTES)
 
 
 def test_the_agreement_page_says_how_many_and_why(left_out: Scope, manager: Membership, client_of: SignIn) -> None:
