@@ -58,7 +58,7 @@ def _format_cell(value: Value) -> str:
         # numpy's floats are floats too, and have a repr of their own.
         return "" if math.isnan(value) else repr(trim_number(float(value)))
     text = str(value)
-    # COPY takes an unquoted \. for the end of its data, and so quotes such a text itself.
+    # Alone on a line, an unquoted \. ends the data that COPY reads.
     if _QUOTED.search(text) or text == "\\.":
         return f'"{text.replace(chr(34), chr(34) * 2)}"'
     return text

@@ -117,7 +117,7 @@ def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project,
     attempt.refresh_from_db()
     said = read_answers(attempt.draft, list_pages(attempt))
     assert [each.values.get("correctness") for each in said] == [5, None, 3, None]
-    with pytest.raises(Refused, match="have that page"):
+    with pytest.raises(attempts.NoSuchPage, match="no page 3"):
         save(3, 1, 1000)
 
 
