@@ -114,7 +114,7 @@ class Crew:
         self.free = [overlap] * n_hits
         self.done: list[list[int]] = [[] for _ in self.workers]
         self.rated: list[dict[int, float]] = [{} for _ in self.workers]
-        self.sittings: list[list[Any]] = [[] for _ in self.workers]
+        self.assignments: list[list[Any]] = [[] for _ in self.workers]
         self.controls: list[list[Any]] = [[] for _ in self.workers]
         self.asked_again: list[set[int]] = [set() for _ in self.workers]
         self._number()
@@ -146,7 +146,7 @@ class Crew:
             self._ask_again(int(who))
 
     def _rate(self, who: int, hit: int) -> None:
-        from annotate.quality.evidence import Sitting
+        from annotate.quality.evidence import TimedAssignment
 
         order = [self.items[hit][int(place)] for place in self.rng.permutation(len(self.items[hit]))]
         for number, question, answer in order:
@@ -154,7 +154,7 @@ class Crew:
         self.done[who].append(hit)
         layout = [number for number, _, _ in order]
         assignment = 1 + who * 1000 + len(self.done[who])
-        self.sittings[who].append(Sitting(assignment, layout, [20.0] * len(layout)))
+        self.assignments[who].append(TimedAssignment(assignment, layout, [20.0] * len(layout)))
         for text, references, worth, expected in self._known(hit):
             score = self._score(who, text, references, worth)
             self._control(who, "known_answer", score, expected=expected)
@@ -233,10 +233,10 @@ class Crew:
         from measures.quality.thresholds import Thresholds
 
         rows = [
-            (who, number, score, sitting.assignment_id)
-            for who, sittings in enumerate(self.sittings)
-            for sitting in sittings
-            for number in sitting.layout
+            (who, number, score, assignment.assignment_id)
+            for who, assignments in enumerate(self.assignments)
+            for assignment in assignments
+            for number in assignment.layout
             for score in [self.rated[who][number]]
         ]
         table = np.array(rows, np.float64)
@@ -250,15 +250,15 @@ class Crew:
             annotators=list(range(len(self.workers))),
             candidates=candidates,
         )
-        yardstick = QualityScale((1,), frozenset(["correctness"]), 1.0, 5.0, False, "ordinal")
-        comparison = Comparison(scores, yardstick)
+        scale = QualityScale((1,), frozenset(["correctness"]), 1.0, 5.0, False, "ordinal")
+        comparison = Comparison(scores, scale)
         thresholds = Thresholds()
         everyone = []
         for who in range(len(self.workers)):
-            effort = WorkRecord(
-                sittings=self.sittings[who], n_submitted=len(self.sittings[who]), controls=self.controls[who]
+            record = WorkRecord(
+                assignments=self.assignments[who], n_submitted=len(self.assignments[who]), controls=self.controls[who]
             )
-            everyone.append(compute_figures(who, comparison, effort, self.texts, thresholds))
+            everyone.append(compute_figures(who, comparison, record, self.texts, thresholds))
         return everyone
 
 

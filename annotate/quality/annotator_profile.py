@@ -13,6 +13,7 @@ from projects.language.amounts import format_day
 from projects.models import Membership
 
 LAST_HITS = 60
+"""Submitted HITs in the chart over time, in which their points are then about 10 units apart."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class SubmittedHit:
 
 _SHARE = "(CASE WHEN cr.is_reversed THEN cr.high - {0}.value ELSE {0}.value - cr.low END)::float8 / (cr.high - cr.low)"
 
-_SATS = f"""
+# The annotator's latest HITs, each with their mean and the mean of what others gave the same candidates. The LIMIT
+# stands in `mine`, before the judgments are joined, so that an annotator with thousands of HITs costs no more than a
+# new one. Others' judgments come by LATERAL, which asks the index once for each of these few hundred rows.
+_HISTORY = f"""
 WITH mine AS (
     SELECT a.id, a.hit_id, a.submitted_at, a.active_seconds FROM annotate_assignment a
     WHERE a.annotator_id = %(me)s AND {was_submitted("a")}
@@ -52,21 +56,19 @@ ORDER BY mine.submitted_at, mine.id
 """
 
 
-def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[SubmittedHit]:
+def fetch_history(annotator: Membership, scale: QualityScale) -> list[SubmittedHit]:
     """Return the last HITs with a score, in the order of submission."""
     with connection.cursor() as cursor:
-        cursor.execute(_SATS, {"me": annotator.pk, "criteria": list(yardstick.ids), "limit": LAST_HITS})
+        cursor.execute(_HISTORY, {"me": annotator.pk, "criteria": list(scale.ids), "limit": LAST_HITS})
         rows = cursor.fetchall()
     return [
-        SubmittedHit(
-            number, batch, hit, at, n, _points(own, yardstick), None if o is None else _points(o, yardstick), seconds
-        )
+        SubmittedHit(number, batch, hit, at, n, _points(own, scale), None if o is None else _points(o, scale), seconds)
         for number, (batch, hit, at, n, own, o, seconds) in enumerate(rows, start=1)
     ]
 
 
 def count_work(annotator: Membership) -> dict[str, Any]:
-    """Return the numbers of assignments by state and in the last week, and the time of the last submission."""
+    """Return the numbers of assignments by state and submitted in the last week, and the last submission."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT state, count(*), max(submitted_at),
@@ -75,15 +77,15 @@ def count_work(annotator: Membership) -> dict[str, Any]:
             [annotator.pk],
         )
         rows = cursor.fetchall()
-    words = dict(Assignment.State.choices)
+    labels = dict(Assignment.State.choices)
     last_at = max((row[2] for row in rows if row[2]), default=None)
     return {
-        "states": [(words[state], n) for state, n, _, _ in sorted(rows)],
+        "states": [(labels[state], n) for state, n, _, _ in sorted(rows)],
         "n_week": sum(row[3] for row in rows),
         "last_at": last_at,
-        "last_said": format_day(last_at) if last_at else "",
+        "last_day": format_day(last_at) if last_at else "",
     }
 
 
-def _points(share: float, yardstick: QualityScale) -> float:
-    return yardstick.low + yardstick.span * share
+def _points(share: float, scale: QualityScale) -> float:
+    return scale.low + scale.span * share

@@ -1,7 +1,8 @@
-"""The data behind the indicators of a project's annotators, read with a few statements.
+"""The data behind the indicators of annotators: scores, controls, times, spot checks and texts of a project.
 
-One score per annotator and candidate: the mean over the criteria used for quality, with reversed criteria inverted, in
-points if they share one scale and as a share of the scale otherwise. Only counted judgments enter, and controls.
+There is one score per annotator and candidate: the mean over the criteria used for quality, with reversed criteria
+inverted, in points if the criteria share one scale and as a share of the scale otherwise. Judgments that don't count
+are left out; controls are read separately.
 """
 
 from collections.abc import Sequence
@@ -61,8 +62,8 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Sitting:
-    """A submitted assignment: its items in the order shown, and the seconds on each if they are known."""
+class TimedAssignment:
+    """A submitted assignment: its items in the order shown, and the seconds spent on each if they are known."""
 
     assignment_id: int
     layout: list[int]
@@ -79,15 +80,16 @@ class Text:
     n_passage: int
 
     def n_to_read(self, n_items: int) -> float:
+        """Return the characters to read for this item; the passage is read once for all items of the HIT."""
         own = len(self.candidate) + self.n_question + sum(map(len, self.references))
         return own + self.n_passage / max(1, n_items)
 
 
 @dataclass
 class WorkRecord:
-    """One annotator's work besides the scores; first scores are those of candidates that they revised later."""
+    """One annotator's work besides the scores; `first_scores` has the original scores of revised candidates."""
 
-    sittings: list[Sitting] = field(default_factory=list)
+    assignments: list[TimedAssignment] = field(default_factory=list)
     n_submitted: int = 0
     n_returned: int = 0
     controls: list[Control] = field(default_factory=list)
@@ -105,9 +107,11 @@ def find_quality_scale(project: Project) -> QualityScale | None:
     )
     if not criteria:
         return None
+    # Criteria on different scales have no common points, so their mean is taken of shares from 0 to 1.
     scales = {(each.low, each.high, each.kind) for each in criteria}
     low, high, kind = scales.pop() if len(scales) == 1 else (0, 1, ScaleKind.CONTINUOUS)
     keys = frozenset(each.key for each in criteria)
+    # The mean of several criteria is no point of an ordinal scale any more, so its distances are those of an interval.
     level = criteria[0].level if len(keys) == 1 else Level.INTERVAL
     return QualityScale(
         tuple(each.pk for each in criteria), keys, float(low), float(high), kind == ScaleKind.CONTINUOUS, str(level)
@@ -129,18 +133,20 @@ GROUP BY j.annotator_id, j.candidate_id
 """
 
 
-def fetch_scores(yardstick: QualityScale) -> Scores:
+def fetch_scores(scale: QualityScale) -> Scores:
     """Return every score in the project, with one statement: each annotator is compared with all others."""
     with connection.cursor() as cursor:
+        # The GROUP BY over every judgment of a project spills to disk with the default work_mem, and compiling the
+        # statement takes longer than running it. `true` limits both settings to this transaction.
         cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
-        cursor.execute(_SCORES, {"criteria": list(yardstick.ids)})
+        cursor.execute(_SCORES, {"criteria": list(scale.ids)})
         table = np.array(cursor.fetchall(), dtype=np.float64).reshape(-1, 5)
     annotators, annotator = np.unique(table[:, 0], return_inverse=True)
     candidates, unit = np.unique(table[:, 1], return_inverse=True)
     return Scores(
         annotator=annotator.astype(np.int64),
         unit=unit.astype(np.int64),
-        score=yardstick.low + yardstick.span * table[:, 2],
+        score=scale.low + scale.span * table[:, 2],
         assignment=table[:, 3].astype(np.int64),
         item=table[:, 4].astype(np.int64),
         annotators=[int(pk) for pk in annotators],
@@ -148,8 +154,10 @@ def fetch_scores(yardstick: QualityScale) -> Scores:
     )
 
 
-# Implausible times are dropped. Where only the total is known, it is spread evenly over the items.
-_SITTINGS = f"""
+# All finished assignments in the order of submission, in which runs of equal scores are counted. Implausible times are
+# dropped. Where only the total is known, it is spread evenly over the items. Returned ones are read too, because their
+# share is an indicator.
+_ASSIGNMENTS = f"""
 SELECT a.annotator_id, a.id, a.layout,
        CASE WHEN a.has_odd_times THEN NULL
             WHEN cardinality(a.item_seconds) = cardinality(a.layout) THEN a.item_seconds
@@ -161,6 +169,9 @@ WHERE a.annotator_id = ANY(%(annotators)s) AND {was_finished("a")}
 ORDER BY a.annotator_id, a.submitted_at, a.id
 """
 
+# Each control that was rated, with its score, its answers by criterion, and what it was made from. Controls have no
+# candidate; one that is a repeat or was degraded names the item it was made from, which may be an ordinary item (found
+# by its candidate) or another control (found by its item).
 _CONTROLS = f"""
 SELECT j.annotator_id, i.control, i.id, avg({_SHARE}) FILTER (WHERE j.value IS NOT NULL),
        jsonb_object_agg(cr.key, j.value), i.expected, i.made_from_id, source.candidate_id
@@ -174,6 +185,9 @@ GROUP BY j.annotator_id, j.assignment_id, i.id, source.candidate_id
 ORDER BY j.annotator_id, j.assignment_id, i.id
 """
 
+# The first scores of revised candidates, by which repeats and degraded answers are compared with their originals: with
+# the newest, an annotator could make a check pass by revising the original. A judgment that was never revised has no
+# versions, so its value is its first; HAVING keeps the candidates with a revised criterion.
 _FIRST = f"""
 SELECT j.annotator_id, j.candidate_id, avg({_SHARE.replace("j.value", "first.value")})
 FROM annotate_judgment j
@@ -184,16 +198,15 @@ WHERE j.annotator_id = ANY(%(annotators)s) AND {is_counted("j")}
   AND j.criterion_id = ANY(%(criteria)s)
 GROUP BY j.annotator_id, j.candidate_id HAVING count(v.id) > 0
 """
-"""The first scores of revised candidates. Controls are compared with these, so that no revision makes a check pass."""
 
 # Each verdict with the annotator's and the reviewer's own score of the item. The reviewer's ratings are JSON by item
-# and criterion, since they are not judgments.
+# and criterion, since they are not judgments and must never be counted as such.
 _REVIEWS = f"""
 SELECT a.annotator_id, v.is_poor, own.score, (
-    SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - said.value::float8 ELSE said.value::float8 - cr.low END)
+    SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - rating.value::float8 ELSE rating.value::float8 - cr.low END)
                / (cr.high - cr.low))
-    FROM jsonb_each_text(r.answers -> v.item_id::text) said
-    JOIN projects_criterion cr ON cr.key = said.key AND cr.rubric_id = b.rubric_id AND cr.used_for_quality)
+    FROM jsonb_each_text(r.answers -> v.item_id::text) rating
+    JOIN projects_criterion cr ON cr.key = rating.key AND cr.rubric_id = b.rubric_id AND cr.used_for_quality)
 FROM annotate_review r
 JOIN annotate_assignment a ON a.id = r.assignment_id
 JOIN annotate_hit h ON h.id = a.hit_id
@@ -208,34 +221,37 @@ ORDER BY a.annotator_id, v.id
 """
 
 
-def fetch_efforts(annotators: Sequence[Membership], yardstick: QualityScale) -> dict[int, WorkRecord]:
+def fetch_work_records(annotators: Sequence[Membership], scale: QualityScale) -> dict[int, WorkRecord]:
     """Return the submitted assignments, controls and spot checks of these annotators, by membership id."""
-    bound = {"annotators": [each.pk for each in annotators], "criteria": list(yardstick.ids)}
-    efforts = {each.pk: WorkRecord() for each in annotators}
+    parameters = {"annotators": [each.pk for each in annotators], "criteria": list(scale.ids)}
+    records = {each.pk: WorkRecord() for each in annotators}
     with connection.cursor() as cursor:
-        cursor.execute(_SITTINGS, bound)
+        cursor.execute(_ASSIGNMENTS, parameters)
         for annotator, assignment, layout, seconds, is_returned in cursor:
             if is_returned:
-                efforts[annotator].n_returned += 1
+                records[annotator].n_returned += 1
             else:
-                efforts[annotator].n_submitted += 1
-                efforts[annotator].sittings.append(Sitting(assignment, layout, seconds))
-        cursor.execute(_CONTROLS, bound)
+                records[annotator].n_submitted += 1
+                records[annotator].assignments.append(TimedAssignment(assignment, layout, seconds))
+        cursor.execute(_CONTROLS, parameters)
         for annotator, kind, item, share, answers, expected, source, candidate in cursor:
-            control = Control(kind, item, _score(share, yardstick), _json(answers), _json(expected), source, candidate)
-            efforts[annotator].controls.append(control)
-        cursor.execute(_FIRST, bound)
+            control = Control(kind, item, _score(share, scale), _json(answers), _json(expected), source, candidate)
+            records[annotator].controls.append(control)
+        cursor.execute(_FIRST, parameters)
         for annotator, candidate, share in cursor:
-            efforts[annotator].first_scores[candidate] = _score(share, yardstick)
-        cursor.execute(_REVIEWS, bound)
+            records[annotator].first_scores[candidate] = _score(share, scale)
+        cursor.execute(_REVIEWS, parameters)
         for annotator, is_poor, own, reviewer in cursor:
-            efforts[annotator].verdicts.append(is_poor)
+            records[annotator].verdicts.append(is_poor)
+            # Items that either of them marked as impossible to judge have a verdict, but no pair of scores.
             if own is not None and reviewer is not None:
-                scores = _score(own, yardstick), _score(reviewer, yardstick)
-                efforts[annotator].reviewed.append(scores)  # type: ignore[arg-type]
-    return efforts
+                scores = _score(own, scale), _score(reviewer, scale)
+                records[annotator].reviewed.append(scores)  # type: ignore[arg-type]
+    return records
 
 
+# What has to be read for each candidate. Passages with several documents keep them as JSON besides their text; the CASE
+# guards jsonb_array_elements, which raises an error for anything but an array.
 _TEXTS = """
 SELECT c.id, c.text, length(q.text), (SELECT array_agg(r.text ORDER BY r.position)
                                       FROM projects_reference r WHERE r.question_id = q.id),
@@ -255,9 +271,10 @@ def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
         return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}
 
 
-def _score(share: float | None, yardstick: QualityScale) -> float | None:
-    return None if share is None else yardstick.low + yardstick.span * share
+def _score(share: float | None, scale: QualityScale) -> float | None:
+    return None if share is None else scale.low + scale.span * share
 
 
 def _json(value: Any) -> Any:
+    # Django has psycopg2 return jsonb as text, because JSONField parses it. A NULL is None.
     return orjson.loads(value) if isinstance(value, str) else value

@@ -11,6 +11,7 @@ TESTS: dict[str, str] = {
     "mannwhitney": "mannwhitney",
     "ranksum": "ranksum",
 }
+# Findings that indicate poor work come first, then hints: the filter of the list of alerts keeps this order.
 FINDINGS: dict[str, str] = {
     "known_answers_low": "Wrong on known answers",
     "degraded_not_lower": "Degraded answers not scored lower",
@@ -25,4 +26,3 @@ FINDINGS: dict[str, str] = {
     "too_fast": "Very fast",
     "returns_many": "Returns many HITs",
 }
-"""The kinds of findings, those that indicate poor work first."""

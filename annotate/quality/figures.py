@@ -1,4 +1,4 @@
-"""Computing the figures of each annotator from the data, with the pure functions of `measures.quality`."""
+"""The figures of each annotator, computed from the data with the pure functions of `measures.quality`."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -27,81 +27,86 @@ POINT_PARTS = 10
 class Comparison:
     """All scores of the project, prepared once: others' means, and alpha without each annotator."""
 
-    def __init__(self, scores: Scores, yardstick: QualityScale) -> None:
+    def __init__(self, scores: Scores, scale: QualityScale) -> None:
         self.scores = scores
-        self.yardstick = yardstick
+        self.scale = scale
         self.plain, self.trusted = others_means(scores.unit, scores.annotator, scores.score)
         frame = pd.DataFrame({UNIT: scores.unit, ANNOTATOR: scores.annotator, VALUE: scores.score})
-        self.alpha = alpha_effects(frame, level=yardstick.level)
+        self.alpha = alpha_effects(frame, level=scale.level)
+        # Rows sorted by annotator, and where each one's begin: a search over all rows for each of thousands of
+        # annotators would take quadratic time.
         self._number = {pk: number for number, pk in enumerate(scores.annotators)}
         self._order = np.argsort(scores.annotator, kind="stable")
         self._starts = np.searchsorted(scores.annotator[self._order], np.arange(len(scores.annotators) + 1))
 
-    def rows_of(self, annotator_id: int) -> Ints:
+    def find_rows(self, annotator_id: int) -> Ints:
         number = self._number.get(annotator_id)
         if number is None:
             return np.zeros(0, np.int64)
         return self._order[self._starts[number] : self._starts[number + 1]]
 
-    def alpha_of(self, annotator_id: int) -> AlphaEffect | Undefined:
+    def find_alpha(self, annotator_id: int) -> AlphaEffect | Undefined:
         number = self._number.get(annotator_id)
         return Undefined(reason="nothing rated yet") if number is None else self.alpha[number]
 
-    def candidates_of(self, annotator_ids: Iterable[int]) -> set[int]:
+    def find_candidates(self, annotator_ids: Iterable[int]) -> set[int]:
         return {
-            int(pk) for each in annotator_ids for pk in self.scores.candidates[self.scores.unit[self.rows_of(each)]]
+            int(pk) for each in annotator_ids for pk in self.scores.candidates[self.scores.unit[self.find_rows(each)]]
         }
 
 
 def compute_figures(
-    annotator_id: int, comparison: Comparison, effort: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
+    annotator_id: int, comparison: Comparison, record: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
 ) -> Figures:
     """Return all figures of one annotator."""
-    scores, yardstick = comparison.scores, comparison.yardstick
-    rows = _in_order_of_judging(comparison.rows_of(annotator_id), scores, effort)
+    scores, scale = comparison.scores, comparison.scale
+    rows = _sort_by_submission(comparison.find_rows(annotator_id), scores, record)
     own = scores.score[rows]
     candidates = scores.candidates[scores.unit[rows]]
+    # Lengths and word overlap are computed once for both indicators that use them.
     features = [measure_text(texts[int(pk)].candidate, texts[int(pk)].references) for pk in candidates]
-    by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True)) | effort.first_scores
-    taken = effort.n_submitted + effort.n_returned
+    # First scores replace revised ones here, so that no revision of an original makes a check pass.
+    by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True)) | record.first_scores
+    taken = record.n_submitted + record.n_returned
     return Figures(
         n_judged=len(rows),
-        known_answers=_known_answers(effort.controls, yardstick.keys),
-        repeats=_repeats(effort.controls, by_candidate, yardstick),
-        degraded=_degraded(effort.controls, by_candidate, own, thresholds),
+        known_answers=_known_answers(record.controls, scale.keys),
+        repeats=_repeats(record.controls, by_candidate, scale),
+        degraded=_degraded(record.controls, by_candidate, own, thresholds),
         others=against_others(own, comparison.plain[rows], comparison.trusted[rows]),
-        alpha=comparison.alpha_of(annotator_id),
-        scale=scale_use(own, low=yardstick.low, high=yardstick.high, is_slider=yardstick.is_slider),
-        pace=_pace(rows, scores, effort, texts),
+        alpha=comparison.find_alpha(annotator_id),
+        scale=scale_use(own, low=scale.low, high=scale.high, is_slider=scale.is_slider),
+        pace=_pace(rows, scores, record, texts),
         overlap=correlate_with_features(own, {"overlap": np.array([each.overlap for each in features])}),
         length=_length(own, features),
-        returned=compute_share(effort.n_returned, taken, nothing="no HIT taken yet"),
-        poor=_poor(effort),
-        reviewers=_reviewers(effort),
+        returned=compute_share(record.n_returned, taken, nothing="no HIT taken yet"),
+        poor=_poor(record),
+        reviewers=_reviewers(record),
     )
 
 
-def _in_order_of_judging(rows: Ints, scores: Scores, effort: WorkRecord) -> Ints:
+def _sort_by_submission(rows: Ints, scores: Scores, record: WorkRecord) -> Ints:
     """Return the rows in the order of submission, then in the order in which the page showed the items."""
     place = {
-        (sitting.assignment_id, item): (number, shown)
-        for number, sitting in enumerate(effort.sittings)
-        for shown, item in enumerate(sitting.layout)
+        (assignment.assignment_id, item): (number, shown)
+        for number, assignment in enumerate(record.assignments)
+        for shown, item in enumerate(assignment.layout)
     }
-    last = (len(effort.sittings), 0)
+    last = (len(record.assignments), 0)
     keys = [place.get((int(scores.assignment[row]), int(scores.item[row])), last) for row in rows]
     return rows[sorted(range(len(rows)), key=keys.__getitem__)] if len(rows) else rows
 
 
 def _known_answers(controls: Iterable[Control], keys: Collection[str]) -> Share | Undefined:
+    # A control made when other criteria were used for quality has no range for today's, so it can't be graded.
     known = [
         each for each in controls if each.kind == Item.Control.KNOWN_ANSWER and set(each.expected or ()) & set(keys)
     ]
-    n_right = sum(_is_right(each, keys) for each in known)
-    return compute_share(n_right, len(known), nothing="no known-answer item rated yet")
+    n_correct = sum(_is_correct(each, keys) for each in known)
+    return compute_share(n_correct, len(known), nothing="no known-answer item rated yet")
 
 
-def _is_right(control: Control, keys: Collection[str]) -> bool:
+def _is_correct(control: Control, keys: Collection[str]) -> bool:
     ranges = {key: (low, high) for key, (low, high) in (control.expected or {}).items() if key in keys}
     return grade([control.answers], [Expected(ranges=ranges)], list(ranges)).is_right[0]
 
@@ -127,10 +132,10 @@ def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, fl
 
 
 def _repeats(
-    controls: list[Control], by_candidate: Mapping[int, float | None], yardstick: QualityScale
+    controls: list[Control], by_candidate: Mapping[int, float | None], scale: QualityScale
 ) -> Repeats | Undefined:
     again, first = _pairs(controls, Item.Control.REPEAT, by_candidate)
-    return repeats(first, again, point=yardstick.span / POINT_PARTS if yardstick.is_slider else 1.0)
+    return repeats(first, again, point=scale.span / POINT_PARTS if scale.is_slider else 1.0)
 
 
 def _degraded(
@@ -140,15 +145,16 @@ def _degraded(
     return degraded_test(degraded, source, test=thresholds.degraded_test, ordinary=own, level=thresholds.degraded_level)
 
 
-def _pace(rows: Ints, scores: Scores, effort: WorkRecord, texts: dict[int, Text]) -> Pace | Undefined:
+def _pace(rows: Ints, scores: Scores, record: WorkRecord, texts: dict[int, Text]) -> Pace | Undefined:
     taken = {
-        (sitting.assignment_id, item): (seconds, len(sitting.layout))
-        for sitting in effort.sittings
-        if sitting.seconds
-        for item, seconds in zip(sitting.layout, sitting.seconds, strict=True)
+        (assignment.assignment_id, item): (seconds, len(assignment.layout))
+        for assignment in record.assignments
+        if assignment.seconds
+        for item, seconds in zip(assignment.layout, assignment.seconds, strict=True)
     }
     found = []
     for row in rows:
+        # NaN marks an item without a time, which the median leaves out.
         seconds, n_items = taken.get((int(scores.assignment[row]), int(scores.item[row])), (np.nan, 1))
         text = texts[int(scores.candidates[scores.unit[row]])]
         found.append((seconds, len(text.candidate), text.n_to_read(n_items)))
@@ -161,12 +167,12 @@ def _length(own: Floats, features: list[TextFeatures]) -> FeatureCorrelation | U
     return correlate_with_features(own, {name: np.array([getattr(each, name) for each in features]) for name in names})
 
 
-def _poor(effort: WorkRecord) -> Share | Undefined:
-    return compute_share(sum(effort.verdicts), len(effort.verdicts), nothing="no item reviewed yet")
+def _poor(record: WorkRecord) -> Share | Undefined:
+    return compute_share(sum(record.verdicts), len(record.verdicts), nothing="no item reviewed yet")
 
 
-def _reviewers(effort: WorkRecord) -> Others | Undefined:
-    if not effort.reviewed:
+def _reviewers(record: WorkRecord) -> Others | Undefined:
+    if not record.reviewed:
         return Undefined(reason="no item reviewed yet")
-    table = np.array(effort.reviewed, np.float64)
+    table = np.array(record.reviewed, np.float64)
     return against_others(table[:, 0], table[:, 1])

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.models import Finding
 from annotate.quality import findings as quality_findings
+from annotate.quality.figure_formats import format_findings
 from annotate.quality.figure_names import FINDINGS
-from annotate.quality.figures_shown import show_findings
 from annotate.quality.forms import SettleForm
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -22,6 +22,7 @@ from projects.models import Project
 from projects.web.lists import paginate, read_text, read_word
 
 MOST_AT_ONCE = 500
+"""Alerts resolved with one form. The preview lists each, so that no one resolves what they have not seen."""
 WEIGHTS = {"serious": "Indicates poor quality", "hint": "Hint"}
 STATES = {**dict(Finding.State.choices), "all": "any status"}
 
@@ -31,13 +32,14 @@ STATES = {**dict(Finding.State.choices), "all": "any status"}
 @require_safe
 @snapshot()
 def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    findings = _asked(request, project)
+    findings = _filter_findings(request, project)
     page = paginate(request, findings.select_related("annotator", "settled_by"))
-    asked = request.GET.copy()
-    asked.pop("page", None)
+    # The link to resolve all of them takes the filter along, but not the page of the list.
+    query = request.GET.copy()
+    query.pop("page", None)
     context = {
         "page": page,
-        "rows": show_findings(page),
+        "rows": format_findings(page),
         "kinds": FINDINGS,
         "kind": read_word(request, "kind", FINDINGS),
         "weights": WEIGHTS,
@@ -45,7 +47,7 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "states": STATES,
         "state": read_word(request, "state", STATES, "open"),
         "q": read_text(request, "q"),
-        "query": asked.urlencode(),
+        "query": query.urlencode(),
         "has_any": bool(page.paginator.count) or Finding.objects.filter(annotator__project=project).exists(),
         "n_open_here": findings.filter(state=Finding.State.OPEN).count(),
     }
@@ -58,25 +60,28 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
     """Preview the alerts to be resolved, by ids or by the filter of the address (GET), then resolve these (POST)."""
     if request.method == "POST":
+        # The ids of the previewed alerts are sent, not the filter: alerts found meanwhile match it too, and no one has
+        # seen them.
         form = SettleForm(request.POST)
         ids = _ids(request.POST.getlist("id"))
         if form.is_valid():
-            n_settled = quality_findings.resolve_finding(
+            n_resolved = quality_findings.resolve_finding(
                 project=project, findings=ids, actor=request.membership, **form.cleaned_data
             )
-            said = plural(n_settled, "{n} alert resolved.", "{n} alerts resolved.")
-            messages.success(request, said.format(n=n_settled))
+            done = plural(n_resolved, "{n} alert resolved.", "{n} alerts resolved.")
+            messages.success(request, done.format(n=n_resolved))
             return redirect(_back(request, project))
         findings = _open(project).filter(pk__in=ids)
     else:
         form = SettleForm()
         is_all = request.GET.get("all") == "1"
-        findings = _asked(request, project) if is_all else _open(project).filter(pk__in=_ids(request.GET.getlist("id")))
+        selected = _open(project).filter(pk__in=_ids(request.GET.getlist("id")))
+        findings = _filter_findings(request, project) if is_all else selected
         findings = findings.filter(state=Finding.State.OPEN)
     n_found = findings.count()
     context = {
         "form": form,
-        "rows": show_findings(findings.select_related("annotator")[:MOST_AT_ONCE]),
+        "rows": format_findings(findings.select_related("annotator")[:MOST_AT_ONCE]),
         "n_left_out": max(0, n_found - MOST_AT_ONCE),
         "most": MOST_AT_ONCE,
         "next": _back(request, project),
@@ -93,7 +98,7 @@ def _open(project: Project) -> QuerySet[Finding]:
     return Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN).order_by("-pk")
 
 
-def _asked(request: ProjectRequest, project: Project) -> QuerySet[Finding]:
+def _filter_findings(request: ProjectRequest, project: Project) -> QuerySet[Finding]:
     findings = Finding.objects.filter(annotator__project=project).order_by("-pk")
     state = read_word(request, "state", STATES, "open")
     if state != "all":
@@ -108,6 +113,7 @@ def _asked(request: ProjectRequest, project: Project) -> QuerySet[Finding]:
 
 
 def _ids(texts: list[str]) -> list[int]:
+    # Fewer than 16 digits fit a bigint, for which PostgreSQL would otherwise raise an error.
     return [int(text) for text in texts[: 2 * MOST_AT_ONCE] if text.isascii() and text.isdigit() and len(text) < 16]
 
 

@@ -25,7 +25,9 @@ def resolve_finding(
         raise Refused("Choose how the alert was resolved: dismissed or acted on.")
     rows = Finding.objects.select_for_update(of=("self",), no_key=True).select_related("annotator")
     now = timezone.now()
-    n_settled = 0
+    n_resolved = 0
+    # Rows are locked in order of id, so that two managers who resolve overlapping lists wait instead of deadlocking;
+    # the second finds what the first resolved no longer open.
     for finding in rows.filter(pk__in=findings, annotator__project=project, state=State.OPEN).order_by("pk"):
         finding.state, finding.settled_by, finding.settled_at, finding.note = state, actor, now, note
         finding.updated_at = now
@@ -39,5 +41,5 @@ def resolve_finding(
             after={"kind": finding.kind, "state": state},
             why=note,
         )
-        n_settled += 1
-    return n_settled
+        n_resolved += 1
+    return n_resolved

@@ -39,7 +39,7 @@ PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
     *(("overlap_poor", "overlap_good"), ("repeats_poor", "repeats_good"), ("poor_good", "poor_poor")),
 )
-"""Pairs of thresholds of which the first must be below the second."""
+"""Pairs of thresholds of which the first must be below the second; of items rejected, the good level is the lower."""
 
 
 class RulesForm(forms.Form):
@@ -79,7 +79,7 @@ class RulesForm(forms.Form):
             self.fields[name] = forms.FloatField(label=label, min_value=0, max_value=1)
 
     @classmethod
-    def initial_of(cls, rules: QualityRules) -> dict[str, Any]:
+    def initial_values(cls, rules: QualityRules) -> dict[str, Any]:
         kept = {name: value for name, value in rules.thresholds.items() if name in _DEFAULTS}
         return {
             **{name: getattr(value, "value", value) for name, value in _DEFAULTS.items()},

@@ -1,4 +1,4 @@
-"""Monitoring: keeping figures up to date as work is submitted, and opening, updating and closing findings."""
+"""Monitoring: refresh figures as work is submitted, and open, update and close findings accordingly."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.models.conditions import is_known, was_finished
-from annotate.quality.evidence import QualityScale, fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
+from annotate.quality.evidence import QualityScale, fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
 from annotate.quality.figures import Comparison, compute_figures
 from measures.quality.crowd import summarise_crowd
 from measures.quality.degraded import DegradedTest
@@ -25,7 +25,7 @@ GROWTH = 1.5
 
 Half as much again is news; anything less would bring a dismissed finding back with every few HITs.
 """
-PASSED = "No longer indicated by the figures."
+CLOSED_NOTE = "No longer indicated by the figures."
 
 State = Finding.State
 Standing = Membership.Standing
@@ -37,10 +37,12 @@ class Refreshed:
 
     n_annotators: int = 0
     n_opened: int = 0
-    n_passed: int = 0
+    n_closed: int = 0
 
 
-# Every act that reaches everybody, and every revision of work on a HIT that the annotator submitted too.
+# The number of changes that affect each annotator's figures (docs/decisions/0014): acts that reach all annotators of
+# the project, and acts on work of a HIT that the annotator submitted too. `only` and `where` limit it to one project or
+# not at all. MATERIALIZED, because both statements below read it for every annotator.
 _CHANGES = """
 changes AS MATERIALIZED (
     SELECT m.id AS annotator_id, coalesce(all_of_them.n, 0) + coalesce(shared.n, 0) AS n
@@ -56,8 +58,11 @@ changes AS MATERIALIZED (
     {where})
 """
 
-# Asked once a minute over all projects: anybody whose own work, or what reaches it, is newer than the figures.
-_WAITING = f"""
+# Projects in which someone's figures are out of date, asked once a minute over all projects. It compares counts, since
+# times can't be trusted: a long transaction commits after figures that were computed later. IS DISTINCT FROM also finds
+# annotators without figures. Own work is enough to look at here: whose work on a shared HIT affects others has new work
+# of their own, so that their project is found anyway.
+_STALE_PROJECTS = f"""
 WITH {_CHANGES.format(only="", where="")}
 SELECT DISTINCT m.project_id
 FROM projects_membership m
@@ -74,9 +79,10 @@ WHERE {is_known("m")} AND m.standing <> 'removed'
 ORDER BY 1
 """
 
-# Whose own work, or whose HITs' other work, is newer than the figures, or whom an act reaches. Submits and reviews bear
-# the time of their statement, not of their commit: the minute is for those that took long.
-_STALE = f"""
+# Annotators of one project whose figures are out of date, including those whose HITs others have submitted since: they
+# are compared with these. Submissions and reviews have the time of their statement, not of their commit; subtracting a
+# minute finds those that were committed late.
+_STALE_ANNOTATORS = f"""
 WITH {_CHANGES.format(only="AND c.project_id = %(project)s", where="WHERE m.project_id = %(project)s")}
 SELECT m.id
 FROM projects_membership m
@@ -105,7 +111,7 @@ SELECT annotator_id, n FROM changes
 def find_stale_projects() -> list[Project]:
     """Return the projects in which someone's figures are older than their work, or than an act that affects them."""
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
+        cursor.execute(_STALE_PROJECTS)
         return list(Project.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 
@@ -116,26 +122,28 @@ def refresh_figures(*, project: Project, annotators: Collection[Membership] | No
     An advisory lock lets one refresh of a project run at a time. A second refresh changes nothing.
     """
     lock_in_project(AdvisoryLock.FIGURES, project.pk)
-    # The transaction's own time, in the database's clock: work that is stored meanwhile is newer than these figures.
+    # The start of this transaction by the database's clock: work stored while it runs is newer than these figures.
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         now = cursor.fetchone()[0]
-        # Counted before anything is read: what is committed from here on makes these figures stale.
+        # Counted before anything else is read: whatever is committed from here on makes these figures stale once more,
+        # so that nothing is missed.
         cursor.execute(_COUNT_CHANGES, {"project": project.pk})
         n_changes = dict(cursor.fetchall())
-    yardstick = find_quality_scale(project)
+    scale = find_quality_scale(project)
     chosen = _stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
-    if yardstick is None or not chosen:
+    if scale is None or not chosen:
         return Refreshed()
     thresholds = read_thresholds(project)
-    figures = _compute(chosen, yardstick, thresholds)
-    _store(figures, _n_worked(chosen), n_changes, now)
-    return _see_to_findings(project, chosen, yardstick, thresholds, now)
+    figures = _compute(chosen, scale, thresholds)
+    _store(figures, _count_finished(chosen), n_changes, now)
+    return _update_findings(project, chosen, scale, thresholds, now)
 
 
 def read_thresholds(project: Project) -> Thresholds:
     """Return the project's thresholds, with defaults for those that it has not set; unknown names are ignored."""
     stored = QualityRules.objects.filter(pk=project.pk).values_list("thresholds", flat=True).first() or {}
+    # A threshold that a later version no longer has stays in the row and does no harm.
     known = {field.name for field in fields(Thresholds)}
     values = {name: value for name, value in stored.items() if name in known}
     if "degraded_test" in values:
@@ -143,20 +151,20 @@ def read_thresholds(project: Project) -> Thresholds:
     return Thresholds(**values)
 
 
-def _compute(annotators: Collection[Membership], yardstick: QualityScale, thresholds: Thresholds) -> dict[int, Figures]:
-    comparison = Comparison(fetch_scores(yardstick), yardstick)
-    efforts = fetch_efforts(list(annotators), yardstick)
-    texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
-    return {pk: compute_figures(pk, comparison, effort, texts, thresholds) for pk, effort in efforts.items()}
+def _compute(annotators: Collection[Membership], scale: QualityScale, thresholds: Thresholds) -> dict[int, Figures]:
+    comparison = Comparison(fetch_scores(scale), scale)
+    records = fetch_work_records(list(annotators), scale)
+    texts = fetch_texts(sorted(comparison.find_candidates(records)))
+    return {pk: compute_figures(pk, comparison, record, texts, thresholds) for pk, record in records.items()}
 
 
 def _stale(project: Project) -> list[Membership]:
     with connection.cursor() as cursor:
-        cursor.execute(_STALE, {"project": project.pk})
+        cursor.execute(_STALE_ANNOTATORS, {"project": project.pk})
         return list(Membership.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 
-def _n_worked(annotators: Iterable[Membership]) -> dict[int, int]:
+def _count_finished(annotators: Iterable[Membership]) -> dict[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT a.annotator_id, count(*) FROM annotate_assignment a
@@ -167,13 +175,13 @@ def _n_worked(annotators: Iterable[Membership]) -> dict[int, int]:
         return dict(cursor.fetchall())
 
 
-def _store(figures: dict[int, Figures], n_worked: dict[int, int], n_changes: dict[int, int], now: datetime) -> None:
+def _store(figures: dict[int, Figures], n_finished: dict[int, int], n_changes: dict[int, int], now: datetime) -> None:
     AnnotatorFigures.objects.bulk_create(
         [
             AnnotatorFigures(
                 annotator_id=pk,
                 figures=pack(each),
-                n_submitted=n_worked.get(pk, 0),
+                n_submitted=n_finished.get(pk, 0),
                 n_changes=n_changes.get(pk, 0),
                 computed_at=now,
             )
@@ -185,29 +193,31 @@ def _store(figures: dict[int, Figures], n_worked: dict[int, int], n_changes: dic
     )
 
 
-def _see_to_findings(
-    project: Project, annotators: Collection[Membership], yardstick: QualityScale, thresholds: Thresholds, now: datetime
+def _update_findings(
+    project: Project, annotators: Collection[Membership], scale: QualityScale, thresholds: Thresholds, now: datetime
 ) -> Refreshed:
+    # Removed annotators don't set the standard that the others are compared with.
     stored = AnnotatorFigures.objects.filter(annotator__project=project).exclude(annotator__standing=Standing.REMOVED)
     everyone = {pk: unpack(figures) for pk, figures in stored.values_list("annotator_id", "figures")}
-    open_ones, settled = _known_findings(annotators)
-    n_opened = n_passed = 0
+    open_ones, resolved = _known_findings(annotators)
+    n_opened = n_closed = 0
     for annotator in annotators:
         own = everyone.get(annotator.pk)
         if own is None:
             continue
-        crowd = summarise_crowd((each for pk, each in everyone.items() if pk != annotator.pk), span=yardstick.span)
+        # An annotator is never compared with themselves: in a small project they would pull the median to themselves.
+        crowd = summarise_crowd((each for pk, each in everyone.items() if pk != annotator.pk), span=scale.span)
         found = {each.kind: each for each in find(own, crowd, thresholds)}
         mine = open_ones.get(annotator.pk, {})
         for kind, finding in mine.items():
             if kind in found:
                 _update(finding, found[kind], now)
             else:
-                n_passed += _pass(finding, now)
+                n_closed += _close(finding, now)
         for kind in found.keys() - mine.keys():
-            if _is_news(found[kind], settled.get((annotator.pk, kind))):
+            if _has_more_evidence(found[kind], resolved.get((annotator.pk, kind))):
                 n_opened += _open(project, annotator, found[kind], now)
-    return Refreshed(len(annotators), n_opened, n_passed)
+    return Refreshed(len(annotators), n_opened, n_closed)
 
 
 def _known_findings(
@@ -215,42 +225,43 @@ def _known_findings(
 ) -> tuple[dict[int, dict[str, Finding]], dict[tuple[int, str], Finding]]:
     """Return the open findings of each annotator, and the last resolved one of each kind."""
     open_ones: dict[int, dict[str, Finding]] = {}
-    settled: dict[tuple[int, str], Finding] = {}
+    resolved: dict[tuple[int, str], Finding] = {}
     for finding in Finding.objects.filter(annotator__in=annotators).order_by("pk"):
         if finding.state == State.OPEN:
             open_ones.setdefault(finding.annotator_id, {})[finding.kind] = finding
         else:
-            settled[finding.annotator_id, finding.kind] = finding
-    return open_ones, settled
+            resolved[finding.annotator_id, finding.kind] = finding
+    return open_ones, resolved
 
 
-def _is_news(found: Found, settled: Finding | None) -> bool:
-    """Return whether there is clearly more evidence than a person has seen.
+def _has_more_evidence(found: Found, resolved: Finding | None) -> bool:
+    """Return whether the evidence has clearly grown since a person resolved the last finding of this kind.
 
-    What the system closed by itself may return at any time, because nobody has judged it.
+    One that was closed automatically may return at any time, because no one has judged it.
     """
-    if settled is None or settled.settled_by_id is None:
+    if resolved is None or resolved.settled_by_id is None:
         return True
-    return found.n >= GROWTH * int(settled.evidence.get("n", 0))
+    return found.n >= GROWTH * int(resolved.evidence.get("n", 0))
 
 
 def _open(project: Project, annotator: Membership, found: Found, now: datetime) -> int:
     # A partial unique index allows one open finding of a kind; ignore_conflicts makes a second attempt harmless.
     finding = Finding(annotator=annotator, kind=found.kind, evidence=_evidence(found), found_at=now, updated_at=now)
-    made = Finding.objects.bulk_create([finding], ignore_conflicts=True)
+    created = Finding.objects.bulk_create([finding], ignore_conflicts=True)
     log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.message)
-    return len(made)
+    return len(created)
 
 
 def _update(finding: Finding, found: Found, now: datetime) -> None:
     evidence = _evidence(found)
+    # The filter by state, here and in _close: a manager may have resolved it since it was read.
     if finding.evidence != evidence:
         Finding.objects.filter(pk=finding.pk, state=State.OPEN).update(evidence=evidence, updated_at=now)
 
 
-def _pass(finding: Finding, now: datetime) -> int:
+def _close(finding: Finding, now: datetime) -> int:
     return Finding.objects.filter(pk=finding.pk, state=State.OPEN).update(
-        state=State.DISMISSED, settled_at=now, updated_at=now, note=PASSED
+        state=State.DISMISSED, settled_at=now, updated_at=now, note=CLOSED_NOTE
     )
 
 

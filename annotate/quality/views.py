@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.quality import monitoring
-from annotate.quality.figures_shown import BY_KEY, KINDS
+from annotate.quality.figure_formats import BY_KEY, KINDS
 from annotate.quality.forms import RulesForm
 from annotate.reviews import spot_checks
 from measures.quality.thresholds import Thresholds
@@ -42,7 +42,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "kinds": KINDS,
         "sort": sort,
         "standings": Membership.Standing.choices,
-        "asked": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
+        "filters": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
         "has_any": bool(page.paginator.count) or everyone.exists(),
     }
     return render(request, "annotate/quality/list.html", context)
@@ -64,8 +64,9 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
     rules = QualityRules.objects.filter(pk=project.pk).first() or QualityRules(project=project)
-    form = RulesForm(request.POST if request.method == "POST" else None, initial=RulesForm.initial_of(rules))
+    form = RulesForm(request.POST if request.method == "POST" else None, initial=RulesForm.initial_values(rules))
     if form.is_valid():
+        # Only what differs from the defaults is stored: all other thresholds follow the defaults of later versions.
         defaults = {field.name: field.default for field in fields(Thresholds)}
         thresholds = {name: form.cleaned_data[name] for name in defaults if form.cleaned_data[name] != defaults[name]}
         spot_checks.set_rules(
@@ -93,31 +94,38 @@ def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> Quer
         rows = rows.filter(annotator__standing=standing)
     figure = read_word(request, "figure", BY_KEY)
     if figure:
-        rows = rows.annotate(asked=BY_KEY[figure].order).filter(asked__isnull=False)
+        rows = rows.annotate(figure=BY_KEY[figure].order).filter(figure__isnull=False)
         if (least := _number(request, "from")) is not None:
-            rows = rows.filter(asked__gte=least)
+            rows = rows.filter(figure__gte=least)
         if (most := _number(request, "to")) is not None:
-            rows = rows.filter(asked__lte=most)
+            rows = rows.filter(figure__lte=most)
     return rows
 
 
 def _number(request: ProjectRequest, name: str) -> float | None:
     try:
+        # The table prints a true minus sign, and a number may be copied from it; many keyboards have a decimal comma.
         value = float(read_text(request, name).replace("−", "-").replace(",", "."))
     except ValueError:
         return None
+    # This also drops infinity and NaN, which float() accepts.
     return value if abs(value) < 1e9 else None
 
 
 def _sorted(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
     name, is_descending = split_sort(sort)
-    places = {"pseudonym": F("annotator__pseudonym"), "standing": F("annotator__standing"), "findings": F("n_findings")}
-    place = places.get(name) or BY_KEY[name].order
-    order = order_with_empty_last(place, is_descending=is_descending)
+    columns = {
+        "pseudonym": F("annotator__pseudonym"),
+        "standing": F("annotator__standing"),
+        "findings": F("n_findings"),
+    }
+    column = columns.get(name) or BY_KEY[name].order
+    # Undefined figures come last both ways: whoever sorts by a figure looks for its extremes.
+    order = order_with_empty_last(column, is_descending=is_descending)
     return rows.order_by(order, "annotator__pseudonym")
 
 
 def _cell(row: AnnotatorFigures, key: str) -> dict[str, str]:
     value = BY_KEY[key].value_in(row.figures)
     reason = "" if value is not None else BY_KEY[key].reason_in(row.figures)
-    return {"text": BY_KEY[key].write(value), "reason": reason}
+    return {"text": BY_KEY[key].format(value), "reason": reason}

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.quality import monitoring
+from annotate.quality.figure_formats import BY_KEY, KINDS, format_figures
 from annotate.quality.figure_names import FINDINGS
-from annotate.quality.figures_shown import BY_KEY, KINDS, show_figures
 from annotate.reviews import spot_checks
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
@@ -171,19 +171,19 @@ def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -
 
 
 def test_what_rounds_to_nothing_has_no_sign() -> None:
-    assert [BY_KEY[key].write(-0.0004) for key in ("bias", "alpha", "agreement")] == ["0.00", "0.000", "0.00"]
-    assert [BY_KEY[key].write(-0.25) for key in ("bias", "alpha", "agreement")] == ["−0.25", "−0.250", "−0.25"]
-    assert BY_KEY["bias"].write(0.25) == "+0.25"
+    assert [BY_KEY[key].format(-0.0004) for key in ("bias", "alpha", "agreement")] == ["0.00", "0.000", "0.00"]
+    assert [BY_KEY[key].format(-0.25) for key in ("bias", "alpha", "agreement")] == ["−0.25", "−0.250", "−0.25"]
+    assert BY_KEY["bias"].format(0.25) == "+0.25"
 
 
 def test_agreement_with_the_reviewers_is_written_out() -> None:
     scores = np.array([1.0, 2, 3, 4])
-    said = {row.kind.key: row for row in show_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
+    said = {row.kind.key: row for row in format_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
     assert (said["reviewers"].text, said["reviewers"].details, said["reviewers"].n) == (
         *("1.00", "correlation 1.00, bias +1.00"),
         4,
     )
-    few = show_figures(pack(Figures(reviewers=against_others(scores[:2], scores[:2]))))
+    few = format_figures(pack(Figures(reviewers=against_others(scores[:2], scores[:2]))))
     assert next(row.details for row in few if row.kind.key == "reviewers") == "bias 0.00"
 
 

@@ -5,7 +5,7 @@ import pytest
 from annotate import places
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.quality import monitoring
-from annotate.quality.evidence import fetch_efforts, find_quality_scale
+from annotate.quality.evidence import fetch_work_records, find_quality_scale
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
@@ -122,10 +122,10 @@ def test_a_review_is_not_held_against_judgments_that_do_not_count(
     spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
     places.exclude_for_good([review.assignment_id], reopens=False)
     annotator = review.assignment.annotator
-    yardstick = find_quality_scale(project)
-    assert yardstick is not None
-    efforts = fetch_efforts([annotator], yardstick)
-    assert efforts[annotator.pk].reviewed == []
+    scale = find_quality_scale(project)
+    assert scale is not None
+    records = fetch_work_records([annotator], scale)
+    assert records[annotator.pk].reviewed == []
 
 
 def test_the_annotators_answers_come_second(review: Review, manager: Membership) -> None:

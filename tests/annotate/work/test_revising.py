@@ -14,7 +14,7 @@ from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRe
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
-from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
+from annotate.quality.evidence import fetch_scores, fetch_texts, fetch_work_records, find_quality_scale
 from annotate.quality.figures import Comparison, compute_figures
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
@@ -311,12 +311,12 @@ def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
 
 def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, float]]:
     """What was said of each degraded answer and of its source, as the test of them is given it."""
-    yardstick = find_quality_scale(project)
-    assert yardstick is not None
-    comparison, efforts = Comparison(fetch_scores(yardstick), yardstick), fetch_efforts([annotator], yardstick)
-    texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
+    scale = find_quality_scale(project)
+    assert scale is not None
+    comparison, records = Comparison(fetch_scores(scale), scale), fetch_work_records([annotator], scale)
+    texts = fetch_texts(sorted(comparison.candidates_of(records)))
     with patch("annotate.quality.figures.degraded_test") as tested:
-        compute_figures(annotator.pk, comparison, efforts[annotator.pk], texts, Thresholds())
+        compute_figures(annotator.pk, comparison, records[annotator.pk], texts, Thresholds())
     again, first = tested.call_args.args
     return list(zip(again.tolist(), first.tolist(), strict=True))
 

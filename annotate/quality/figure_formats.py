@@ -1,4 +1,4 @@
-"""How indicators are shown: names, formatted numbers, explanations, and the SQL by which lists sort and filter."""
+"""Indicators as pages show them: names, formatted numbers, explanations, and the SQL by which lists sort and filter."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from django.db.models import F, FloatField, Func, Value
 from annotate.models import Finding
 from annotate.quality.figure_names import FINDINGS, TESTS, VERDICTS
 
+# `jsonb_path_query_first` rather than `#>>`: an undefined figure is stored as an object with its reason, and the filter
+# by type in `FigureKind.order` turns it into NULL, where a cast of its text to a number would raise an error.
 _NUMBER = "(jsonb_path_query_first(%(expressions)s::jsonpath) #>> '{}')::float8"
 
 
@@ -22,7 +24,7 @@ class FigureKind:
     short: str
     path: tuple[str, ...]
     form: str
-    says: str
+    explanation: str
 
     @property
     def order(self) -> Func:
@@ -43,20 +45,22 @@ class FigureKind:
             value = value.get(name) if isinstance(value, Mapping) else None
             if isinstance(value, Mapping) and "undefined" in value:
                 return str(value["undefined"])
+        # The test of degraded answers is stored with its counts even where these are too few for a p-value.
         if self.key == "degraded" and isinstance(figures.get("degraded"), Mapping):
             return "too few pairs"
         return "not computed yet"
 
     def n_in(self, figures: Mapping[str, Any]) -> int | None:
+        """Return the number of items or pairs behind the number, if it is stored."""
         around = figures.get(self.path[0])
         return int(around["n"]) if isinstance(around, Mapping) and "n" in around else None
 
-    def write(self, value: float | None) -> str:
+    def format(self, value: float | None) -> str:
         return "–" if value is None else _FORMS[self.form](value)
 
 
 @dataclass(frozen=True)
-class Shown:
+class FormattedFigure:
     """An indicator of one annotator, formatted."""
 
     kind: FigureKind
@@ -77,6 +81,7 @@ def _decimals(value: float, n: int, *, sign: str = "") -> str:
     return f"{0:.{n}f}" if not float(text) else text.replace("-", "−")
 
 
+# "fine" has three decimals for alpha: without one annotator of many it changes by a few thousandths.
 _FORMS: dict[str, Callable[[float], str]] = {
     "count": lambda value: f"{value:,.0f}",
     "share": _percent,
@@ -88,6 +93,7 @@ _FORMS: dict[str, Callable[[float], str]] = {
     "brief": lambda value: f"{value:.2f} s",
 }
 
+# In the order of the table of annotators: what controls tell first, then comparison with others, then habits.
 KINDS = (
     FigureKind(
         *("items", "Items rated", "Items", ("n_judged",), "count"),
@@ -176,19 +182,19 @@ BY_KEY = {kind.key: kind for kind in KINDS}
 
 
 @dataclass(frozen=True)
-class FindingShown:
+class FormattedFinding:
     """An alert as a list shows it."""
 
     finding: Finding
     title: str
-    says: str
+    text: str
     is_serious: bool
     note: str
 
 
-def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
+def format_findings(findings: Iterable[Finding]) -> list[FormattedFinding]:
     return [
-        FindingShown(
+        FormattedFinding(
             finding,
             FINDINGS.get(finding.kind, finding.kind),
             str(finding.evidence.get("says", "")),
@@ -199,24 +205,25 @@ def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
     ]
 
 
-def show_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, Any]] = ()) -> list[Shown]:
+def format_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, Any]] = ()) -> list[FormattedFigure]:
     """Return every indicator of one annotator with the median of the others."""
     stored = list(everybody)
-    shown = []
+    formatted = []
     for kind in KINDS:
         value = kind.value_in(figures)
         typical = [number for each in stored if (number := kind.value_in(each)) is not None]
-        shown.append(
-            Shown(
+        formatted.append(
+            FormattedFigure(
                 kind=kind,
-                text=kind.write(value),
+                text=kind.format(value),
                 reason="" if value is not None else kind.reason_in(figures),
                 n=kind.n_in(figures),
                 details=_details(kind.key, figures),
-                typical=kind.write(median(typical)) if len(typical) > 1 else "–",
+                # A median of a single value says nothing about what is typical.
+                typical=kind.format(median(typical)) if len(typical) > 1 else "–",
             )
         )
-    return shown
+    return formatted
 
 
 def _details(key: str, figures: Mapping[str, Any]) -> str:
@@ -225,9 +232,8 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
     if not isinstance(around, Mapping) or "undefined" in around:
         return ""
     if key in ("known", "returned", "poor"):
-        said = "{n_yes} of {n}; 95 % from {low} to {high}"
         ends = {end: _percent(around[end]) for end in ("low", "high")}
-        return said.format(n_yes=around["n_yes"], n=around["n"], **ends)
+        return "{n_yes} of {n}; 95 % from {low} to {high}".format(n_yes=around["n_yes"], n=around["n"], **ends)
     if key == "degraded":
         return _degraded_details(around)
     if key == "repeats":
@@ -249,8 +255,8 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
 
 
 def _degraded_details(around: Mapping[str, Any]) -> str:
-    said = "{verdict}, {test} over {n_used} of {n} pairs, {n_lower} lower; mean {mean} against {source}"
-    return said.format(
+    text = "{verdict}, {test} over {n_used} of {n} pairs, {n_lower} lower; mean {mean} against {source}"
+    return text.format(
         verdict=VERDICTS.get(str(around["verdict"]), around["verdict"]),
         test=TESTS.get(str(around["test"]), around["test"]),
         n_used=around["n_used"],
