@@ -25,6 +25,7 @@ STATES = {
 def render_entries(
     request: ProjectRequest, member: Membership, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
+    """Render a member's ledger entries with their sums; annotators and managers get different templates."""
     state = read_word(request, "state", STATES)
     entries: QuerySet[LedgerEntry] = member.ledger.select_related(
         "payment", "made_by", "batch", "assignment__hit"
@@ -33,8 +34,9 @@ def render_entries(
         entries = entries.filter(STATES[state][1])
     sums = ledger.sum_by_annotator([member])[member.pk]
     page = paginate(request, entries)
+    # Set on the entries of this page alone: the template can't compute it, and the list may have thousands.
     for entry in page:
-        entry.waits_until = _waits_until(entry, member.project)
+        entry.waits_until = _find_approval_time(entry, member.project)
     context = {
         **context,
         "sums": sums,
@@ -47,7 +49,7 @@ def render_entries(
     return render(request, template, context, status=status)
 
 
-def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
+def _find_approval_time(entry: LedgerEntry, project: Project) -> datetime | None:
     """Return when the pay of a HIT is approved automatically, or None if a manager must approve it."""
     submitted_at = entry.assignment.submitted_at if entry.assignment else None
     return None if submitted_at is None or entry.approved_at else approval_due_at(submitted_at, project)

@@ -34,11 +34,13 @@ class EntryForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A new key for each blank form, kept when the form is shown again with errors: only then is a form that is sent
+        # twice one entry, and the same bonus given twice two.
         if not self.is_bound:
             self.initial.setdefault("key", uuid.uuid4())
 
     def clean(self) -> dict[str, Any]:
-        """Report a broken key, which is in no visible field, and replace it."""
+        """Report a broken key at the top of the form, since its field is hidden, and replace it."""
         if "key" in self.errors:
             self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
             self.add_error(None, "The form was incomplete. Check it and send it again.")
@@ -59,5 +61,6 @@ class PaymentForm(forms.Form):
         max_length=500,
         help_text="How it is paid, for example “bank transfer, May”. Don’t name anyone.",
     )
+    # 2**53 is the largest sum that a browser's numbers hold exactly; 2**31 - 1 is the largest number of a payment.
     seen_cents = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**53)
     seen_number = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)

@@ -15,6 +15,9 @@ LEAST_SECONDS = 600.0
 
 Kind = LedgerEntry.Kind
 
+# The sums of a group of entries, in the order of `_sums`: owed, approved, paid, the number of HITs, and for the hourly
+# rate the cents and the seconds. Cents are summed over all entries of an assignment, so that pay taken back lowers the
+# rate, but seconds only once, with the entry of the HIT.
 _SUMS = """
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NULL), 0),
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NOT NULL AND e.payment_id IS NULL), 0),
@@ -23,6 +26,8 @@ count(*) FILTER (WHERE e.kind = 'hit'),
 coalesce(sum(e.cents) FILTER (WHERE a.id IS NOT NULL), 0),
 coalesce(sum(a.active_seconds) FILTER (WHERE e.kind = 'hit'), 0)
 """
+# The join finds an assignment only if its active time is plausible: `a` is NULL for all other entries, which therefore
+# count towards the sums but neither towards cents nor seconds of the hourly rate.
 _ENTRIES = """
 FROM annotate_ledgerentry e
 LEFT JOIN annotate_assignment a ON a.id = e.assignment_id AND a.active_seconds > 0 AND NOT a.has_odd_times
@@ -88,11 +93,11 @@ class Balance:
     sums: Sums
 
     @property
-    def kind_said(self) -> str:
+    def kind_label(self) -> str:
         return str(Membership.Kind(self.kind).label)
 
     @property
-    def standing_said(self) -> str:
+    def standing_label(self) -> str:
         return str(Membership.Standing(self.standing).label)
 
 
@@ -114,6 +119,7 @@ class Payable:
     held_back: tuple[Balance, ...]
 
 
+# In the order of a study. Pay of an assignment belongs to the kind of its batch, other pay to the kind of its entry.
 STAGES = {
     Kind.QUALIFICATION.value: "Qualification",
     Batch.Kind.TRIAL.value: "Trial",
@@ -125,6 +131,8 @@ STAGES = {
 
 def pays_anything(project: Project) -> bool:
     """Return whether the project pays: it has a rate, a paid batch or test, or an entry in the ledger."""
+    # The project's own rates are in memory. The queries follow for one whose rates were set to 0 later, or whose single
+    # batches pay: entries must stay visible.
     if project.is_paid:
         return True
     return (
@@ -134,11 +142,11 @@ def pays_anything(project: Project) -> bool:
     )
 
 
-def balances(project: Project) -> list[Balance]:
+def list_balances(project: Project) -> list[Balance]:
     """Return the balances of everyone with an entry in the ledger, by pseudonym, with one query."""
     return [
         Balance(row[0], row[1], row[2], row[3], _sums(row[4:]))
-        for row in _ask(
+        for row in _fetch_rows(
             f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {_SUMS} {_ENTRIES}
                 JOIN projects_membership m ON m.id = e.annotator_id
                 WHERE e.project_id = %s GROUP BY m.id ORDER BY m.pseudonym""",
@@ -147,11 +155,14 @@ def balances(project: Project) -> list[Balance]:
     ]
 
 
-def stages(project: Project) -> list[Stage]:
-    """Return the sums per stage, in the order of a study. Pay taken back for a HIT is deducted from its stage."""
+def sum_by_stage(project: Project) -> list[Stage]:
+    """Return the sums of each stage with entries, in the order of a study.
+
+    Pay taken back for a HIT is deducted from its stage, although its entry is an adjustment.
+    """
     found = {
         row[0]: _sums(row[1:])
-        for row in _ask(
+        for row in _fetch_rows(
             f"""SELECT CASE WHEN e.assignment_id IS NOT NULL THEN b.kind ELSE e.kind END, {_SUMS} {_ENTRIES}
                 LEFT JOIN annotate_batch b ON b.id = e.batch_id
                 WHERE e.project_id = %s GROUP BY 1""",
@@ -164,7 +175,7 @@ def stages(project: Project) -> list[Stage]:
 def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
     """Return the sums of these annotators by membership id, with one query; without an entry they are 0."""
     ids = [annotator.pk for annotator in annotators]
-    rows = _ask(
+    rows = _fetch_rows(
         f"SELECT e.annotator_id, {_SUMS} {_ENTRIES} WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id", [ids]
     )
     found = {row[0]: _sums(row[1:]) for row in rows}
@@ -173,17 +184,19 @@ def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
 
 @dataclass(frozen=True)
 class SumsToday:
-    """One annotator's sums, the amount earned since midnight UTC, and since when the first HIT awaits approval."""
+    """One annotator's sums, the cents earned since midnight UTC, and the first HIT submission that awaits approval."""
 
     sums: Sums = Sums()
     cents: int = 0
     first_at: datetime | None = None
 
 
-def sums_today_of(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
-    """Return the sums with the amount of today and what awaits approval, with one query."""
+def fetch_sums_today(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
+    """Return the sums of these annotators by membership id, with those of today, with one query."""
+    # "Today" begins at midnight UTC whatever the database's time zone: the first AT TIME ZONE gives UTC's local time,
+    # date_trunc its midnight, and the second turns that back into a moment.
     ids = [annotator.pk for annotator in annotators]
-    rows = _ask(
+    rows = _fetch_rows(
         f"""SELECT e.annotator_id, {_SUMS},
                    coalesce(sum(e.cents) FILTER (
                        WHERE e.made_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'), 0),
@@ -196,7 +209,7 @@ def sums_today_of(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
     return {pk: found.get(pk, SumsToday()) for pk in ids}
 
 
-def payable(found: Iterable[Balance]) -> Payable:
+def find_payable(found: Iterable[Balance]) -> Payable:
     """Return what a payment of these balances would contain."""
     due = [balance for balance in found if balance.sums.approved > 0]
     held_back = tuple(balance for balance in found if balance.sums.approved < 0)
@@ -213,7 +226,7 @@ def _sums(row: tuple[Any, ...]) -> Sums:
     return Sums(int(owed), int(approved), int(paid), n_hits, Hourly(int(cents), float(seconds)))
 
 
-def _ask(query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+def _fetch_rows(query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
         return list(cursor.fetchall())

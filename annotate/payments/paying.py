@@ -24,6 +24,7 @@ from projects.models import Act, Membership, Project
 Kind = LedgerEntry.Kind
 
 MOST_CENTS = 1_000_000
+"""Largest manual entry, 10,000 dollars: far above any real bonus, so that a typing error is caught."""
 
 
 class NegativeBalance(Refused):
@@ -47,13 +48,15 @@ def add_entry(
     The same key again is the same form sent twice and changes nothing. Raises NegativeBalance if the unpaid balance
     would become negative without `allow_debt`, otherwise Refused. Locks both memberships.
     """
+    # The annotator is locked too: of two deductions at the same time, the second sees the balance after the first.
     _lock_members(actor, annotator)
     entry_key = f"form:{key}"
+    # Looked for before the checks: the same form sent again succeeds, even if its entry would now be refused.
     if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
             raise Refused("This form was already sent with different content. The first entry is kept.")
         return AddedEntry(stored, is_new=False)
-    _check_given(kind, cents, why)
+    _check_entry(kind, cents, why)
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise NegativeBalance(
@@ -91,7 +94,7 @@ def approve_entries(*, assignment_ids: Sequence[int], actor: Membership | None =
     Pay that an earlier unpaid rejection took back is added again. Runs in the transaction of the caller, who has locked
     the assignments and writes the log entry.
     """
-    _balance(assignment_ids, actor, key="repaid", sign=1, note=REPAID)
+    _add_balancing_entries(assignment_ids, actor, key="repaid", sign=1, note=REPAID)
     return _approve("assignment_id = ANY(%s)", [list(assignment_ids)])[0]
 
 
@@ -101,11 +104,16 @@ def void_entries(*, assignment_ids: Sequence[int], actor: Membership | None = No
     Entries are only ever added, so each assignment gets a negative one. Both are approved, so that the next payment
     includes them; pay that was already paid is deducted from later pay. Runs in the transaction of the caller.
     """
-    n = _balance(assignment_ids, actor, key="unpaid", sign=-1, note=TAKEN_BACK)
+    # The negative entries come first, so that the approval below includes them.
+    n = _add_balancing_entries(assignment_ids, actor, key="unpaid", sign=-1, note=TAKEN_BACK)
     _approve("assignment_id = ANY(%s)", [list(assignment_ids)])
     return n
 
 
+# One entry for each assignment whose sum isn't what the decision requires: 0 when its pay is taken back (sign -1), the
+# pay of its HIT when it is given back (sign 1). HAVING leaves out those that are right already, so that a repetition
+# adds nothing. The first entry of each sign has a plain key; if the decision changes again, the key gets the number of
+# entries, because keys are unique.
 _BALANCING = """
 INSERT INTO annotate_ledgerentry
     (project_id, annotator_id, kind, cents, key, assignment_id, batch_id, note, made_by_id)
@@ -123,11 +131,10 @@ ON CONFLICT (project_id, key) DO NOTHING
 """
 
 
-def _balance(assignment_ids: Sequence[int], actor: Membership | None, *, key: str, sign: int, note: str) -> int:
-    """Bring each assignment's sum to 0 (sign -1) or back to its pay (sign 1) with one entry, unless it is there.
-
-    The keys of the first two entries are plain; if a decision changes more often, they are numbered.
-    """
+def _add_balancing_entries(
+    assignment_ids: Sequence[int], actor: Membership | None, *, key: str, sign: int, note: str
+) -> int:
+    """Add the entry that brings each assignment's sum to 0 (sign -1) or back to its pay (sign 1); return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             _BALANCING,
@@ -159,19 +166,14 @@ def make_payment(
     """
     access.lock_actor(actor)
     lock_in_project(AdvisoryLock.PAYMENTS, project.pk)
+    # Payments are ordered by number, the latest first.
     last = Payment.objects.filter(project=project).select_related("made_by").first()
     if last is not None and seen_number is not None and last.number != seen_number:
         raise Refused(
-            (
-                "Payment {number} of {sum} was recorded in the meantime, at {time} UTC by {pseudonym}. Check "
-                "it before you record another."
-            ).format(
-                number=last.number,
-                sum=format_money(last.cents),
-                time=date_format(last.made_at, "H:i"),
-                pseudonym=last.made_by.pseudonym,
-            )
+            f"Payment {last.number} of {format_money(last.cents)} was recorded in the meantime, at "
+            f"{date_format(last.made_at, 'H:i')} UTC by {last.made_by.pseudonym}. Check it before you record another."
         )
+    # Locked before they are summed: an entry approved after this moment is left to the next payment.
     ids, sums = _lock_approved(project)
     cents = sum(sums.values())
     if not cents:
@@ -192,6 +194,7 @@ def make_payment(
     LedgerEntry.objects.filter(pk__in=ids).update(payment=payment)
     after = {"cents": cents, "annotators": payment.n_annotators, "entries": len(ids)}
     log.record(project, actor, Act.MAKE_PAYMENT, payment, after=after, why=note)
+    # The time of the payment is set by the database and not in memory yet.
     payment.refresh_from_db()
     return payment
 
@@ -206,7 +209,7 @@ def unpaid_balance(annotator: Membership) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _check_given(kind: str, cents: int, why: str) -> None:
+def _check_entry(kind: str, cents: int, why: str) -> None:
     if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
         raise Refused("You can only add bonuses and adjustments.")
     if not why.strip():
@@ -219,6 +222,7 @@ def _check_given(kind: str, cents: int, why: str) -> None:
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:
     """Lock both memberships in order of id, then check the actor's right again."""
+    # Evaluated by the set below, in one statement and in order of id, so that two managers don't deadlock.
     rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
     if {row.project_id for row in rows} != {actor.project_id}:
         raise Refused("This annotator is in another project.")
@@ -226,7 +230,10 @@ def _lock_members(actor: Membership, annotator: Membership) -> None:
 
 
 def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:
-    """Approve entries that are not approved yet, locked in order of id; return their number and cents."""
+    """Approve entries that are not approved yet, locked in order of id; return their number and cents.
+
+    `where` is SQL of this module, never of a request.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH waiting AS (
@@ -255,5 +262,7 @@ def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
     sums: dict[int, int] = {}
     for _pk, annotator, cents in rows:
         sums[annotator] = sums.get(annotator, 0) + cents
+    # Whoever owes more than they are due is skipped as a whole: paying only their positive entries would lose the debt.
+    # A sum of exactly 0 is included, so that its entries are settled.
     due = {annotator: cents for annotator, cents in sums.items() if cents >= 0}
     return [pk for pk, annotator, _ in rows if annotator in due], due

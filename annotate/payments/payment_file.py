@@ -14,6 +14,8 @@ from projects.models import Act, Membership
 CURRENCY = "USD"
 HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
 
+# One line for each annotator whose share is above 0; for a share of 0 no money is sent. LEFT JOIN, because imported and
+# simulated annotators have no account.
 _LINES = """
 SELECT m.pseudonym, m.kind, coalesce(u.username, ''), concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')),
        coalesce(u.email, ''), count(*) FILTER (WHERE e.kind = 'hit'), sum(e.cents)
@@ -63,6 +65,8 @@ def file_name(payment: Payment) -> str:
 
 
 def _cells(payment: Payment, line: Line) -> Sequence[Value]:
-    outside = [guard_text(text) for text in (line.username, line.name, line.email)]
+    # People choose these three themselves, so they may begin with a formula.
+    names = [guard_text(text) for text in (line.username, line.name, line.email)]
+    # A plain number: a payment service would not read the sign or the commas that pages show.
     amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
-    return [payment.number, line.pseudonym, line.kind, *outside, line.n_hits, line.cents, amount, CURRENCY]
+    return [payment.number, line.pseudonym, line.kind, *names, line.n_hits, line.cents, amount, CURRENCY]

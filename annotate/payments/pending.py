@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from annotate.models import Assignment
-from annotate.payments.ledger import Sums, sums_today_of
+from annotate.payments.ledger import Sums, fetch_sums_today
 from projects.models import Membership, Project
 
 State = Assignment.State
@@ -31,10 +31,14 @@ class Today:
 
 
 def approval_due_at(submitted_at: datetime, project: Project) -> datetime | None:
-    """Return when a HIT is approved automatically: after the project's days, and not while it may be edited."""
+    """Return when a HIT is approved automatically, or None if a manager must approve it.
+
+    That is after the project's number of days, and not while the annotator may still edit the HIT.
+    """
     if project.approve_after_days is None:
         return None
     waits = max(timedelta(days=project.approve_after_days), timedelta(minutes=project.revision_minutes))
+    # Never in the past: what is due is approved within the hour, and a page that promises yesterday confuses.
     return max(submitted_at + waits, timezone.now())
 
 
@@ -48,7 +52,7 @@ def find_pending(assignment: Assignment) -> PendingPay:
 def sum_today(annotators: Sequence[Membership]) -> dict[int, Today]:
     """Return each annotator's pay by membership id, with one query; their projects are fetched."""
     projects = {annotator.pk: annotator.project for annotator in annotators}
-    found = sums_today_of(annotators)
+    found = fetch_sums_today(annotators)
     return {
         pk: Today(found[pk].sums, found[pk].cents, (first := found[pk].first_at) and approval_due_at(first, project))
         for pk, project in projects.items()

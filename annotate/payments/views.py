@@ -33,7 +33,7 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "total": lambda balance: balance.sums.total,
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
-SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
+FILTERS: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
     "owed": ("awaiting approval", lambda balance, _: balance.sums.owed != 0),
     "approved": ("approved, not yet paid", lambda balance, _: balance.sums.approved > 0),
     "debt": ("negative balance", lambda balance, _: balance.sums.unpaid < 0),
@@ -56,6 +56,7 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
     form = PaymentForm(request.POST)
     if not form.is_valid():
+        # The note is the only field that a person fills in. Anything else is a page that was tampered with or cut off.
         if set(form.errors) == {"note"}:
             return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         messages.error(request, "The form was incomplete, so nothing was recorded. Try again.")
@@ -73,9 +74,9 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
     with refusals(request):
         n, cents = paying.approve_waiting(project=project, actor=request.membership)
-        said = plural(n, "{n} entry approved, {sum} in total.", "{n} entries approved, {sum} in total.")
-        said = said.format(n=n, sum=format_money(cents))
-        messages.success(request, said if n else "Nothing was awaiting approval any more.")
+        text = plural(n, "{n} entry approved, {sum} in total.", "{n} entries approved, {sum} in total.")
+        text = text.format(n=n, sum=format_money(cents))
+        messages.success(request, text if n else "Nothing was awaiting approval any more.")
     return redirect("annotate:payment-list", project.slug)
 
 
@@ -84,7 +85,7 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def payment_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    payment = _payment(project, number)
+    payment = _fetch_payment(project, number)
     lines = payment_files.list_lines(payment)
     downloads = LogEntry.objects.filter(
         project=project, act=Act.DOWNLOAD_PAYMENT, object_type="payment", object_id=str(payment.pk)
@@ -96,7 +97,7 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.MANAGE)
 @require_POST
 def payment_file(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    payment = _payment(project, number)
+    payment = _fetch_payment(project, number)
     with refusals(request):
         content = payment_files.write_file(payment=payment, actor=request.membership)
         return HttpResponse(
@@ -105,6 +106,7 @@ def payment_file(request: ProjectRequest, project: Project, number: int) -> Http
             headers={
                 "Content-Disposition": f'attachment; filename="{payment_files.file_name(payment)}"',
                 "Cache-Control": "no-store",
+                # The file has names that people chose: a browser that shows it nevertheless must run nothing.
                 "Content-Security-Policy": "sandbox; default-src 'none'",
             },
         )
@@ -124,12 +126,12 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     if form.is_valid():
         with refusals(request, form):
             try:
-                given = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
+                added = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
             except paying.NegativeBalance as refusal:
                 form.ask_for_debt(refusal.message)
             else:
-                kind, cents = str(given.entry.get_kind_display()).capitalize(), format_money(given.entry.cents)
-                done = "added to the ledger" if given.is_new else "was already in the ledger"
+                kind, cents = str(added.entry.get_kind_display()).capitalize(), format_money(added.entry.cents)
+                done = "added to the ledger" if added.is_new else "was already in the ledger"
                 messages.success(request, f"{kind} of {cents} {done}.")
                 return redirect("annotate:ledger-show", project.slug, pseudonym)
     return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -138,24 +140,25 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def _list_page(
     request: ProjectRequest, project: Project, form: PaymentForm | None = None, status: int = 200
 ) -> HttpResponse:
-    found = ledger.balances(project)
-    due = ledger.payable(found)
+    found = ledger.list_balances(project)
+    due = ledger.find_payable(found)
     floor = project.hourly_floor_cents
     last = Payment.objects.filter(project=project).first()
     waiting = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
-    wanted = _wanted(request)
-    shown = _filtered(found, wanted, floor)
+    wanted = _read_filters(request)
+    shown = _filter_balances(found, wanted, floor)
+    # Sent back with the button, so that a payment is refused if anything has changed since this page was shown.
     seen = {"seen_cents": due.cents, "seen_number": last.number if last else 0}
     context = {
         **wanted,
         "page": paginate(request, shown),
-        "in_all": sum((balance.sums for balance in found), Sums()),
-        "in_all_shown": sum((balance.sums for balance in shown), Sums()),
+        "total": sum((balance.sums for balance in found), Sums()),
+        "filtered_total": sum((balance.sums for balance in shown), Sums()),
         "has_any": bool(found),
         "under_floor": [balance for balance in found if balance.sums.hourly.is_under(floor)],
-        "filters": [(key, label) for key, (label, _fits) in SHOWN.items() if key != "under" or floor],
+        "filters": [(key, label) for key, (label, _fits) in FILTERS.items() if key != "under" or floor],
         "standings": Membership.Standing.choices,
-        "stages": ledger.stages(project),
+        "stages": ledger.sum_by_stage(project),
         "due": due,
         "form": form or PaymentForm(initial=seen),
         "waiting": waiting.aggregate(n=Count("pk"), cents=Sum("cents")),
@@ -164,18 +167,18 @@ def _list_page(
     return render(request, "annotate/payments/list.html", context, status=status)
 
 
-def _wanted(request: ProjectRequest) -> dict[str, str]:
+def _read_filters(request: ProjectRequest) -> dict[str, str]:
     return {
         "sort": read_sort(request, COLUMNS, "annotator"),
-        "show": read_word(request, "show", SHOWN),
+        "show": read_word(request, "show", FILTERS),
         "standing": read_word(request, "standing", Membership.Standing.values),
         "q": read_text(request, "q"),
     }
 
 
-def _filtered(found: list[Balance], wanted: dict[str, str], floor: int | None) -> list[Balance]:
+def _filter_balances(found: list[Balance], wanted: dict[str, str], floor: int | None) -> list[Balance]:
     if wanted["show"]:
-        found = [balance for balance in found if SHOWN[wanted["show"]][1](balance, floor)]
+        found = [balance for balance in found if FILTERS[wanted["show"]][1](balance, floor)]
     if wanted["standing"]:
         found = [balance for balance in found if balance.standing == wanted["standing"]]
     if wanted["q"]:
@@ -190,5 +193,5 @@ def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, s
     )
 
 
-def _payment(project: Project, number: int) -> Payment:
+def _fetch_payment(project: Project, number: int) -> Payment:
     return get_object_or_404(project.payments.select_related("project", "made_by"), number=number)

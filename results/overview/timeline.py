@@ -66,7 +66,7 @@ def build_timeline(
     A stage begins with its first batch that was opened, the qualification with its test.
     """
     has_money = can_manage and ledger.pays_anything(project)
-    sums = {stage.key: stage.sums for stage in ledger.stages(project)} if has_money else {}
+    sums = {stage.key: stage.sums for stage in ledger.sum_by_stage(project)} if has_money else {}
     stages = [_make_qualification_stage(project, sums if has_money else None)]
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]

@@ -41,8 +41,8 @@ class Command(ProjectCommand):
 
 @snapshot()
 def _describe(project: Project) -> tuple[dict[str, Any], str]:
-    found = ledger.balances(project)
-    stages = ledger.stages(project)
+    found = ledger.list_balances(project)
+    stages = ledger.sum_by_stage(project)
     in_all = sum((balance.sums for balance in found), Sums())
     answer = {
         "project": project.slug,

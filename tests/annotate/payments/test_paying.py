@@ -186,7 +186,7 @@ def test_a_debt_waits_until_it_is_earned_back(
 ) -> None:
     give(manager, annotator, -50, allow_debt=True)
     earn(other_annotator, 30, is_approved=True)
-    due = ledger.payable(ledger.balances(project))
+    due = ledger.find_payable(ledger.list_balances(project))
     assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])
     assert paying.make_payment(project=project, actor=manager).cents == 30
     assert sums_of(annotator) == (0, -50, 0)
@@ -266,7 +266,7 @@ def test_stages_have_their_own_sums(project: Project, manager: Membership, annot
     earn(annotator, 50)
     give(manager, annotator, 7)
     give(manager, annotator, -3)
-    found = {stage.key: (stage.sums.owed, stage.sums.approved) for stage in ledger.stages(project)}
+    found = {stage.key: (stage.sums.owed, stage.sums.approved) for stage in ledger.sum_by_stage(project)}
     assert list(found) == ["qualification", "trial", "full", "bonus", "adjustment"]
     assert found == {
         "qualification": (50, 0),

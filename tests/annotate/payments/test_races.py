@@ -150,7 +150,7 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
             )
             given_by_hand[person] += cents
         elif act == "pay":
-            due = ledger.payable(ledger.balances(project)).cents
+            due = ledger.find_payable(ledger.list_balances(project)).cents
             try:
                 assert paying.make_payment(project=project, actor=manager).cents == due
                 paid += due
@@ -161,5 +161,5 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
         person: hits[person] + given_by_hand[person] for person in people
     }
     assert sum(each.paid for each in sums.values()) == paid
-    assert sum(stage.sums.total for stage in ledger.stages(project)) == sum(each.total for each in sums.values())
+    assert sum(stage.sums.total for stage in ledger.sum_by_stage(project)) == sum(each.total for each in sums.values())
     assert_ledger()
