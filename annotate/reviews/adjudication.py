@@ -54,7 +54,10 @@ class Rating:
 
 
 class Differences:
-    """The candidates of a project whose counted scores on a criterion differ, most first, fetched slice by slice."""
+    """The candidates of a project whose counted scores on a criterion differ, most first, fetched slice by slice.
+
+    It has what Django's paginator asks of a list, so that a page costs one slice and a count.
+    """
 
     def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
         self.parameters: dict[str, Any] = {
@@ -65,7 +68,7 @@ class Differences:
         }
 
     def count(self) -> int:
-        return int(self._ask(f"SELECT count(*) FROM ({_DIFFERING}) found")[0][0])
+        return int(self._fetch_rows(f"SELECT count(*) FROM ({_DIFFERING}) found")[0][0])
 
     def __len__(self) -> int:
         return self.count()
@@ -75,9 +78,9 @@ class Differences:
         query = (
             f"{_DIFFERING} ORDER BY max(value) - min(value) DESC, sd DESC, candidate_id OFFSET %(start)s LIMIT %(n)s"
         )
-        return [Difference(*row) for row in self._ask(query, start=start, n=stop - start)]
+        return [Difference(*row) for row in self._fetch_rows(query, start=start, n=stop - start)]
 
-    def _ask(self, query: str, **over: int) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, query: str, **over: int) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
             cursor.execute(query, {**self.parameters, **over})
             return list(cursor.fetchall())
@@ -86,14 +89,15 @@ class Differences:
 def fetch_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
     """Return the ratings of each candidate, the lowest score first, then by pseudonym."""
     with connection.cursor() as cursor:
-        cursor.execute(_VOICES, {"ids": candidate_ids, "criteria": list(criterion.ids)})
+        cursor.execute(_RATINGS, {"ids": candidate_ids, "criteria": list(criterion.ids)})
         found: dict[int, list[Rating]] = {}
-        for candidate_id, *said in cursor.fetchall():
-            found.setdefault(candidate_id, []).append(Rating(*said))
+        for candidate_id, *columns in cursor.fetchall():
+            found.setdefault(candidate_id, []).append(Rating(*columns))
     return found
 
 
 def fetch_adjudications(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, Adjudication]:
+    """Return the adjudicated scores of these candidates, by candidate."""
     rows = Adjudication.objects.filter(candidate__in=candidate_ids, criterion__in=criterion.ids)
     return {row.candidate_id: row for row in rows.select_related("adjudicator").order_by("pk")}
 
@@ -114,6 +118,7 @@ def adjudicate(
     actor, then the candidate, so that of two people at the same time the second replaces the first one's score.
     """
     access.lock_actor(actor)
+    # The row locked here is read again: the caller's copy may be of before it was withdrawn.
     candidate = _lock(candidate)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     if wrong := check_value(scale, value):
@@ -125,6 +130,7 @@ def adjudicate(
     before = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
     stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
+        # An earlier score may belong to another version of the criterion; it is replaced, not joined by a second one.
         criterion_id=before.criterion_id if before else criterion.ids[0],
         defaults={"adjudicator": actor, "value": value, "note": note.strip(), "adjudicated_at": Now()},
     )
@@ -166,6 +172,7 @@ def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
     """Set whether an adjudicated score is the gold score of its candidate."""
     access.lock_actor(actor)
     rules, _is_new = QualityRules.objects.select_for_update().get_or_create(project=project)
+    # Saving the same rule again writes no log entry, which would make all figures stale for nothing.
     if rules.adjudication_wins != wins:
         QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
         after = {"adjudication_wins": wins}
@@ -196,6 +203,7 @@ class Gold:
 
 
 def read_gold_rule(project: Project) -> Gold:
+    """Return the project's rule for gold scores; the mean if none was ever set."""
     rules = QualityRules.objects.filter(project=project).first()
     if rules is None:
         return Gold()
@@ -203,9 +211,14 @@ def read_gold_rule(project: Project) -> Gold:
 
 
 def uses_adjudication(project: Project) -> bool:
+    """Return whether an adjudicated score is the gold score of its candidate."""
     return QualityRules.objects.filter(project=project, adjudication_wins=True).exists()
 
 
+# Candidates whose counted scores on a criterion are not all equal. `criteria` has the ids of the criterion in all
+# versions of the rubric; where an annotator rated a candidate under two of them, DISTINCT ON takes the newest judgment,
+# so that everyone has one. The filter by batch asks whether the candidate is in the batch; its ratings from other
+# batches are shown as well. Equal spreads are ordered by SD and id, which keeps pages stable.
 _DIFFERING = f"""
 SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_samp(value) AS sd FROM (
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value
@@ -221,11 +234,13 @@ SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_s
       AND (%(state)s = 'all' OR (%(state)s = 'settled') = EXISTS (
           SELECT 1 FROM annotate_adjudication a
           WHERE a.candidate_id = j.candidate_id AND a.criterion_id = ANY (%(criteria)s)))
-    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) said
+    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) newest
 GROUP BY candidate_id HAVING max(value) > min(value)
 """
 
-_VOICES = f"""
+# The ratings behind the rows of a page, one for each annotator by the same rule as above. Ratings of a list of scores
+# without names belong to placeholder members, whose pseudonyms would look like people; they are left empty.
+_RATINGS = f"""
 SELECT candidate_id, pseudonym, value, comment, is_flagged, is_blind FROM (
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value, NOT a.not_blind AS is_blind,
            CASE WHEN {is_known("m")} THEN m.pseudonym ELSE '' END AS pseudonym,
@@ -235,6 +250,6 @@ SELECT candidate_id, pseudonym, value, comment, is_flagged, is_blind FROM (
     LEFT JOIN annotate_remark r ON r.assignment_id = j.assignment_id AND r.item_id = j.item_id
     WHERE j.candidate_id = ANY (%(ids)s) AND j.criterion_id = ANY (%(criteria)s)
       AND j.is_counted AND j.value IS NOT NULL
-    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) said
+    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) newest
 ORDER BY candidate_id, value, pseudonym
 """

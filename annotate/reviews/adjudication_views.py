@@ -38,14 +38,15 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     state = read_word(request, "state", adjudication.STATES, "waiting")
     number = read_text(request, "batch")
     batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    # 10 a page, because each candidate is shown with its passage, references and all ratings.
     page = paginate(request, Differences(project, criterion, state=state, batch=batch), 10)
     ids = [row.candidate_id for row in page.object_list]
     candidates = Candidate.objects.select_related("question__passage", "dataset").prefetch_related(
         "question__references"
     )
     found = candidates.in_bulk(ids)
-    voices = adjudication.fetch_ratings(ids, criterion)
-    settled = adjudication.fetch_adjudications(ids, criterion)
+    ratings = adjudication.fetch_ratings(ids, criterion)
+    adjudications = adjudication.fetch_adjudications(ids, criterion)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     context |= {
         "page": page,
@@ -53,8 +54,8 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
             {
                 "row": row,
                 "candidate": found[row.candidate_id],
-                "voices": voices[row.candidate_id],
-                "settled": settled.get(row.candidate_id),
+                "ratings": ratings[row.candidate_id],
+                "adjudication": adjudications.get(row.candidate_id),
             }
             for row in page.object_list
         ],
@@ -77,15 +78,16 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
     form = AdjudicationForm(request.POST)
     if criterion is None or not form.is_valid():
         messages.error(request, "Enter a score on the scale.")
-        return _back(request, project)
+        return _redirect_back(request, project)
     with refusals(request):
         if request.POST.get("act") == "take back":
             adjudication.withdraw_adjudication(
                 project=project, actor=request.membership, candidate=candidate, criterion=criterion
             )
-            said = "Adjudicated score removed. The annotators’ scores apply."
+            message = "Adjudicated score removed. The annotators’ scores apply."
         else:
             if form.cleaned_data["value"] is None:
+                # The form allows an empty score, because removing one sends none.
                 raise Refused("Enter a score on the scale.")
             adjudication.adjudicate(
                 project=project,
@@ -95,9 +97,9 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
                 value=form.cleaned_data["value"],
                 note=form.cleaned_data["note"],
             )
-            said = "Settled."
-        messages.success(request, said)
-    return _back(request, project)
+            message = "Adjudicated score saved."
+        messages.success(request, message)
+    return _redirect_back(request, project)
 
 
 @requires(Right.MANAGE)
@@ -113,8 +115,9 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
     return redirect("annotate:adjudication-list", project.slug)
 
 
-def _back(request: ProjectRequest, project: Project) -> HttpResponse:
+def _redirect_back(request: ProjectRequest, project: Project) -> HttpResponse:
     back = request.POST.get("next", "")
+    # Back to the same filter and page, but never to another site: only a path is accepted.
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
         return redirect(back)
     return redirect("annotate:adjudication-list", project.slug)

@@ -13,14 +13,16 @@ class AdjudicationForm(forms.Form):
 
 
 MAX_NOTE = 2_000
+"""Characters of a note on one item, or on an alert: a few paragraphs."""
 
 
 def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
     """Return the posted verdicts by position; items without one are omitted."""
     verdicts = {}
     for place in range(n_items):
-        said = post.get(f"v{place}")
-        if said in ("fine", "poor"):
+        verdict = post.get(f"v{place}")
+        if verdict in ("fine", "poor"):
+            # PostgreSQL stores no NUL. A longer note is cut rather than refused, so that no verdict is lost over it.
             note = post.get(f"note{place}", "").replace("\x00", "").strip()[:MAX_NOTE]
-            verdicts[place] = Verdict(is_poor=said == "poor", note=note)
+            verdicts[place] = Verdict(is_poor=verdict == "poor", note=note)
     return verdicts

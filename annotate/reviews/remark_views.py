@@ -43,7 +43,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
             | Q(item__candidate__external_id=query)
             | Q(assignment__annotator__pseudonym=query)
         )
-    shown = found.select_related(
+    rows = found.select_related(
         "assignment__annotator",
         "assignment__hit__batch",
         "assignment__hit__passage",
@@ -51,7 +51,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "item__candidate",
     ).order_by("-pk")
     context = {
-        "page": paginate(request, shown, 25),
+        "page": paginate(request, rows, 25),
         "kind": kind,
         "state": state,
         "batch_number": batch,
@@ -76,6 +76,7 @@ def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpRe
     elif remarks.resolve(project=project, actor=request.membership, remark=remark):
         messages.success(request, "Resolved.")
     back = request.POST.get("next", "")
+    # Back to the same filter and page, but never to another site: only a path is accepted.
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
         return redirect(back)
     return redirect("annotate:remark-list", project.slug)

@@ -1,4 +1,4 @@
-"""Comments and flags: what annotators wrote about items, and managers tick off."""
+"""Comments and flags: resolving and reopening what annotators wrote about items."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -11,6 +11,7 @@ from projects.models import Act, Membership, Project
 @transaction.atomic
 def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
     """Mark a comment as resolved; return False if it already was."""
+    # One UPDATE with the old state in its filter: of two managers who press at once, only the first is logged.
     changed = Remark.objects.filter(pk=remark.pk, resolved_at=None).update(resolved_at=Now())
     if changed:
         log.record(project, actor, Act.RESOLVE_REMARK, remark)

@@ -43,6 +43,8 @@ class Verdict:
     note: str = ""
 
 
+# All submitted work that may be drawn, by annotator and in the order of submission, with whether it was drawn before.
+# Approved work stays in the list: without it, the stretches of `choose` would shift and be drawn from again.
 _SUBMITTED = f"""
 SELECT a.annotator_id, a.id, a.uuid::text, r.id IS NOT NULL
 FROM annotate_assignment a
@@ -64,6 +66,7 @@ def draw_spot_checks(*, project: Project) -> int:
     rules = QualityRules.objects.filter(pk=project.pk).first()
     if rules is None or not (rules.spot_check_share or rules.spot_check_floor):
         return 0
+    # No lock: two draws at once compute the same assignments, and `_store` inserts each once.
     by_annotator: dict[int, list[Submitted]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_SUBMITTED, [project.pk])
@@ -85,18 +88,19 @@ def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: in
     of seed and assignment: random, and the same at every draw.
     """
     drawn = {each.id for each in submitted if each.is_drawn}
-    before = set(drawn)
+    drawn_before = set(drawn)
     start = 0
-    # 1e-9 absorbs the error of products such as 20 * 0.05. The end of a stretch is n / share, rounded up.
+    # 1e-9 absorbs the rounding error of products such as 20 * 0.05. The end of a stretch is n / share, rounded up.
     for n_due in range(1, floor(len(submitted) * share + 1e-9) + 1):
         end = min(len(submitted), -int(-n_due / share // 1))
         stretch = submitted[start:end]
+        # A stretch in which one was drawn before, for the minimum or under another share, needs no second one.
         if stretch and not drawn & {each.id for each in stretch}:
             drawn.add(min(stretch, key=lambda each: _chance(seed, each)).id)
         start = end
     rest = sorted((each for each in submitted if each.id not in drawn), key=lambda each: _chance(seed, each))
     drawn |= {each.id for each in rest[: max(0, least - len(drawn))]}
-    return sorted(drawn - before)
+    return sorted(drawn - drawn_before)
 
 
 def _chance(seed: int, submitted: Submitted) -> bytes:
@@ -124,11 +128,11 @@ def set_rules(
     rules, _ = QualityRules.objects.select_for_update().get_or_create(
         project=project, defaults={"seed": secrets.randbelow(SEEDS)}
     )
-    before = _said(rules)
+    before = _describe_rules(rules)
     rules.spot_check_share, rules.spot_check_floor, rules.thresholds = share, least, dict(thresholds)
     rules.save(update_fields=["spot_check_share", "spot_check_floor", "thresholds"])
-    if _said(rules) != before:
-        log.record(project, actor, Act.CHANGE_QUALITY_RULES, project, before=before, after=_said(rules))
+    if _describe_rules(rules) != before:
+        log.record(project, actor, Act.CHANGE_QUALITY_RULES, project, before=before, after=_describe_rules(rules))
     return rules
 
 
@@ -139,13 +143,14 @@ def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnsw
     Raises Incomplete, or Refused for the reviewer's own work and if another reviewer was first.
     """
     found = _lock(review, reviewer)
+    # Blind ratings are final: by now the page may have shown this reviewer the annotator's own.
     if found.state != State.WAITING:
         raise Refused("This spot check has already been rated.")
     criteria = frozen_criteria(found.assignment.hit.batch.rubric_id)
-    key_of = {criterion.id: criterion.key for criterion in criteria}
+    keys = {criterion.id: criterion.key for criterion in criteria}
     answers: dict[str, dict[str, float | None]] = {}
     for answer in rating_answers.check_answers(sent, found.assignment.layout, criteria):
-        answers.setdefault(str(answer.item_id), {})[key_of[answer.criterion_id]] = answer.value
+        answers.setdefault(str(answer.item_id), {})[keys[answer.criterion_id]] = answer.value
     found.state, found.reviewer, found.answers, found.rated_at = State.RATED, reviewer, answers, timezone.now()
     found.save(update_fields=["state", "reviewer", "answers", "rated_at"])
     log.record(reviewer.project, reviewer, Act.RATE_FOR_REVIEW, found.assignment.annotator, after={"review": found.pk})
@@ -167,9 +172,9 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
     if found.reviewer_id != reviewer.pk:
         raise Refused("Another reviewer is doing this spot check.")
     layout = found.assignment.layout
-    left_out = [place + 1 for place in range(len(layout)) if place not in verdicts]
-    if left_out:
-        raise Refused("Accept or reject every item. Still open: {names}.".format(names=", ".join(map(str, left_out))))
+    missing = [place + 1 for place in range(len(layout)) if place not in verdicts]
+    if missing:
+        raise Refused(f"Accept or reject every item. Still open: {', '.join(map(str, missing))}.")
     ReviewVerdict.objects.bulk_create(
         ReviewVerdict(review=found, item_id=item, is_poor=verdicts[place].is_poor, note=verdicts[place].note)
         for place, item in enumerate(layout)
@@ -192,6 +197,7 @@ def why_not_review(review: Review, reviewer: Membership) -> str:
 
 
 def _lock(review: Review, reviewer: Membership) -> Review:
+    """Lock and return the review, with its assignment. Raises Refused for the reviewer's own work."""
     reviews = Review.objects.select_for_update(of=("self",), no_key=True)
     found = reviews.select_related("assignment__annotator", "assignment__hit__batch").get(pk=review.pk)
     if found.assignment.annotator_id == reviewer.pk:
@@ -199,7 +205,7 @@ def _lock(review: Review, reviewer: Membership) -> Review:
     return found
 
 
-def _said(rules: QualityRules) -> dict[str, object]:
+def _describe_rules(rules: QualityRules) -> dict[str, object]:
     return {
         "spot_check_share": rules.spot_check_share,
         "spot_check_floor": rules.spot_check_floor,

@@ -42,7 +42,8 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         n_poor=Count("verdicts", filter=Q(verdicts__is_poor=True)), n_verdicts=Count("verdicts")
     )
     text = read_text(request, "q")
-    if text:  # whose work it is shows once a review is done, so only those can be looked for by annotator
+    # Only finished spot checks can be searched by annotator: a search must not tell whose work a blind rating is about.
+    if text:
         state = Review.State.DONE
         reviews = reviews.filter(assignment__annotator__pseudonym__icontains=text)
     if state != "all":
@@ -98,6 +99,7 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
             return redirect("annotate:review-list", project.slug)
         return _render_sides(request, project, review, verdicts, error=refusal.message)
     messages.success(request, "Spot check saved. The annotator’s indicators update within a minute.")
+    # The next one may not be the manager's own work, which they would be refused.
     following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
     if "next" in request.POST and (found := following.order_by("pk").first()):
         return redirect("annotate:review-show", project.slug, found.pk)
@@ -155,8 +157,9 @@ def _render_sides(
 ) -> HttpResponse:
     items = list_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
     passage = review.assignment.hit.passage
+    # Stored verdicts if the check is finished, otherwise those of a form that was refused.
     given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
-    own, remarks = _answers_of(review), _remarks_of(review)
+    own, remarks = _fetch_values(review), _fetch_remarks(review)
     references = list_references({item.question_id for item in items}, project)
     rows = []
     for place, item in enumerate(items):
@@ -189,19 +192,19 @@ def _render_sides(
     )
 
 
-def _answers_of(review: Review) -> dict[tuple[int, int], float | None]:
+def _fetch_values(review: Review) -> dict[tuple[int, int], float | None]:
     judgments = Judgment.objects.filter(assignment=review.assignment)
     return {(item, criterion): value for item, criterion, value in judgments.values_list("item", "criterion", "value")}
 
 
-def _remarks_of(review: Review) -> dict[int, Remark]:
+def _fetch_remarks(review: Review) -> dict[int, Remark]:
     return {remark.item_id: remark for remark in Remark.objects.filter(assignment=review.assignment)}
 
 
 def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
     """Return both ratings as texts, and whether they differ."""
-    return _say(theirs), _say(own), own != theirs
+    return _format_value(theirs), _format_value(own), own != theirs
 
 
-def _say(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "cannot be judged" if value is None else format_number(value)
