@@ -18,19 +18,20 @@ NOT_COUNTED: dict[str, str] = {
 """Why a judgment is not counted, by its stored reason."""
 
 
-def items_of(assignment: Assignment) -> list[dict[str, Any]]:
+def list_items_with_ratings(assignment: Assignment) -> list[dict[str, Any]]:
     """Return the items of an assignment with values by criterion, seconds, comments and whether they count."""
     items = Item.objects.select_related("question", "candidate").in_bulk(assignment.layout)
-    said: dict[int, dict[int, Judgment]] = {}
+    by_item: dict[int, dict[int, Judgment]] = {}
     for judgment in Judgment.objects.filter(assignment=assignment):
-        said.setdefault(judgment.item_id, {})[judgment.criterion_id] = judgment
+        by_item.setdefault(judgment.item_id, {})[judgment.criterion_id] = judgment
     remarks = {remark.item_id: remark for remark in Remark.objects.filter(assignment=assignment)}
     criteria = list(assignment.hit.batch.rubric.criteria.values_list("pk", flat=True))
     seconds = assignment.item_seconds or []
     versions = _versions(assignment)
     rows = []
     for place, item_id in enumerate(assignment.layout):
-        item, judgments = items[item_id], said.get(item_id, {})
+        item, judgments = items[item_id], by_item.get(item_id, {})
+        # All criteria of an item share one reason; an empty one means that the judgment counts.
         reasons = {judgment.not_counted_reason for judgment in judgments.values()}
         reason = next(iter(reasons - {""}), "")
         rows.append(
@@ -42,12 +43,12 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
                 else item.candidate.text
                 if item.candidate
                 else "",
-                "values": [_written(judgments.get(pk)) for pk in criteria],
+                "values": [_format_value(judgments.get(pk)) for pk in criteria],
                 "seconds": seconds[place] if place < len(seconds) else None,
                 "remark": remarks.get(item_id),
                 "versions": versions.get(place, []),
                 "reason": reason,
-                "reason_said": NOT_COUNTED.get(reason, reason),
+                "reason_label": NOT_COUNTED.get(reason, reason),
                 "is_judged": bool(judgments),
                 "is_control": item.control != Item.Control.NONE,
             }
@@ -66,11 +67,11 @@ def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
         rubric_id=assignment.hit.batch.rubric_id,
         submitted_at=assignment.submitted_at,
     )
-    said = [(at, record.said(at)) for at in record.times]
+    states = [(at, record.said(at)) for at in record.times]
     found = {}
     for place in range(len(assignment.layout)):
         lines: list[dict[str, Any]] = []
-        for at, sent in said:
+        for at, sent in states:
             values = sent.values.get(place, {})
             line = {
                 "values": [format_number(float(values[each.key])) if each.key in values else "–" for each in criteria],
@@ -78,6 +79,7 @@ def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
                 "is_flagged": place in sent.flags,
                 "comment": sent.comments.get(place, ""),
             }
+            # The record has the state of the whole HIT at each revision; an item that didn't change gets no line.
             if not lines or {**lines[-1], "at": None} != {**line, "at": None}:
                 lines.append({**line, "at": at})
         if len(lines) > 1:
@@ -90,7 +92,7 @@ def _is_revised(assignment: Assignment) -> bool:
     return judged.exists() or RemarkRevision.objects.filter(assignment=assignment).exists()
 
 
-def _written(judgment: Judgment | None) -> str:
+def _format_value(judgment: Judgment | None) -> str:
     if judgment is None:
         return ""
     return "–" if judgment.value is None else format_number(judgment.value)

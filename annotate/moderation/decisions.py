@@ -23,11 +23,15 @@ from projects.models import Act, Membership, Project
 
 State = Assignment.State
 PORTION = 500
+"""Overdue assignments approved in one transaction, so that their locks are short and an interruption loses little."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The effect of approving or rejecting, in numbers; `cents` is the pay of these assignments in the ledger."""
+    """The effect of approving or rejecting, in numbers; `cents` is the pay of these assignments in the ledger.
+
+    `n_places` open again; those in `closed_batches` are served only once these batches are reopened.
+    """
 
     n_assignments: int
     n_annotators: int
@@ -53,8 +57,8 @@ def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, w
     """
     if actor is not None:
         access.lock_actor(actor)
-    work = chosen.of(project).filter(state=State.SUBMITTED)
-    ids = places.approve(list(work.values_list("pk", flat=True)), by=_pk(actor))
+    work = chosen.select_from(project).filter(state=State.SUBMITTED)
+    ids = places.approve(list(work.values_list("pk", flat=True)), by=_get_id(actor))
     if ids:
         paying.approve_entries(assignment_ids=ids, actor=actor)
         after = {"assignments": len(ids), **chosen.as_json()}
@@ -83,21 +87,25 @@ def reject(
         raise Refused("Give a reason. The annotator will see it.")
     if actor is not None:
         access.lock_actor(actor)
-    work = _rejectable(chosen.of(project))
+    work = _rejectable(chosen.select_from(project))
+    # Batches are locked before assignments, as everywhere. What the filter finds is read before the locks and again
+    # after them: in between, another manager may have decided on some of it, or its annotator removed it.
     ids = list(work.values_list("pk", flat=True))
     _lock_batches(Assignment.objects.filter(pk__in=ids))
     places.lock_with_hits(ids)
     work = work.filter(pk__in=ids)
+    # Counted before rejecting: afterwards no assignment holds a place, and none is rejectable.
     decision = plan_rejection(work)
-    whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
-    ids = places.reject(ids, by=_pk(actor), reason=reason, is_unpaid=is_unpaid)
+    # Messages go to people; imported and simulated annotators have no desk.
+    n_by_annotator = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
+    ids = places.reject(ids, by=_get_id(actor), reason=reason, is_unpaid=is_unpaid)
     if not ids:
         raise Refused("There is nothing to reject. Work that its annotator has removed stays paid.")
     if is_unpaid:
         paying.void_entries(assignment_ids=ids, actor=actor)
     else:
         paying.approve_entries(assignment_ids=ids, actor=actor)
-    notices.send_rejections(n_by_annotator=whose, reason=reason, actor=actor)
+    notices.send_rejections(n_by_annotator=n_by_annotator, reason=reason, actor=actor)
     after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
     after |= {"unpaid": True} if is_unpaid else {}
     log.record(project, actor, Act.REJECT_WORK, _object(project, ids), after=after, why=reason)
@@ -116,8 +124,9 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
         access.lock_actor(actor)
     _lock_batches(Assignment.objects.filter(pk=assignment.pk))
     places.lock_with_hits([assignment.pk])
+    # Counted under the locks, and before accepting: afterwards the assignment isn't among the acceptable ones any more.
     found = places.count_acceptable([assignment.pk])
-    ids = places.accept([assignment.pk], by=_pk(actor))
+    ids = places.accept([assignment.pk], by=_get_id(actor))
     if not ids:
         raise Refused("This work isn’t rejected.")
     paying.approve_entries(assignment_ids=ids, actor=actor)
@@ -158,10 +167,13 @@ def approve_overdue(project: Project, *, after_days: int) -> int:
     why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago." if after_days else ""
     waits = max(timedelta(days=after_days), timedelta(minutes=project.revision_minutes))
     while True:
+        # By the database's clock, which also gave the times of submission. Asked again for each portion, since work may
+        # have been rejected meanwhile.
         due = Assignment.objects.filter(
             hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - waits
         ).exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         uuids = tuple(str(each) for each in due.order_by("pk").values_list("uuid", flat=True)[:PORTION])
+        # None approved ends the loop, even if some were due: another process is approving them.
         n = approve(project=project, actor=None, chosen=WorkFilter(uuids=uuids), why=why) if uuids else 0
         if not n:
             return n_approved
@@ -182,10 +194,12 @@ def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
 
 def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:
     judgments = Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False)
+    # Only an assignment that holds a place can give one back; surplus ones never had it.
     holding = work.filter(hit_reopens(), holds_place=True) if opens else work.none()
     closed = Batch.objects.filter(state=Batch.State.CLOSED, hits__assignments__in=holding).distinct()
     return Decision(
         n_assignments=work.count(),
+        # An ordering would enter the DISTINCT and count annotators once for each assignment.
         n_annotators=work.order_by().values("annotator").distinct().count(),
         n_judgments=judgments.count(),
         n_places=holding.count(),
@@ -207,5 +221,5 @@ def _object(project: Project, ids: Iterable[int]) -> Model:
     return Assignment.objects.get(pk=found[0]) if len(found) == 1 else project
 
 
-def _pk(actor: Membership | None) -> int | None:
+def _get_id(actor: Membership | None) -> int | None:
     return actor.pk if actor else None

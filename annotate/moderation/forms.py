@@ -96,7 +96,10 @@ class RemoveForm(forms.Form):
 
 
 class DecisionForm(forms.Form):
-    """The submitted work that a decision is about, and the decision; sent by GET, so that it can be previewed."""
+    """The submitted work that a decision is about, and the decision; sent by GET, so that it can be previewed.
+
+    Its fields have no labels: the list and the preview send them as hidden inputs.
+    """
 
     act = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
     batch = forms.IntegerField(required=False, min_value=1, max_value=10**9)
@@ -108,14 +111,14 @@ class DecisionForm(forms.Form):
     until = forms.CharField(required=False, max_length=40)
 
     def clean_until(self) -> datetime | None:
-        """Return when the list was shown: work submitted later is not decided on unseen."""
+        """Return when the list was shown, or None. Work submitted later is not decided on."""
         try:
             return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
         except ValueError as error:
             raise forms.ValidationError("This is not a valid time.") from error
 
-    def chosen(self, uuids: list[str]) -> WorkFilter:
-        """Return the selected assignments, or all that match the filter."""
+    def work_filter(self, uuids: list[str]) -> WorkFilter:
+        """Return the filter for the selected assignments, or for all in the list."""
         cleaned = self.cleaned_data
         if not cleaned["all"]:
             return WorkFilter(uuids=tuple(uuids), until=cleaned["until"])

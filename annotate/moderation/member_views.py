@@ -31,8 +31,7 @@ from projects.web.refusals import refusals
 def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, text: str) -> str:
         moderation_members.warn(target=member, actor=request.membership, text=text)
-        said = "Message sent. It stays on the desk of {pseudonym} until they confirm they have read it."
-        return said.format(pseudonym=pseudonym)
+        return f"Message sent. It stays on the desk of {pseudonym} until they confirm they have read it."
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
 
@@ -43,8 +42,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, why: str, text: str) -> str:
         moderation_members.suspend(target=member, actor=request.membership, why=why, text=text)
-        said = "{pseudonym} is suspended. They can see their desk but can’t take HITs."
-        return said.format(pseudonym=pseudonym)
+        return f"{pseudonym} is suspended. They can see their desk but can’t take HITs."
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
 
@@ -57,11 +55,11 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 
     def act(member: Membership, why: str, with_work: bool) -> str:
         done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
-        said = [f"{pseudonym} is active again."]
+        sentences = [f"{pseudonym} is active again."]
         if with_work:
-            work = "{n} assignments count again; {n_surplus} are surplus."
-            said.append(work.format(n=format_number(done.n_counted), n_surplus=format_number(done.n_surplus)))
-        return " ".join(said)
+            n, n_surplus = format_number(done.n_counted), format_number(done.n_surplus)
+            sentences.append(f"{n} assignments count again; {n_surplus} are surplus.")
+        return " ".join(sentences)
 
     member = _member(project, pseudonym)
     context = {"restored": moderation_members.plan_restoring(target=member)}
@@ -75,6 +73,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     """Show the choice and its preview (GET), then remove the annotator, with a reason (POST)."""
     member = _member(project, pseudonym)
     sent = request.POST if request.method == "POST" else request.GET
+    # The first GET has no choice yet and shows the blank form, without errors and without a preview.
     choice = ExclusionForm(project, sent if "scope" in sent else None)
     form = RemoveForm(request.POST if request.method == "POST" else None)
     plan = None
@@ -119,6 +118,7 @@ def _ask(
     return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200)
 
 
+# One transaction for both acts, so that no alert stays open for someone who has been removed.
 @transaction.atomic
 def _remove(
     actor: Membership, member: Membership, choice: ExclusionForm, *, why: str, reopen_batches: bool, settles: bool
@@ -126,32 +126,32 @@ def _remove(
     done = moderation_members.remove(
         target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
     )
-    said = _said(member.pseudonym, done, reopened=reopen_batches)
+    message = _describe_removal(member.pseudonym, done, reopened=reopen_batches)
     if not settles:
-        return said
+        return message
     findings = list(_open_findings(member).values_list("pk", flat=True))
     n = quality_findings.resolve_finding(
         project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why
     )
     if not n:
-        return said
-    settled = plural(n, "{n} alert resolved.", "{n} alerts resolved.")
-    return f"{said} {settled.format(n=format_number(n))}"
+        return message
+    resolved = plural(n, "{n} alert resolved.", "{n} alerts resolved.")
+    return f"{message} {resolved.format(n=format_number(n))}"
 
 
 def _open_findings(member: Membership) -> QuerySet[Finding]:
     return Finding.objects.filter(annotator=member, state=Finding.State.OPEN)
 
 
-def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
-    said = [f"{pseudonym} has been removed."]
+def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
+    sentences = [f"{pseudonym} has been removed."]
     if done.n_assignments:
-        work = "{n} assignments excluded, {n_places} reassigned."
-        said.append(work.format(n=format_number(done.n_assignments), n_places=format_number(done.n_places)))
+        n, n_places = format_number(done.n_assignments), format_number(done.n_places)
+        sentences.append(f"{n} assignments excluded, {n_places} reassigned.")
     if reopened and done.closed_batches:
         names = ", ".join(batch.name for batch in done.closed_batches)
-        said.append(f"Reopened: {names}.")
-    return " ".join(said)
+        sentences.append(f"Reopened: {names}.")
+    return " ".join(sentences)
 
 
 def _member(project: Project, pseudonym: str) -> Membership:

@@ -39,8 +39,11 @@ class Exclusion:
     batch: Batch | None = None
     reopens: bool = True
 
-    def of(self, annotator: Membership) -> QuerySet[Assignment]:
-        """Return the submitted assignments that count now and would be excluded."""
+    def select_from(self, annotator: Membership) -> QuerySet[Assignment]:
+        """Return the submitted assignments that count now and would be excluded.
+
+        Surplus and rejected ones don't count anyway, and work that is excluded already keeps its reason.
+        """
         work = Assignment.objects.filter(
             annotator=annotator, state__in=(State.SUBMITTED, State.APPROVED), mark__in=(Mark.COUNTED, Mark.LATE)
         )
@@ -112,7 +115,7 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
 
     Raises Refused without a reason, or if they are already suspended.
     """
-    why = _reason(why, "Give a reason. It is recorded in the audit log.")
+    why = _require_reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
     if before == Standing.SUSPENDED:
         raise Refused(f"{target.pseudonym} is already suspended.")
@@ -125,9 +128,10 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
 
 def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
     """Return what removing the annotator would do now."""
-    chosen = exclusion.of(target)
+    chosen = exclusion.select_from(target)
     rows = chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", filter=hit_reopens()))
     counts = {batch: (n, n_work) for batch, n, n_work in rows}
+    # Controls never count in results, so the preview counts judgments of candidates alone.
     judgments = Judgment.objects.filter(assignment__in=chosen, is_counted=True, candidate__isnull=False).order_by()
     n_judgments = dict(judgments.values_list("assignment__hit__batch").annotate(n=Count("pk")))
     batches = Batch.objects.filter(pk__in=counts).select_related("project").order_by("number")
@@ -158,14 +162,17 @@ def remove(
     someone again can exclude more. Raises Refused without a reason. Locks the memberships, the batches, then
     assignments and HITs.
     """
-    why = _reason(why, "Give a reason. It is recorded in the audit log.")
+    why = _require_reason(why, "Give a reason. It is recorded in the audit log.")
+    # The new standing comes first: it locks the membership, so that no HIT is taken or submitted from here on. The plan
+    # is made once the work is locked, because a preview may be out of date by then.
     target, before = members.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
-    held = leaving.lock_work(target, exclusion.of(target))
+    held = leaving.lock_work(target, exclusion.select_from(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
         raise Refused(f"{target.pseudonym} has already been removed, and there is nothing more to exclude.")
-    again, kept = leaving.split_by_reopening(held, exclusion.of(target))
+    again, kept = leaving.split_by_reopening(held, exclusion.select_from(target))
     n_withdrawn = leaving.release_open_work(held)
+    # Places of archived and imported batches never open again, even if the manager wants the work redone.
     places.exclude(again, reason=why, reopens=exclusion.reopens)
     places.exclude(kept, reason=why, reopens=False)
     log.record(
@@ -202,7 +209,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
 
     Raises Refused without a reason, or if there is nothing to restore. Locks in the order of `remove`.
     """
-    why = _reason(why, "Give a reason. It is recorded in the audit log.")
+    why = _require_reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
     excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
     if before == Standing.ACTIVE and not excluded:
@@ -215,6 +222,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
 
 def _lock_members(target: Membership, actor: Membership | None) -> Membership:
     """Lock both memberships in order of id, then check the actor's right and refresh the target's standing."""
+    # Both rows by one statement in order of id: two managers who act on each other wait instead of deadlocking.
     pks = {target.pk, actor.pk if actor else target.pk}
     locked = Membership.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
     fresh = {member.pk: member for member in locked.filter(pk__in=pks).order_by("pk")}
@@ -223,7 +231,7 @@ def _lock_members(target: Membership, actor: Membership | None) -> Membership:
     return fresh[target.pk]
 
 
-def _reason(why: str, refusal: str) -> str:
+def _require_reason(why: str, refusal: str) -> str:
     if not why.strip():
         raise Refused(refusal)
     return why.strip()

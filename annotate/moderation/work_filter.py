@@ -14,7 +14,10 @@ STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 
 @dataclass(frozen=True, kw_only=True)
 class WorkFilter:
-    """The filter of a list of submitted work; without values it matches all of it."""
+    """The filter of a list of submitted work; without values it matches all of it.
+
+    `until` keeps out what was submitted after the list was shown: no one decides on work that they haven't seen.
+    """
 
     batch: int | None = None
     annotator: str = ""
@@ -24,7 +27,7 @@ class WorkFilter:
     uuids: tuple[str, ...] = ()
     until: datetime | None = None
 
-    def of(self, project: Project) -> QuerySet[Assignment]:
+    def select_from(self, project: Project) -> QuerySet[Assignment]:
         """Return the matching submitted assignments of the project, without imported judgments."""
         found = Assignment.objects.filter(hit__batch__project=project, state__in=STATES)
         found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED)
@@ -35,18 +38,19 @@ class WorkFilter:
             "mark": self.mark,
             "submitted_at__lte": self.until,
         }
+        # An empty value matches everything, so it must not become a condition.
         found = found.filter(**{name: value for name, value in wanted.items() if value})
         if self.uuids:
             found = found.filter(uuid__in=self.uuids)
         return found.filter(~Q(reply="")) if self.is_answered else found
 
     def as_json(self) -> dict[str, object]:
-        """Return the filter as the audit log stores it."""
-        said = {
+        """Return the filter as the audit log stores it: without uuids, which may be thousands, and empty values."""
+        values = {
             "batch": self.batch,
             "annotator": self.annotator,
             "state": self.state,
             "mark": self.mark,
             "answered": self.is_answered,
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in values.items() if value}

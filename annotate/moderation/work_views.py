@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.moderation import decisions
-from annotate.moderation.assignment_page import items_of
+from annotate.moderation.assignment_page import list_items_with_ratings
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
 from annotate.moderation.work_filter import STATES, WorkFilter
 from annotate.payments import ledger
@@ -40,18 +40,20 @@ COLUMNS = {
 @require_safe
 @snapshot()
 def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    chosen = _read(request)
+    chosen = _read_filter(request)
     sort = read_sort(request, COLUMNS, "-submitted")
-    rows = chosen.of(project).select_related("hit__batch", "annotator")
+    rows = chosen.select_from(project).select_related("hit__batch", "annotator")
     rows = rows.annotate(n_remarks=Count("remarks"), seconds_an_item=F("active_seconds") / F("layout__len")).order_by(
         order_by(sort, COLUMNS), "-pk"
     )
     page = paginate(request, rows)
-    everything = WorkFilter().of(project)
+    # Asked only if the filter finds nothing, to tell an empty project from a filter that is too narrow.
+    everything = WorkFilter().select_from(project)
     context = {
         "page": page,
         "sort": sort,
         "chosen": chosen,
+        # Sent along with a decision on all in the list, which then leaves out what is submitted from now on.
         "now": timezone.now().isoformat(),
         "has_any": bool(page.paginator.count) or everything.exists(),
         "states": [(state.value, state.label) for state in STATES],
@@ -73,13 +75,14 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
         messages.error(request, "Select the assignments to decide on, or choose all in the list.")
         return redirect("annotate:submitted-list", project.slug)
-    chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
+    chosen, act = choice.work_filter(uuids), choice.cleaned_data["act"]
+    # Approving needs no form; its preview has only the button.
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
     if request.method == "POST" and (act == "approve" or form.is_valid()):
         with refusals(request, form if form.is_bound else None):
             messages.success(request, _decide(request, project, chosen, act, form))
             return redirect("annotate:submitted-list", project.slug)
-    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.of(project))
+    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.select_from(project))
     context = {
         "act": act,
         "plan": plan,
@@ -97,14 +100,14 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def assignment_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _render_assignment(request, _assignment(project, assignment_uuid))
+    return _render_assignment(request, _fetch_assignment(project, assignment_uuid))
 
 
 @requires(Right.MANAGE)
 @never_cache
 @require_POST
 def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    assignment = _assignment(project, assignment_uuid)
+    assignment = _fetch_assignment(project, assignment_uuid)
     chosen, act = WorkFilter(uuids=(str(assignment.uuid),)), request.POST.get("act")
     form = RejectForm(request.POST) if act == "reject" else WhyForm(request.POST) if act == "accept" else None
     if act not in ("approve", "reject", "accept") or (form is not None and not form.is_valid()):
@@ -114,10 +117,10 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             done = decisions.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
             )
-            said = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
+            message = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
         else:
-            said = _decide(request, project, chosen, act, form)
-        messages.success(request, said)
+            message = _decide(request, project, chosen, act, form)
+        messages.success(request, message)
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
 
@@ -125,7 +128,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
 @require_POST
 def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, place: int) -> HttpResponse:
     """Set one judgment aside, or count it again."""
-    assignment = _assignment(project, assignment_uuid)
+    assignment = _fetch_assignment(project, assignment_uuid)
     if place >= len(assignment.layout):
         raise Http404("No such item.")
     form = SetAsideForm(request.POST)
@@ -153,11 +156,11 @@ def _decide(
     n, places = done.n_assignments, done.n_places
     rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=format_number(n))
     opened = plural(places, "{n} reassigned.", "{n} reassigned.").format(n=format_number(places))
-    said = f"{rejected}, {opened}"
+    message = f"{rejected}, {opened}"
     if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
-        return said
+        return message
     again = "Reopened: {names}.".format(names=", ".join(batch.name for batch in done.closed_batches))
-    return f"{said} {again}"
+    return f"{message} {again}"
 
 
 def _render_assignment(
@@ -170,10 +173,10 @@ def _render_assignment(
         "hit": assignment.hit,
         "batch": batch,
         "criteria": list(batch.rubric.criteria.all()),
-        "items": items_of(assignment),
+        "items": list_items_with_ratings(assignment),
         "entries": entries,
         "cents": sum(entry.cents for entry in entries),
-        "is_settled": batch.state == Batch.State.ARCHIVED or batch.kind == Batch.Kind.IMPORTED,
+        "is_final": batch.state == Batch.State.ARCHIVED or batch.kind == Batch.Kind.IMPORTED,
         "is_closed": batch.state == Batch.State.CLOSED,
         "reject_form": form if act == "reject" and form is not None else RejectForm(auto_id="reject-%s"),
         "accept_form": form if act == "accept" and form is not None else WhyForm(auto_id="accept-%s"),
@@ -189,14 +192,15 @@ def _render_assignment(
     )
 
 
-def _assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:
+def _fetch_assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:
     assignments = Assignment.objects.select_related("hit__batch__rubric", "hit__passage__dataset", "annotator")
     return get_object_or_404(assignments, uuid=assignment_uuid, hit__batch__project=project)
 
 
-def _read(request: ProjectRequest) -> WorkFilter:
+def _read_filter(request: ProjectRequest) -> WorkFilter:
     number = read_text(request, "batch")
     return WorkFilter(
+        # Fewer than 10 digits fit PostgreSQL's integer, which would otherwise raise an error for the number of a batch.
         batch=int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None,
         annotator=read_text(request, "annotator"),
         state=read_word(request, "state", STATES),

@@ -30,7 +30,7 @@ class Command(ProjectCommand):
             raise Refused("Give a number of days from 0 to 36,500.")
         if options["dry_run"]:
             until = timezone.now() - timedelta(days=days)
-            plan = decisions.plan_approval(WorkFilter(until=until).of(project))
+            plan = decisions.plan_approval(WorkFilter(until=until).select_from(project))
             self.answer({"assignments_waiting": plan.n_assignments, "cents": plan.cents})
             return
         self.answer({"assignments_approved": decisions.approve_overdue(project, after_days=days)})

@@ -76,7 +76,7 @@ def test_many_are_approved_by_a_filter(
     rate(annotator, 2)
     rate(other_annotator)
     chosen = WorkFilter(annotator=annotator.pseudonym)
-    plan = decisions.plan_approval(chosen.of(project))
+    plan = decisions.plan_approval(chosen.select_from(project))
     assert (plan.n_assignments, plan.n_annotators, plan.cents, plan.n_places) == (2, 1, 80, 0)
     assert approve(project, manager, chosen) == 2
     assert newest()[1] == {"assignments": 2, "annotator": annotator.pseudonym}
@@ -100,8 +100,8 @@ def test_what_a_filter_chooses(
 ) -> None:
     rate(annotator, 3)
     claim(annotator)
-    assert WorkFilter(**over).of(project).count() == n
-    assert WorkFilter(**{"batch": batch.number, **over}).of(project).count() == (0 if "batch" in over else n)
+    assert WorkFilter(**over).select_from(project).count() == n
+    assert WorkFilter(**{"batch": batch.number, **over}).select_from(project).count() == (0 if "batch" in over else n)
 
 
 def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
@@ -213,7 +213,7 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
     with pytest.raises(Refused, match="already replied"):
         submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text="And another thing.")
     assert newest() == ("answer rejection", None, "")
-    assert list(WorkFilter(is_answered=True).of(project)) == [rejected]
+    assert list(WorkFilter(is_answered=True).select_from(project)) == [rejected]
 
 
 def set_aside(project: Project, actor: Membership, work: Assignment, place: int = 0, **over: Any) -> int:
