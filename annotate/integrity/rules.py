@@ -20,6 +20,9 @@ class Rule:
 
 
 CONSENT = (
+    # Consent versions have ascending ids, and a later withdrawal doesn't make earlier work wrong. Times are those at
+    # which transactions begin: one that takes a HIT may begin before the consent is stored and see it nevertheless,
+    # hence the minute.
     Rule(
         "work_under_consent",
         "Annotators served by a batch that requires consent have agreed to that version or a newer one, and not "
@@ -52,6 +55,8 @@ CONSENT = (
     ),
 )
 LEDGER = (
+    # All or nothing in both directions: a missing entry, a second one, one with other cents and one that nobody earned.
+    # IS DISTINCT FROM, because an assignment without an entry has NULLs, which <> would let pass.
     Rule(
         "hit_is_owed_once",
         "A submitted assignment of a paid batch has one ledger entry for its HIT, with that pay; any other has none.",
@@ -66,6 +71,7 @@ LEDGER = (
                            (1::bigint, b.cents_per_hit + b.cents_per_item * cardinality(a.layout), 'hit:' || a.uuid)
                       ELSE e.n IS NOT NULL END""",
     ),
+    # Entries are never changed or deleted, so pay that is taken back or given back shows in the sum alone.
     Rule(
         "unpaid_comes_to_nothing",
         "The ledger entries of an assignment sum to its pay, or to 0 if it was rejected without pay.",
@@ -105,11 +111,15 @@ LEDGER = (
            WHERE p.cents <> coalesce(e.cents, 0) OR p.n_annotators <> coalesce(e.n, 0) OR e.least < 0""",
     ),
 )
+# The newest and the first version of each judgment or comment. The first is version 0, which is stored only when the
+# first revision is.
 _NEWEST = """(SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, n DESC)"""
 _FIRST = """(SELECT * FROM {table} WHERE n = 0)"""
 _OF_JUDGMENTS = {"table": "annotate_judgmentrevision", "key": "judgment_id"}
 _OF_REMARKS = {"table": "annotate_remarkrevision", "key": "assignment_id, item_id"}
 REVISIONS = (
+    # Judgments and comments in one rule, because a revision of an assignment writes both. A single version means that
+    # the state before it was lost: the first revision stores two, the original and the new one.
     Rule(
         "versions_without_gaps",
         "The versions of a judgment or comment are numbered from 0 without gaps, each later than the one before.",
@@ -128,6 +138,7 @@ REVISIONS = (
                       p AS (PARTITION BY v.assignment_id, v.item_id)) version
            WHERE n <> place OR revised_at <= before OR n_versions < 2""",
     ),
+    # Controls keep the first value for ever: they check how an annotator rated, not what they made of it afterwards.
     Rule(
         "judgment_is_its_version",
         "A judgment of a candidate has the value of its newest version, and one of a control that of its first.",
@@ -137,6 +148,7 @@ REVISIONS = (
             JOIN {_FIRST.format(**_OF_JUDGMENTS)} first ON first.judgment_id = j.id
             WHERE j.value IS DISTINCT FROM CASE WHEN j.candidate_id IS NULL THEN first.value ELSE newest.value END""",
     ),
+    # A comment that was emptied has no row any more, so an absent row equals an empty comment.
     Rule(
         "remark_is_its_version",
         "A comment equals its newest version, but a control keeps its first reason why it can't be judged.",
@@ -168,6 +180,7 @@ CONTROLS = (
         f"""SELECT h.id FROM annotate_hit h WHERE NOT {is_work("h")} AND (h.places_wanted > 1 OR EXISTS (
                SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id <> h.reserved_for_id))""",
     ),
+    # Only where all items are on one page: shown one at a time, a control may follow its original in the same HIT.
     Rule(
         "not_beside_original",
         "No control is on the same page as its original.",
@@ -177,6 +190,7 @@ CONTROLS = (
            WHERE EXISTS (
                SELECT 1 FROM annotate_item i WHERE i.id = ANY (a.layout) AND i.made_from_id = ANY (a.layout))""",
     ),
+    # Repeats need no acceptance: they have the text of an item that was shown anyway.
     Rule(
         "pool_is_accepted",
         "A control of the pool is shown only after a manager has accepted it.",

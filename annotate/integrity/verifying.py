@@ -1,4 +1,4 @@
-"""Verifying: every rule of the stored judgments, recomputed from the rows."""
+"""Verifying: the rules of stored judgments, and the check of all rules against the rows."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from annotate.models.conditions import is_collected, is_item, is_marked_counted,
 from projects.database.snapshots import snapshot
 
 N_IDS_SHOWN = 20
+"""Rows named for each broken rule: enough to look into it, and one line of the log even if thousands break it."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Breach:
     ids: list[str]
 
 
+# Places first, then judgments, then what was served, then the projects' own numbers. Counters and flags are written by
+# statements that change them by one; these queries recompute each from the rows that it counts.
 RULES = (
     Rule(
         "places_held",
@@ -74,6 +77,7 @@ RULES = (
         """SELECT id FROM annotate_assignment
            WHERE (state = 'rejected' AND decision_reason = '') OR (mark = 'excluded' AND mark_reason = '')""",
     ),
+    # A HIT for everyone needs an ordinary item; a HIT of controls is reserved for one person and needs any item.
     Rule(
         "free_place_can_be_taken",
         "A HIT with an open place has at least one item that is not withdrawn.",
@@ -117,6 +121,7 @@ RULES = (
         "judgment",
         "SELECT id FROM annotate_judgment WHERE is_counted = (not_counted_reason <> '')",
     ),
+    # max(id) names one row of each group, as the check expects single ids.
     Rule(
         "counted_once",
         "One annotator has one counted judgment of a candidate on a criterion.",
@@ -130,6 +135,7 @@ RULES = (
         "judgment",
         "SELECT max(id) FROM annotate_judgment GROUP BY assignment_id, item_id, criterion_id HAVING count(*) > 1",
     ),
+    # The layout counts controls too: each of them is rated on every criterion like an ordinary item.
     Rule(
         "judgments_complete",
         "A submitted assignment has a judgment of every item shown on every criterion of its rubric.",
@@ -195,6 +201,9 @@ RULES = (
                SELECT 1 FROM annotate_remark r
                WHERE r.assignment_id = j.assignment_id AND r.item_id = j.item_id AND r.cannot_judge_reason <> '')""",
     ),
+    # `items` are those not withdrawn, `ever` includes the withdrawn: an assignment must have shown all of the former,
+    # and may have shown the latter, since they may have been withdrawn later. Anything else must be from the batch's
+    # pool.
     Rule(
         "layout_is_hit",
         "An assignment showed exactly the items of its HIT, each once, and controls of its batch's pool.",
@@ -253,6 +262,7 @@ RULES = (
         f"""SELECT b.id FROM annotate_batch b JOIN projects_rubric r ON r.id = b.rubric_id
            WHERE b.state <> 'draft' AND {is_collected("b")} AND r.frozen_at IS NULL""",
     ),
+    # These two foreign keys are not checked by the database: each would cost seconds for every 400,000 rows imported.
     Rule(
         "no_orphan",
         "Every judgment's annotator and candidate exist, although no foreign key ensures it.",
@@ -262,6 +272,7 @@ RULES = (
               OR (j.candidate_id IS NOT NULL
                   AND NOT EXISTS (SELECT 1 FROM projects_candidate c WHERE c.id = j.candidate_id))""",
     ),
+    # The last count before today: today's may have been taken after a loss.
     Rule(
         "not_fewer_judgments",
         "A project has no fewer judgments than at the last daily count.",
@@ -282,6 +293,7 @@ RULES = (
 
 def verify() -> list[Breach]:
     """Check every rule against one snapshot of the rows and return the broken ones."""
+    # In one snapshot, so that work submitted meanwhile can't break a rule whose two sides are read one after the other.
     breaches = []
     with snapshot(), connection.cursor() as cursor:
         for rule in RULES:
@@ -292,4 +304,5 @@ def verify() -> list[Breach]:
     return breaches
 
 
+# Counts all rows that break a rule and lists the first ids, in one pass over the rule's query.
 _COUNT = "SELECT count(*), (array_agg(broken.id ORDER BY broken.id))[1:{shown}] FROM ({query}) AS broken (id)"
