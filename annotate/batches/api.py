@@ -30,15 +30,16 @@ from projects.models import Membership, Project
 
 INT32 = 2**31 - 1
 COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
-CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
+SELECTION_FIELDS = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
 """The fields of a new batch that select its candidates; all others are terms."""
 
+# Opening and reopening take a reason, the other changes of state none.
 WITH_REASON = {"open": lifecycle.open_batch, "reopen": lifecycle.reopen}
 ACTS = {"pause": lifecycle.pause, "close": lifecycle.close, "archive": lifecycle.archive}
 
 
-def within(name: str) -> dict[str, Any]:
-    """Return the bounds of a term, as the act checks them."""
+def bounds(name: str) -> dict[str, Any]:
+    """Return the minimum and maximum of a term, as creating a batch checks them."""
     low, high = RANGES[name]
     return {"min_value": low, "max_value": high}
 
@@ -93,23 +94,23 @@ class NewBatchSerializer(StrictSerializer):
     with_pairs = StrictBooleanField(required=False, help_text="Include candidates of minimal pairs.")
     only_pairs = StrictBooleanField(required=False, help_text="Use only candidates of minimal pairs.")
     judgments = serializers.IntegerField(
-        required=False, **within("judgments"), help_text="Per candidate; or name the annotators."
+        required=False, **bounds("judgments"), help_text="Per candidate; or name the annotators."
     )
     annotators = serializers.ListField(
         required=False, child=TextField(), help_text="Pseudonyms; each of them rates everything."
     )
-    hit_size = serializers.IntegerField(required=False, **within("hit_size"))
-    cents_per_hit = serializers.IntegerField(required=False, **within("cents_per_hit"))
-    cents_per_item = serializers.IntegerField(required=False, **within("cents_per_item"))
-    fee_share = serializers.FloatField(required=False, **within("fee_share"), help_text="From 0 to 1.")
-    time_limit_minutes = serializers.IntegerField(required=False, **within("time_limit_minutes"))
+    hit_size = serializers.IntegerField(required=False, **bounds("hit_size"))
+    cents_per_hit = serializers.IntegerField(required=False, **bounds("cents_per_hit"))
+    cents_per_item = serializers.IntegerField(required=False, **bounds("cents_per_item"))
+    fee_share = serializers.FloatField(required=False, **bounds("fee_share"), help_text="From 0 to 1.")
+    time_limit_minutes = serializers.IntegerField(required=False, **bounds("time_limit_minutes"))
     order = serializers.ChoiceField(required=False, choices=Batch.Order.choices)
-    priority = serializers.IntegerField(required=False, **within("priority"))
+    priority = serializers.IntegerField(required=False, **bounds("priority"))
     presentation = serializers.ChoiceField(required=False, choices=Batch.Presentation.choices)
-    max_hits_per_annotator = serializers.IntegerField(required=False, **within("max_hits_per_annotator"))
-    max_hits_per_day = serializers.IntegerField(required=False, **within("max_hits_per_day"))
+    max_hits_per_annotator = serializers.IntegerField(required=False, **bounds("max_hits_per_annotator"))
+    max_hits_per_day = serializers.IntegerField(required=False, **bounds("max_hits_per_day"))
     max_share = serializers.FloatField(
-        required=False, **within("max_share"), help_text="From 0 to 1, of the batch's HITs."
+        required=False, **bounds("max_share"), help_text="From 0 to 1, of the batch's HITs."
     )
     requires_qualification = StrictBooleanField(required=False)
     use_of_trial = serializers.ChoiceField(
@@ -151,10 +152,10 @@ class BatchList(ProjectEndpoint):
         project's settings.
         """
         sent = self.sent(NewBatchSerializer)
-        selection = Selection(**{name: _fixed(sent[name]) for name in CHOSEN if name in sent})
-        terms = _terms(self.project, {name: value for name, value in sent.items() if name not in CHOSEN})
+        selection = Selection(**{name: _as_tuple(sent[name]) for name in SELECTION_FIELDS if name in sent})
+        terms = _terms(self.project, {name: value for name, value in sent.items() if name not in SELECTION_FIELDS})
         batch = create_batch(project=self.project, actor=self.membership, selection=selection, terms=terms)
-        return Response(_described(self.project, batch.number), status=HTTPStatus.CREATED)
+        return Response(_serialize(self.project, batch.number), status=HTTPStatus.CREATED)
 
 
 class BatchShow(ProjectEndpoint):
@@ -164,7 +165,7 @@ class BatchShow(ProjectEndpoint):
 
         With its current progress.
         """
-        return Response(_described(self.project, number))
+        return Response(_serialize(self.project, number))
 
 
 class BatchState(ProjectEndpoint):
@@ -181,7 +182,7 @@ class BatchState(ProjectEndpoint):
         batch = get_object_or_404(_batches(self.project), number=number)
         sent = self.sent(MoveSerializer)
         _move(batch, self.membership, sent["act"], sent.get("why", ""))
-        return Response(_described(self.project, number))
+        return Response(_serialize(self.project, number))
 
 
 def _batches(project: Project) -> QuerySet[Batch]:
@@ -194,7 +195,7 @@ def _with_progress(batches: Sequence[Batch]) -> None:
         batch.progress = progress.get(batch.pk, Progress())  # type: ignore[attr-defined]
 
 
-def _described(project: Project, number: int) -> dict[str, Any]:
+def _serialize(project: Project, number: int) -> dict[str, Any]:
     batch = get_object_or_404(_batches(project), number=number)
     _with_progress([batch])
     return dict(BatchSerializer(batch).data)
@@ -219,5 +220,6 @@ def _move(batch: Batch, actor: Membership, act: str, why: str) -> None:
         ACTS[act](batch=batch, actor=actor)
 
 
-def _fixed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
+    # A selection is frozen and stored with the batch, so its lists become tuples.
     return tuple(value) if isinstance(value, list) else value

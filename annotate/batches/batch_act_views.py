@@ -51,9 +51,9 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         "delete": (lifecycle.delete_draft, "Draft deleted."),
         "pin": (lifecycle.adopt_newest_texts, "The batch now uses the latest rubric, instructions and consent form."),
     }
-    run, said = acts[act]
+    run, message = acts[act]
     run(batch=batch, actor=actor)
-    return said
+    return message
 
 
 @requires(Right.MANAGE)
@@ -63,7 +63,7 @@ def batch_wanted(request: ProjectRequest, project: Project, number: int) -> Http
     batch = fetch_batch(project, number)
     if request.method == "POST":
         form = WantedForm(request.POST)
-        if form.is_valid() and (done := _want(request, batch, form)):
+        if form.is_valid() and (done := _change_wanted(request, batch, form)):
             messages.success(request, done)
             return redirect("annotate:batch-show", project.slug, number)
         return _render_wanted(request, batch, form)
@@ -77,7 +77,7 @@ def batch_wanted(request: ProjectRequest, project: Project, number: int) -> Http
 @require_http_methods(["GET", "HEAD", "POST"])
 def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = fetch_batch(project, number)
-    form = CapsForm(request.POST or None, initial=CapsForm.caps_of(batch))
+    form = CapsForm(request.POST or None, initial=CapsForm.initial_caps(batch))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             judgments_wanted.change_caps(batch=batch, actor=request.membership, **form.caps())
@@ -87,10 +87,12 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
 
 
-def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
+def _change_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
     cleaned = form.cleaned_data
     with refusals(request, form):
-        with transaction.atomic():  # rolls back before the refusal is told
+        # A transaction inside the refusals: where reopening is refused, the new number is rolled back before the page
+        # reads the batch again to show why.
+        with transaction.atomic():
             added, removed = judgments_wanted.change_wanted(
                 batch=batch,
                 actor=request.membership,

@@ -11,6 +11,7 @@ from annotate.models import Batch, Item
 from projects.errors import Refused
 
 MOST_A_HIT = 50
+"""Controls of one kind in a HIT: half of the largest HIT size, so that a typing error doesn't crowd out the work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +113,7 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
     if plan.is_empty:
         return
     is_page = presentation == Batch.Presentation.PAGE
+    # All faults are reported at once, so that a form needs to be corrected only once.
     checks = [
         (
             0 <= plan.known_per_hit <= MOST_A_HIT,

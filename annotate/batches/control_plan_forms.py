@@ -9,8 +9,9 @@ from annotate.batches.control_plan import MOST_A_HIT, QASCORE, QASCORE_HIT_SIZE,
 from annotate.models import Batch
 from projects.models import Rubric
 
-USUAL = ControlPlan()
+DEFAULT_PLAN = ControlPlan()
 MOST = 1_000
+"""Highest interval and distance, in HITs, as `check_plan` has it."""
 
 
 def _number(
@@ -44,7 +45,8 @@ class PlanForm(forms.Form):
         return ControlPlan(**{name: value for name, value in given.items() if value is not None})
 
     @staticmethod
-    def initial_of_plan(plan: ControlPlan) -> dict[str, Any]:
+    def initial_plan(plan: ControlPlan) -> dict[str, Any]:
+        # 6.0 is shown as 6: only the average of degraded answers may have decimals.
         numbers = asdict(plan)
         return {
             field: int(numbers[name]) if float(numbers[name]).is_integer() else numbers[name]
@@ -52,6 +54,7 @@ class PlanForm(forms.Form):
         }
 
 
+# The seed of a batch's selection is a field of the same form, hence the other name.
 PLAN_FIELDS = {name: "seed" if name == "control_seed" else name for name in PlanForm.base_fields}
 """The form field of each number of a plan."""
 
@@ -73,16 +76,17 @@ class PresentationForm(PlanForm):
     @property
     def shows_controls(self) -> bool:
         """Return whether anything differs from the defaults, so that the section is unfolded."""
-        usual = self.initial_for(None)
-        return any(name in self.errors or str(self[name].value()) != str(value) for name, value in usual.items())
+        # As text, because a bound form has what was typed and an unbound one numbers.
+        defaults = self.initial_for(None)
+        return any(name in self.errors or str(self[name].value()) != str(value) for name, value in defaults.items())
 
     @staticmethod
     def initial_for(rubric: Rubric | None) -> dict[str, Any]:
         """Return the initial values that suit the rubric: QAScore's shows one item at a time, with its controls."""
         if rubric is None or rubric.preset != "qascore":
-            return {"presentation": Batch.Presentation.PAGE, **PlanForm.initial_of_plan(USUAL)}
+            return {"presentation": Batch.Presentation.PAGE, **PlanForm.initial_plan(DEFAULT_PLAN)}
         return {
             "presentation": Batch.Presentation.ONE,
             "hit_size": QASCORE_HIT_SIZE,
-            **PlanForm.initial_of_plan(QASCORE),
+            **PlanForm.initial_plan(QASCORE),
         }

@@ -45,6 +45,7 @@ def compute_cost(
     fee_share: float,
     seconds_per_item: Pace,
 ) -> Cost:
+    """Return the cost of a number of assignments and items at these rates; the platform's fee is a share of the pay."""
     pay = n_assignments * cents_per_hit + n_items * cents_per_item
     return Cost(
         pay_cents=pay,
@@ -74,4 +75,5 @@ def seconds_per_item(project: Project) -> Pace:
             [project.pk],
         )
         median, n_measured = cursor.fetchone()
+    # Fewer than ten HITs tell little more than the estimate does.
     return Pace(median, n_measured) if n_measured >= 10 else Pace(SECONDS_PER_ITEM, 0)

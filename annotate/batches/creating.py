@@ -14,7 +14,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Cost, compute_cost, seconds_per_item
 from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
-from annotate.batches.terms import Terms, check_terms, with_project_defaults
+from annotate.batches.terms import Terms, check_terms, require_completed
 from annotate.models import Batch, BatchAnnotator, Item
 from annotate.models.conditions import is_collected
 from annotate.places import NewHit
@@ -28,7 +28,10 @@ from projects.texts.versions import current_consent, current_instructions
 
 @dataclass(frozen=True)
 class Plan:
-    """The preview of a batch: its size and cost before it is created."""
+    """The preview of a batch: its size and cost before it is created.
+
+    `n_left_out` candidates are excluded because of the trial; `n_reused` of the trial's judgments count.
+    """
 
     n_candidates: int
     n_questions: int
@@ -36,7 +39,7 @@ class Plan:
     n_datasets: int
     n_in_other_batches: int
     n_left_out: int
-    n_had: int
+    n_reused: int
     n_hits: int
     judgments: int
     n_assignments: int
@@ -50,20 +53,20 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Return what a batch would contain and cost. Raises Refused if it could not be created."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
-    hits = list(cut(rows, with_project_defaults(terms.hit_size) - terms.controls.room))
+    # The same cut as when the batch is created, so that the preview's cost is exact.
+    hits = list(cut(rows, require_completed(terms.hit_size) - terms.controls.room))
     rubric = current_rubric(project)
-    judgments = with_project_defaults(terms.judgments)
-    taken = [row.candidate for row in rows]
-    n_assignments = sum(judgments - hit[0].n_had for hit in hits)
-    n_judgments = sum(judgments - row.n_had for row in rows)
+    judgments = require_completed(terms.judgments)
+    n_assignments = sum(judgments - hit[0].n_reused for hit in hits)
+    n_judgments = sum(judgments - row.n_reused for row in rows)
     return Plan(
         n_candidates=len(rows),
         n_questions=len({row.question for row in rows}),
         n_passages=len({row.passage for row in rows}),
         n_datasets=len({row.dataset for row in rows}),
-        n_in_other_batches=_n_in_batches(project, taken),
-        n_left_out=_n_left_out(project, selection, terms),
-        n_had=sum(row.n_had for row in rows),
+        n_in_other_batches=_count_in_batches(project, [row.candidate for row in rows]),
+        n_left_out=_count_left_out(project, selection, terms),
+        n_reused=sum(row.n_reused for row in rows),
         n_hits=len(hits),
         judgments=judgments,
         n_assignments=n_assignments,
@@ -73,8 +76,8 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
         cost=compute_cost(
             n_assignments=n_assignments,
             n_items=n_judgments,
-            cents_per_hit=with_project_defaults(terms.cents_per_hit),
-            cents_per_item=with_project_defaults(terms.cents_per_item),
+            cents_per_hit=require_completed(terms.cents_per_hit),
+            cents_per_item=require_completed(terms.cents_per_item),
             fee_share=terms.fee_share or 0.0,
             seconds_per_item=seconds_per_item(project),
         ),
@@ -96,6 +99,7 @@ def create_batch(
     terms, without a rubric, or if no candidate is selected. Locks the project.
     """
     selection, terms = selection or Selection(), terms or Terms()
+    # New versions of the rubric and the texts are stored under the same lock, so those read here stay the current ones.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     terms = check_terms(project, terms)
     rubric = current_rubric(project)
@@ -129,20 +133,23 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
     need the same number. The two candidates of a minimal pair are never in one HIT.
     """
 
-    def home(row: Row) -> tuple[int, int, int]:
-        return (row.passage, row.n_had, 0 if row.has_passage_text else row.question)
+    def group_key(row: Row) -> tuple[int, int, int]:
+        return (row.passage, row.n_reused, 0 if row.has_passage_text else row.question)
 
-    for _home, members in groupby(sorted(rows, key=home) if any(row.n_had for row in rows) else rows, key=home):
+    # Rows come in canonical order, in which each group is together already, unless a passage's candidates have
+    # different numbers of reused judgments. The sort is stable, so it keeps the order within groups.
+    is_mixed = any(row.n_reused for row in rows)
+    for _key, members in groupby(sorted(rows, key=group_key) if is_mixed else rows, key=group_key):
         here = {row.candidate: row for row in members}
         groups = [
             [row.candidate for row in group]
             for _question, group in groupby(here.values(), key=lambda row: row.question)
         ]
-        for hit in cut_passage(groups, hit_size, _apart(here.values())):
+        for hit in cut_passage(groups, hit_size, _pair_partners(here.values())):
             yield [here[candidate] for candidate in hit]
 
 
-def _apart(rows: Iterable[Row]) -> dict[int, int]:
+def _pair_partners(rows: Iterable[Row]) -> dict[int, int]:
     """Return the partner of each candidate whose minimal pair is complete among these rows."""
     members: dict[int, list[int]] = {}
     for row in rows:
@@ -170,8 +177,9 @@ def describe(batch: Batch) -> dict[str, object]:
 
 
 def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
-    had = trials.count_reused(batch)
-    rows = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows] if had else rows
+    # Counted here for both callers: rows that `recut` reads back from a draft's items don't have these numbers.
+    reused = trials.count_reused(batch)
+    rows = [replace(row, n_reused=reused.get(row.candidate, 0)) for row in rows] if reused else rows
     hits = list(cut(rows, batch.hit_size - ControlPlan.read(batch.control_plan).room))
     keys = list(range(len(hits)))
     # HITs are numbered in canonical order but served in a random one, so that a batch that is stopped early has
@@ -185,18 +193,20 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
                 hit[0].passage,
                 batch.first_queue_key(key),
                 [(row.candidate, row.question) for row in hit],
-                batch.judgments - hit[0].n_had,
+                batch.judgments - hit[0].n_reused,
             )
             for number, (hit, key) in enumerate(zip(hits, keys, strict=True), start=1)
         ],
     )
     batch.n_hits, batch.n_items = len(hits), len(rows)
     batch.save(update_fields=["n_hits", "n_items"])
+    # Robust: the batch is stored, and failing statistics must not turn the answer into an error.
     transaction.on_commit(analyze, robust=True)
 
 
-def cut_anew(batch: Batch) -> None:
+def recut(batch: Batch) -> None:
     """Divide a batch that was never served into HITs again, with the room that its controls need now."""
+    # The rows are read from its items, not selected again: a sample of the same seed could differ after an import.
     rows = [
         Row(*values)
         for values in Item.objects.filter(hit__batch=batch)
@@ -231,30 +241,32 @@ def analyze() -> None:
 def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
     """Return the candidates that the batch has to collect, with the trial's judgments if these count."""
     use = Batch.UseOfTrial
-    rows = select_candidates(project, selection, but=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
+    rows = select_candidates(project, selection, without=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
     if terms.trial is None or terms.use_of_trial != use.COUNT or terms.plan is not None:
         return rows
-    had = trials.count_trial_judgments(terms.trial)
-    wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
-    wanting = [row for row in wanting if row.n_had < with_project_defaults(terms.judgments)]
-    if not wanting:
+    reused = trials.count_trial_judgments(terms.trial)
+    rows = [replace(row, n_reused=reused.get(row.candidate, 0)) for row in rows]
+    rows = [row for row in rows if row.n_reused < require_completed(terms.judgments)]
+    if not rows:
         raise Refused("The trial already has enough judgments of all these candidates. Nothing is left to collect.")
-    return wanting
+    return rows
 
 
-def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
+def _count_left_out(project: Project, selection: Selection, terms: Terms) -> int:
     """Return how many candidates of the selection the batch excludes because of the trial."""
     if terms.trial is None or terms.use_of_trial == Batch.UseOfTrial.ANEW:
         return 0
     in_trial = list_candidates(project, selection).filter(items__hit__batch=terms.trial).distinct().count()
     if terms.use_of_trial == Batch.UseOfTrial.LEAVE_OUT or terms.plan is not None:
         return in_trial
-    had = trials.count_trial_judgments(terms.trial, list_candidates(project, selection).values_list("pk", flat=True))
-    return sum(n >= with_project_defaults(terms.judgments) for n in had.values())
+    candidates = list_candidates(project, selection).values_list("pk", flat=True)
+    reused = trials.count_trial_judgments(terms.trial, candidates)
+    return sum(n >= require_completed(terms.judgments) for n in reused.values())
 
 
-def _n_in_batches(project: Project, candidates: list[int]) -> int:
+def _count_in_batches(project: Project, candidates: list[int]) -> int:
     """Return how many of these candidates are already in another batch that people work on."""
+    # By one array instead of one parameter for each candidate: a batch may have a million.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)

@@ -48,7 +48,8 @@ def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int]
         _divide(index, sizes[index], shares)
     hits = [[candidate for i in share for candidate in parts[i][slice(*share[i])]] for share in shares]
     if apart:
-        hits = _Parting(groups, hits, hit_size, apart).part()
+        # Halving each question with a pair does not ensure it: two halves may have been put into one HIT.
+        hits = _PairSeparator(groups, hits, hit_size, apart).separate()
     return _in_canonical_order(groups, hits)
 
 
@@ -75,7 +76,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
     if sizes[order[0]] > hit_size or len(order) > SEARCH_QUESTIONS:
         return None
     loads = [0] * n_hits
-    place_of = [-1] * len(order)
+    chosen_hit = [-1] * len(order)
     steps = 0
 
     def put(depth: int) -> bool:
@@ -84,6 +85,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
             return True
         size = sizes[order[depth]]
         seen = set()
+        # The emptiest HIT first, which leads to even HITs. Where it has no room, none has.
         for place in sorted(range(n_hits), key=loads.__getitem__):
             if loads[place] + size > hit_size:
                 return False
@@ -95,7 +97,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
                 return False
             seen.add(loads[place])
             loads[place] += size
-            place_of[depth] = place
+            chosen_hit[depth] = place
             if put(depth + 1):
                 return True
             loads[place] -= size
@@ -105,7 +107,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
         return None
     bins: list[list[int]] = [[] for _ in range(n_hits)]
     for depth, index in enumerate(order):
-        bins[place_of[depth]].append(index)
+        bins[chosen_hit[depth]].append(index)
     return bins
 
 
@@ -147,7 +149,7 @@ def _halved(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
     return parts
 
 
-class _Parting:
+class _PairSeparator:
     """Separates minimal pairs that fell into one HIT, touching as few other questions as possible.
 
     One of the two moves to a HIT with room, or is swapped with a candidate there. A swap always exists: a HIT as full
@@ -159,19 +161,21 @@ class _Parting:
         self.question = {candidate: index for index, group in enumerate(groups) for candidate in group}
         self.home = {candidate: place for place, hit in enumerate(hits) for candidate in hit}
 
-    def part(self) -> list[list[int]]:
+    def separate(self) -> list[list[int]]:
         for one in sorted(self.apart):
             if self.home[one] == self.home[self.apart[one]]:
-                self._take_away(max(one, self.apart[one]))
+                # The one imported later moves; either could, and this makes the result the same each time.
+                self._move_away(max(one, self.apart[one]))
         return self.hits
 
-    def _take_away(self, candidate: int) -> None:
+    def _move_away(self, candidate: int) -> None:
         here = self.home[candidate]
         others = sorted((place for place in range(len(self.hits)) if place != here), key=self._load)
         if self._load(others[0]) < min(self._load(here), self.hit_size):
             self._move(candidate, others[0])
             self._level(others[0], here)
             return
+        # A swap may not bring in a candidate whose partner stays here: it would unite another pair.
         swaps = [
             (self._cost(other, here, candidate), place, other)
             for place in others
@@ -252,12 +256,16 @@ def _nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list
     if target <= 0:
         return taken
     rest = passages[position : position + CLOSING_PASSAGES]
+    # Sums beyond the target by more than the largest passage can't be nearest to it; cutting them off keeps numbers
+    # short.
     within = (1 << (target + max((sizes[passage] for passage in rest), default=0) + 1)) - 1
     reached = [1]  # bit s of reached[i]: the sum s can be made of the first i passages
     for passage in rest:
         reached.append((reached[-1] | reached[-1] << sizes[passage]) & within)
+        # The target is reached exactly, so further passages can't improve on it.
         if reached[-1] >> target & 1:
             break
+    # Back from the sum to the passages: one was taken if the sum could not be made without it.
     best = _nearest_bit(reached[-1], target)
     for depth in range(len(reached) - 1, 0, -1):
         if not reached[depth - 1] >> best & 1:

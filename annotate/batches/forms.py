@@ -18,11 +18,8 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubric.rubrics import current_rubric
 
 NONE = "(none)"
-
-
+"""The value of a checkbox for candidates without a split or source: an empty one would look unticked."""
 NONE_GIVEN = "not given"
-
-
 PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
 """Fields that are hidden in projects that pay nothing."""
 
@@ -146,15 +143,15 @@ class NewBatchForm(PresentationForm, CapsForm):
             .filter(Q(kind=Membership.Kind.PERSON) | Q(kind=Membership.Kind.SIMULATED))
             .select_related("user")
         )
-        self.fields["annotators"].label_from_instance = _name_of  # type: ignore[attr-defined]
-        self._offer_stages()
+        self.fields["annotators"].label_from_instance = _format_name  # type: ignore[attr-defined]
+        self._offer_trial_and_test()
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
             del self.fields["with_pairs"], self.fields["only_pairs"]
         if not pays_anything(project):
             for name in PAY:
                 del self.fields[name]
 
-    def _offer_stages(self) -> None:
+    def _offer_trial_and_test(self) -> None:
         """Ask about the trial and the qualification test only if there are any."""
         found = trials.list_trials(self.project)
         if self["kind"].value() == Batch.Kind.TRIAL or not found:
@@ -178,7 +175,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         ]
 
     @staticmethod
-    def initial_of(project: Project, kind: str = "") -> dict[str, Any]:
+    def initial_values(project: Project, kind: str = "") -> dict[str, Any]:
         is_trial = kind == Batch.Kind.TRIAL
         names = ("hit_size", "cents_per_hit", "cents_per_item", "time_limit_minutes")
         percent = Decimal(str(project.fee_share)) * 100
@@ -194,6 +191,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         annotators = cleaned.get("annotators")
+        # With chosen annotators, the number of judgments is theirs, whatever stands in the hidden field.
         if annotators:
             cleaned["judgments"] = None
         elif not cleaned.get("judgments") and "judgments" not in self.errors:
@@ -252,7 +250,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         )
 
 
-def _name_of(membership: Membership) -> str:
+def _format_name(membership: Membership) -> str:
     if membership.user is None:
         return membership.pseudonym
     return f"{membership.user.get_username()} ({membership.pseudonym})"

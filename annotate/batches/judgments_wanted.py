@@ -19,6 +19,7 @@ from projects.language.amounts import format_number
 from projects.models import Act, Membership
 
 MAX_NUMBERS = 100_000
+"""HITs that a list may name: far more than anyone picks by hand, and 1-999999999 would fill the memory."""
 
 
 def parse_numbers(text: str) -> list[int]:
@@ -78,7 +79,9 @@ def _targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tu
     """Return pairs of a number of places and the HITs to get it: the judgments, minus reused ones of the trial."""
     if not trials.count_reused(batch):
         return [(judgments, hit_ids)]
-    return [(max(0, judgments - n_had), ids) for n_had, ids in trials.group_hits_by_reused(batch, hit_ids).items()]
+    return [
+        (max(0, judgments - n_reused), ids) for n_reused, ids in trials.group_hits_by_reused(batch, hit_ids).items()
+    ]
 
 
 def _lock_in_order(hit_ids: list[int]) -> None:
@@ -90,6 +93,9 @@ def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int
 
     The numbers follow the same rule as `places.set_wanted`: no HIT falls below the places that are held.
     """
+    # `by` is the change of a HIT's places, `held` those that are not open. A HIT without an open place counts only if
+    # it could be taken: otherwise more places would wait for no one. Reserved HITs are left out, as they have one
+    # place.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
@@ -128,6 +134,7 @@ def change_caps(
         "max_share": max_share,
     }
     before = {name: getattr(locked, name) for name in caps}
+    # The caller's batch gets the new values too; only these columns are written.
     for name, value in caps.items():
         setattr(batch, name, value)
     batch.save(update_fields=list(caps))
@@ -161,6 +168,7 @@ def change_wanted(
     _lock_in_order([hit for _, ids in targets for hit in ids or ()])
     changes = [places.set_wanted(locked, judgments=new, hit_ids=ids) for new, ids in targets]
     added, removed = (sum(each) for each in zip(*changes, strict=True))
+    # A batch remembers the last number required of the whole of it; single HITs may differ (docs/decisions/0003).
     if hit_numbers is None:
         Batch.objects.filter(pk=batch.pk).update(judgments=judgments)
         batch.judgments = judgments

@@ -50,6 +50,7 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     """
     if batch.instructions_id is None:
         raise Refused("There are no instructions for annotators. Write them under Task first.")
+    # A reason overrides the refusal: a manager may have grounds to start early, and the log then has them.
     if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
@@ -94,11 +95,13 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
 @transaction.atomic
 def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     """Delete a batch that was never opened, with its HITs. Raises Refused for any other."""
+    # A full lock, unlike elsewhere: the row is deleted, so nobody may add a HIT or a full batch that refers to it.
     locked = Batch.objects.select_for_update().get(pk=batch.pk)
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
         raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
     if full := locked.full_batches.first():
         raise Refused(f"“{full}” uses this trial. Delete that batch first.")
+    # Logged first, while the batch still has an id.
     log.record(batch.project, actor, Act.DELETE_BATCH, batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
@@ -115,6 +118,7 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
         raise Refused("This project has no rubric yet.")
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
         raise Refused("This batch counts the judgments of a trial with the older rubric. Create a new batch instead.")
+    # The state is in the filter, so that a batch that is opened at this moment keeps its rubric.
     changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
         rubric=rubric, instructions=instructions, consent=consent
     )
@@ -139,6 +143,7 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
     """
     stamps: dict[str, object] = {}
     if move.after == State.OPEN:
+        # The first opening is remembered; reopening keeps it.
         stamps["opened_at"] = batch.opened_at or Now()
         stamps["closed_at"] = None
     if move.after == State.CLOSED:

@@ -114,7 +114,7 @@ def measure_speed(batch: Batch, progress: Progress) -> Speed:
 
 
 def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
-    """Return the common pace of these batches, of which `n_left` assignments are left."""
+    """Return the common pace of these batches, and the hours that the `n_left` remaining assignments take at it."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
@@ -198,6 +198,7 @@ SELECT NULL, count(*), 0, NULL, (SELECT count(*) FROM looked_at) FROM annotate_h
 WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND {is_work("h")}
 """
 
+# What each reason of the statement above means to a manager.
 _REASONS = {
     "nobody": "The project has no active annotator.",
     "named gone": "Only chosen annotators may take them, and none of those is active.",
@@ -209,11 +210,11 @@ _REASONS = {
 }
 
 
-def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
-    """Find open places that no active, qualified annotator may take.
+def find_stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
+    """Return the open places that no active, qualified annotator may take, by reason.
 
-    Looks at so many HITs at most, those first that were served most often: they run out of people first.
-    A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may resume it.
+    At most `limit` HITs are examined, those served most often first, because these run out of people first. A daily cap
+    makes no place stuck, because it ends by itself.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STUCK, {"batch": batch.pk, "limit": limit, "shown": N_NUMBERS_SHOWN})

@@ -55,21 +55,23 @@ class Row:
     has_passage_text: bool
     pair: int | None = None
     """The minimal pair that it belongs to; its two candidates are never in one HIT."""
-    n_had: int = 0
+    n_reused: int = 0
     """Judgments that exist already and count towards the required number."""
 
 
-def select_candidates(project: Project, selection: Selection, *, but: Batch | None = None) -> list[Row]:
+def select_candidates(project: Project, selection: Selection, *, without: Batch | None = None) -> list[Row]:
     """Return the selected candidates in canonical order: by passage, question and candidate as imported.
 
-    Candidates of the batch `but` are excluded before a sample is drawn. Raises Refused if none is left, or for a
+    Candidates of the batch `without` are excluded before a sample is drawn. Raises Refused if none is left, or for a
     dataset, split or source that the project does not have.
     """
     _check_names(project, selection)
     has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
     candidates = list_candidates(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
-    if but is not None:
-        candidates = candidates.exclude(pk__in=Item.objects.filter(hit__batch=but, control="none").values("candidate"))
+    if without is not None:
+        candidates = candidates.exclude(
+            pk__in=Item.objects.filter(hit__batch=without, control="none").values("candidate")
+        )
     rows = [
         Row(*values)
         for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
@@ -102,6 +104,7 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
 
 def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:
     """Return the expression for the minimal pair that a candidate belongs to, NULL for none."""
+    # A batch without pairs needs no join to find out that no candidate belongs to one.
     if not is_wanted:
         return Value(None, IntegerField(null=True))
     return Coalesce(f"{prefix}pair_as_1__pk", f"{prefix}pair_as_2__pk")
@@ -110,6 +113,7 @@ def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value
 def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership, ...]:
     """Return active annotators by username or pseudonym, in the given order. Raises Refused for an unknown name."""
     active = project.memberships.active().annotators().select_related("user")
+    # By username too, since managers know it; where one member's username is another's pseudonym, the username wins.
     known = {person.pseudonym: person for person in active}
     known |= {person.user.get_username(): person for person in active if person.user}
     unknown = [name for name in names if name not in known]
@@ -121,6 +125,7 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
         raise Refused("Set a sample size of at least 1.", field="sample")
+    # Whole passages are drawn, so that annotators read a passage for all its candidates.
     sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         passages = sizes.setdefault(row.dataset, {})

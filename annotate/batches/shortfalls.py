@@ -8,6 +8,7 @@ from annotate.models import Batch
 from annotate.models.conditions import is_item, is_work
 
 N_SHOWN = 50
+"""Cases listed on the batch page; the counts include all."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ def find_shortfall(batch: Batch) -> Shortfall:
     return Shortfall(int(n_assignments), int(n_set_aside), n_withdrawn, missing)
 
 
-# The window functions count all rows, while LIMIT returns only those that the page lists.
+# Two kinds of missing judgments: whole assignments that were excluded and keep their place, and single judgments set
+# aside. The latter never open a place, because all candidates of a HIT need the same number. The window functions count
+# all rows, while LIMIT returns only those that the page lists.
 _MISSING = f"""
 WITH missing AS (
     SELECT a.uuid, h.number, m.pseudonym, cardinality(a.layout) AS n, a.mark_reason AS reason, true AS is_whole, a.id

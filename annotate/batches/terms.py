@@ -55,10 +55,11 @@ class Terms:
 
     def fields(self) -> dict[str, Any]:
         """Return the batch fields of terms that `check_terms` has completed."""
-        return {name: getattr(self, name) for name in _KEPT} | {"control_plan": self.controls.as_json()}
+        return {name: getattr(self, name) for name in _COLUMNS} | {"control_plan": self.controls.as_json()}
 
 
-_KEPT = (
+# The terms that are columns of a batch under the same name.
+_COLUMNS = (
     *("kind", "judgments", "hit_size", "presentation", "order", "priority", "requires_qualification"),
     *("max_hits_per_annotator", "max_hits_per_day", "max_share", "trial", "use_of_trial", "plan"),
     *("cents_per_hit", "cents_per_item", "fee_share", "time_limit_minutes"),
@@ -90,8 +91,8 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     return filled
 
 
-def with_project_defaults(value: int | None) -> int:
-    """Return a term that `check_terms` has completed, so that it is not None."""
+def require_completed(value: int | None) -> int:
+    """Return a term that `check_terms` has completed, which is never None. It tells the type checker so."""
     assert value is not None
     return value
 
@@ -134,8 +135,8 @@ def _check_ranges(terms: Terms) -> None:
         "max_share": "Set a maximum share above 0, up to 1 (100 %).",
         "priority": "Set a priority from -100 to 100.",
     }
-    said = {name: getattr(terms, name) for name in RANGES if getattr(terms, name) is not None}
-    wrong = [name for name, value in said.items() if not RANGES[name][0] <= value <= RANGES[name][1]]
+    values = {name: getattr(terms, name) for name in RANGES if getattr(terms, name) is not None}
+    wrong = [name for name, value in values.items() if not RANGES[name][0] <= value <= RANGES[name][1]]
     if wrong:
         raise Refused(sentences[wrong[0]], field=wrong[0], details=[sentences[name] for name in wrong[1:]])
-    check_plan(terms.controls, presentation=terms.presentation, hit_size=with_project_defaults(terms.hit_size))
+    check_plan(terms.controls, presentation=terms.presentation, hit_size=require_completed(terms.hit_size))

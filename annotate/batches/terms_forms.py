@@ -31,7 +31,7 @@ class CapsForm(forms.Form):
     )
 
     @staticmethod
-    def caps_of(batch: Batch) -> dict[str, Any]:
+    def initial_caps(batch: Batch) -> dict[str, Any]:
         share = batch.max_share
         return {
             "max_hits_per_annotator": batch.max_hits_per_annotator,

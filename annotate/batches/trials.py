@@ -12,6 +12,7 @@ from projects.models import Project, Rubric
 
 N_CANDIDATES = 200
 N_JUDGMENTS = 5
+"""The size that the form proposes for a trial: MOCHA's had 200 candidates with 5 judgments each."""
 
 Kind, State, Use = Batch.Kind, Batch.State, Batch.UseOfTrial
 
@@ -39,6 +40,7 @@ def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rub
 
 def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
     """Return the number of annotators with counted judgments in the trial, by candidate, if there is any."""
+    # Annotators, not judgments: a rubric with several criteria has several judgments of each.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT j.candidate_id, count(DISTINCT j.annotator_id)
@@ -73,6 +75,7 @@ def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -
         )
         groups: dict[int, list[int]] = {}
         for hit_id, candidates in cursor.fetchall():
+            # They are equal, unless judgments of the trial were set aside since; the minimum leaves no candidate short.
             groups.setdefault(min(had.get(each, 0) for each in candidates), []).append(hit_id)
     return groups
 
@@ -100,6 +103,7 @@ def explain_waiting_for_trial(batch: Batch) -> str:
 
 def find_reusing_batch(trial: Batch) -> Batch | None:
     """Return the latest full batch that counts this closed trial, or None: reopening it would add to that number."""
+    # An open trial was never countable, so only a closed one can have a batch that relies on its number.
     if trial.kind != Kind.TRIAL or trial.state != State.CLOSED:
         return None
     return trial.full_batches.filter(use_of_trial=Use.COUNT).order_by("-number").first()

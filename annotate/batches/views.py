@@ -14,7 +14,7 @@ from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
 from annotate.batches.creating import create_batch, plan
 from annotate.batches.forms import NewBatchForm
-from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
+from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from projects.access import ProjectRequest, Right, requires
@@ -84,13 +84,14 @@ def batch_new(request: ProjectRequest, project: Project) -> HttpResponse:
     """Show the form, then the preview, then create the batch. The preview is a GET, whose address can be shared."""
     if request.method == "POST":
         return _make(request, project)
+    # Every preview sends the HIT size, so its absence tells a first visit from a preview with errors.
     if "hit_size" not in request.GET:
         return _render_new(request, project, _blank_form(request, project))
     return _render_new(request, project, NewBatchForm(project, request.GET))
 
 
 def _blank_form(request: ProjectRequest, project: Project) -> NewBatchForm:
-    return NewBatchForm(project, initial=NewBatchForm.initial_of(project, read_word(request, "kind", ["trial"])))
+    return NewBatchForm(project, initial=NewBatchForm.initial_values(project, read_word(request, "kind", ["trial"])))
 
 
 def _make(request: ProjectRequest, project: Project) -> HttpResponse:
@@ -129,13 +130,14 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
 def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = fetch_batch(project, number)
     progress = fetch_progress([batch])[batch.pk]
+    # Speed and stuck places say something only while people can work; a draft shows the latter before it is opened.
     is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
     newest = current_rubric(project)
     context = {
         "batch": batch,
         "progress": progress,
         "speed": measure_speed(batch, progress) if is_live else None,
-        "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
+        "stuck": find_stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
         "moves": lifecycle.allowed_moves(batch),
         "not_yet": trials.explain_waiting_for_trial(batch),
         "counted_by": trials.find_reusing_batch(batch),
@@ -181,6 +183,7 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
         hits = hits.filter(Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
     hits = hits.order_by(order_by(sort, HIT_COLUMNS), "number").annotate(
         n_held=F("places_wanted") - F("places_open") - F("places_done"),
+        # A subquery for the HITs of this page: a join with GROUP BY would count the items of every HIT in the batch.
         n_items=Coalesce(
             Subquery(
                 Item.objects.filter(hit=OuterRef("pk")).order_by().values("hit").annotate(n=Count("pk")).values("n")

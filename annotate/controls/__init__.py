@@ -1,1 +1,1 @@
-"""Hidden items among the work: their pool, how they are made and sampled."""
+"""Controls: items with a known or expected rating among the work, their pool, and how they are made and sampled."""

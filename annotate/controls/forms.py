@@ -1,4 +1,4 @@
-"""Forms of controls: the plan of a batch, and acts on its pool; the rules are in `pool`."""
+"""The form of acts on a batch's pool of controls; the rules are in `pool`."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ class IdsField(forms.TypedMultipleChoiceField):
         super().__init__(coerce=int, required=False)
 
     def valid_value(self, value: Any) -> bool:
+        # Fewer than 19 digits fit a bigint, for which PostgreSQL would otherwise raise an error.
         return str(value).isascii() and str(value).isdigit() and len(str(value)) < 19
 
 

@@ -22,6 +22,7 @@ UNLIKE_F1 = 0.5
 """Another question's reference is a wrong answer if its token F1 with every reference is below this."""
 MOST_PASSAGES = 200
 """Passages from which whole HITs of rated candidates are made; no annotator gets anywhere near as many."""
+# Adding or removing one of these leaves the meaning of an English answer as it is.
 _ARTICLES = ("the ", "a ", "an ")
 
 Ranges = dict[str, list[float]]
@@ -66,6 +67,7 @@ def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ran
 
 
 def _range(criterion: Criterion, low: float, high: float) -> list[float]:
+    # On a reversed criterion the best answer has the lowest score, so the range is mirrored at the middle of the scale.
     span = criterion.high - criterion.low
     ends = [criterion.low + low * span, criterion.low + high * span]
     return [criterion.low + criterion.high - end for end in reversed(ends)] if criterion.is_reversed else ends
@@ -88,6 +90,8 @@ def find_known_answers(
             if edited := _edited(text):
                 right.append(Known(question_id, Recipe.EDITED_REFERENCE, edited, high_range(criteria)))
         others = [text for other, found in references.items() if other != question_id for text in found]
+        # Both lists are filled, although those from elsewhere are used only if the passage has none of its own: a text
+        # that resembles a reference of this question may be right.
         for found, pool in ((own, others), (foreign, elsewhere)):
             found += [
                 Known(question_id, Recipe.OTHER_REFERENCE, text, low_range(criteria))
@@ -112,9 +116,9 @@ def _edited(text: str) -> str:
     return f"{words}." if words and words[-1].isalnum() else ""
 
 
-# Candidates with a known score on every criterion used for checking. A score is comparable only if its criterion has
-# the same key, kind, scale and direction as the batch's. One judgment of our own is too little to call a score known;
-# one imported judgment is enough, since it is usually a published gold score.
+# Candidates with a known score on every criterion used for checking, by passage. A score is comparable only if its
+# criterion has the same key, kind, scale and direction as the batch's. One judgment of our own is too little to call a
+# score known; one imported judgment is enough, since it is usually a published gold score.
 #
 # The last condition excludes candidates that annotators have had or could still get as ordinary items. Sorting by a
 # hash gives a random order that follows from the seed.
@@ -163,12 +167,13 @@ def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) ->
     with connection.cursor() as cursor:
         cursor.execute(_SCORED, parameters)
         rows = cursor.fetchall()
-    n_of: dict[int, int] = {}
+    # As many of a passage as fill one HIT, in the seeded order.
+    n_by_passage: dict[int, int] = {}
     for passage_id, candidate_id, question_id, text, scores in rows:
-        n_of[passage_id] = n_of.get(passage_id, 0) + 1
-        if len(n_of) > MOST_PASSAGES:
+        n_by_passage[passage_id] = n_by_passage.get(passage_id, 0) + 1
+        if len(n_by_passage) > MOST_PASSAGES:
             return
-        if n_of[passage_id] <= batch.hit_size:
+        if n_by_passage[passage_id] <= batch.hit_size:
             known = Known(
                 question_id, Recipe.KNOWN_CANDIDATE, text, range_around(criteria, orjson.loads(scores)), candidate_id
             )

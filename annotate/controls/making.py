@@ -82,6 +82,8 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
         raise Refused("This batch shows no controls. Set how many first.")
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
         raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
+    # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
+    # else.
     corpus = _corpus(batch, plan.seed)
     criteria = quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))
@@ -89,6 +91,7 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     scored = _scored(batch, plan, pool, criteria) if plan.known_hit_every else []
     sources, degraded, n_failed = _degraded(batch, plan, corpus, pool)
     _write(batch, [*known, *scored])
+    # Originals first: degraded items refer to them, and bulk_create sets their ids on the same objects.
     Item.objects.bulk_create(sources)
     Item.objects.bulk_create(degraded)
     made = Made(len(known), len(scored), len(sources), len(degraded), n_failed)
@@ -110,6 +113,7 @@ def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
         for question, passage in questions.items()
         for text in corpus.references.get(question, [])
     ]
+    # Shuffled before it is cut, since items come by passage and one corpus may have several datasets.
     Random(seed).shuffle(good)  # noqa: S311 - to be repeated, not to be secret
     return measure_yields(good[:MOST_ANSWERS_TRIED], phrases=corpus.phrases, rng=np.random.default_rng(seed))
 
@@ -125,6 +129,8 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
     items = [Ordinary(*row) for row in rows]
     references: dict[int, list[str]] = {}
     texts: list[tuple[int, str]] = []
+    # References of all the batch's datasets, not only of its own questions: a small batch would have too few phrases
+    # and too few wrong answers.
     datasets = Item.objects.filter(hit__batch=batch).values("question__dataset_id")
     for question, passage, text in (
         Reference.objects.filter(question__dataset__in=datasets)
@@ -146,13 +152,16 @@ def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Se
     made = []
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
+        # A generator for each passage: what is generated for one doesn't depend on which others are in the batch.
         rng = _rng(plan, passage)
+        # 20 references from elsewhere are plenty for one passage, and comparing each with every question is slow.
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = find_known_answers(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
         for _number, hit in groupby(rows, key=lambda row: row.hit_id):
             questions = list(dict.fromkeys(row.question_id for row in hit))
-            wanted = ceil(SPARE * plan.known_per_hit) - _use_up(live, questions, ceil(SPARE * plan.known_per_hit))
+            n_spare = ceil(SPARE * plan.known_per_hit)
+            wanted = n_spare - _use_up(live, questions, n_spare)
             new = [
                 [k for k in side if k.question_id in questions and (k.question_id, k.text) not in old] for side in sides
             ]
@@ -212,10 +221,12 @@ def _degraded(
         wanted = ceil(2 * plan.degraded_per_hit) * len({row.hit_id for row in rows})
         wanted -= sum(live.get(question, 0) for question in questions)
         rng = _rng(plan, passage)
+        # `measures` takes numpy's generator, everything else here Python's.
         numbers = np.random.default_rng([plan.seed, passage])
         for source, is_new in _sources(batch, rows, corpus, rng):
             if wanted <= 0:
                 break
+            # A candidate has an id by which it is found again; a reference becomes a new item, known by its text.
             if (source.question_id, source.shown_text) in old_sources if is_new else source.pk in old_from:
                 continue
             text = source.shown_text or ""
@@ -235,7 +246,9 @@ def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random
     """Yield what may be degraded, with whether it is a new item: good candidates first, then references."""
     good = [row for row in rows if not row.pair and _is_good(row.text, corpus.references.get(row.question_id, []))]
     for row in rng.sample(good, len(good)):
+        # Not saved: it only carries the id of the item that exists, for `made_from`.
         yield Item(pk=row.id, question_id=row.question_id, shown_text=row.text), False
+    # A reference that equals a candidate of its question would be shown twice.
     shown = {(row.question_id, row.text.strip()) for row in rows}
     references = [
         (question, text)

@@ -36,10 +36,12 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])
+    # HITs are cut with room for controls, so a draft whose room changes is cut again. Its pool is emptied because its
+    # degraded answers refer to items that are deleted with the HITs. No one has seen either.
     is_cut = batch.state == Batch.State.DRAFT and before.room != plan.room and _has_equal_hits(batch)
     if is_cut:
         clear_pool(batch)
-        creating.cut_anew(batch)
+        creating.recut(batch)
     log.record(
         batch.project, actor, Act.PLAN_CONTROLS, batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}
     )
@@ -57,9 +59,12 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
         ids = list(item_ids)
         waiting = waiting.filter(
             Q(pk__in=ids)
+            # The other half of a pair: the original of a chosen degraded answer, and the degraded answer of a chosen
+            # original if that is in the pool. An ordinary item as the original needs no acceptance.
             | Q(control=Control.SOURCE, controls__pk__in=ids)
             | Q(control=Control.DEGRADED, made_from__pool_of=batch, made_from__pk__in=ids)
         )
+    # The joins above may return a row more than once. The log lists the first 100, which keeps its row small.
     found = sorted(set(waiting.values_list("pk", flat=True)))
     Item.objects.filter(pk__in=found).update(accepted_by=actor, accepted_at=timezone.now())
     if found:
@@ -70,6 +75,7 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
 @transaction.atomic
 def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], why: str = "") -> int:
     """Retire controls of the pool, with those made from them; return how many."""
+    # What was made from a retired control goes with it: without its original, a degraded answer can't be compared.
     live = list_pool(batch).filter(retired_at=None)
     found = sorted(set(live.filter(Q(pk__in=item_ids) | Q(made_from__pk__in=item_ids)).values_list("pk", flat=True)))
     Item.objects.filter(pk__in=found).update(retired_at=timezone.now())
@@ -87,6 +93,7 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
         raise Refused("You can only edit a known answer made from a reference, before it is accepted.")
+    # PostgreSQL stores no NUL, and a form sends Windows line ends, which the text that it replaces did not have.
     text = text.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
         raise Refused(f"Enter 1 to {format_number(MOST_TEXT)} characters.")

@@ -17,7 +17,7 @@ from projects.database.prepared import prepared
 
 MOST_DEGRADED = 5
 """Degraded answers in a personal HIT. They are all on one passage, and more would make it look unlike other HITs."""
-FEWEST_DUE = 2
+MIN_DUE = 2
 """Degraded answers that must be due before a personal HIT is created, plus up to two more at random.
 
 A HIT of one item would be conspicuous, and one that always comes at the same count could be predicted.
@@ -26,7 +26,7 @@ N_LOOKED_BACK = 300
 """The annotator's latest HITs from which repeats are taken, so that the query stays fast for busy annotators."""
 Control = Item.Control
 
-# A reserved HIT that was created and never taken. One that the annotator has had is not offered again.
+# A reserved HIT that was created and not taken yet. One that the annotator has had is not offered again.
 _WAITING = """
 SELECT h.id FROM annotate_hit h
 WHERE h.reserved_for_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint AND h.places_open > 0
@@ -34,7 +34,8 @@ WHERE h.reserved_for_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint AND 
 ORDER BY h.id LIMIT 1
 """
 
-# Accepted rated candidates of the pool that this annotator has not been served.
+# Accepted rated candidates of the pool that this annotator has not been served, in any batch. Minimal pairs are left
+# out here too: a pair may have been defined after the pool was made.
 _KNOWN = """
 SELECT q.passage_id, p.question_id, p.candidate_id, p.expected, p.recipe
 FROM annotate_item p JOIN projects_question q ON q.id = p.question_id
@@ -88,19 +89,19 @@ ORDER BY 1, 2, 3
 
 
 @dataclass
-class OfPassage:
+class RepeatableItems:
     """What can be asked again on one passage."""
 
     repeats: list[ReservedItem] = field(default_factory=list)
     degraded: list[ReservedItem] = field(default_factory=list)
-    pair_of: dict[int, int] = field(default_factory=dict)
+    pairs: dict[int, int] = field(default_factory=dict)
     """The minimal pair of each item that belongs to one, by the item's id."""
 
-    def one_of_each_pair(self, repeats: Sequence[ReservedItem], chance: Random) -> list[ReservedItem]:
+    def pick_one_of_each_pair(self, repeats: Sequence[ReservedItem], rng: Random) -> list[ReservedItem]:
         """Return the repeats in random order, with only one of each minimal pair: the two never share a HIT."""
         kept, met = [], set()
-        for item in chance.sample(list(repeats), len(repeats)):
-            pair = self.pair_of.get(item.made_from_id or 0)
+        for item in rng.sample(list(repeats), len(repeats)):
+            pair = self.pairs.get(item.made_from_id or 0)
             if pair is None or pair not in met:
                 met.add(pair)
                 kept.append(item)
@@ -108,7 +109,7 @@ class OfPassage:
 
 
 def find_reserved(
-    *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: ShownControls
+    *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
 ) -> int | None:
     """Return the reserved HIT that is due for this annotator now, creating it if needed, or None.
 
@@ -120,17 +121,18 @@ def find_reserved(
         row = cursor.fetchone()
     if row is not None:
         return int(row[0])
-    chance = Random(f"{plan.seed}-{annotator_id}-{dealt.n_work}-{dealt.n_gold}-{dealt.n_personal}")  # noqa: S311
-    made = _make_gold(annotator_id, batch_id, hit_size, chance) if _is_gold_due(plan, dealt, annotator_id) else None
-    return made or _make_personal(annotator_id, batch_id, hit_size, plan, dealt, chance)
+    # The seed has all that is known of the annotator so far, so that the same request draws the same HIT.
+    rng = Random(f"{plan.seed}-{annotator_id}-{history.n_work}-{history.n_gold}-{history.n_personal}")  # noqa: S311
+    made = _make_gold(annotator_id, batch_id, hit_size, rng) if _is_gold_due(plan, history, annotator_id) else None
+    return made or _make_personal(annotator_id, batch_id, hit_size, plan, history, rng)
 
 
-def _is_gold_due(plan: ControlPlan, dealt: ShownControls, annotator_id: int) -> bool:
+def _is_gold_due(plan: ControlPlan, history: ShownControls, annotator_id: int) -> bool:
     every = plan.known_hit_every
-    return bool(every) and dealt.n_work >= plan.due_at(dealt.n_gold + 1, every, who=annotator_id, what="gold")
+    return bool(every) and history.n_work >= plan.due_at(history.n_gold + 1, every, who=annotator_id, what="gold")
 
 
-def _make_gold(annotator_id: int, batch_id: int, hit_size: int, chance: Random) -> int | None:
+def _make_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, {"me": annotator_id, "batch": batch_id})
         rows = cursor.fetchall()
@@ -143,32 +145,35 @@ def _make_gold(annotator_id: int, batch_id: int, hit_size: int, chance: Random) 
         )
     if not by_passage:
         return None
-    passage = chance.choice(list(by_passage))
+    passage = rng.choice(list(by_passage))
     return _create(batch_id, passage, annotator_id, Hit.Purpose.GOLD, by_passage[passage][:hit_size])
 
 
 def _make_personal(
-    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: ShownControls, chance: Random
+    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls, rng: Random
 ) -> int | None:
     every = plan.repeats_every
-    is_repeat_due = bool(every) and dealt.n_work >= plan.due_at(
-        dealt.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
+    is_repeat_due = bool(every) and history.n_work >= plan.due_at(
+        history.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
     )
-    n_owed = plan.n_degraded_by(dealt.n_work, annotator_id) - dealt.n_degraded
-    fewest = FEWEST_DUE + int(3 * plan.share("owed", annotator_id, dealt.n_personal))
-    n_degraded = min(max(n_owed, FEWEST_DUE), MOST_DEGRADED, hit_size) if n_owed >= fewest else 0
+    n_owed = plan.n_degraded_by(history.n_work, annotator_id) - history.n_degraded
+    # 2 to 4, redrawn for each personal HIT.
+    least = MIN_DUE + int(3 * plan.share("owed", annotator_id, history.n_personal))
+    n_degraded = min(max(n_owed, MIN_DUE), MOST_DEGRADED, hit_size) if n_owed >= least else 0
     n_repeats = min(plan.repeats, hit_size) if is_repeat_due else 0
     if not n_degraded and not n_repeats:
         return None
-    found = _askable(annotator_id, batch_id, plan, repeats=bool(n_repeats), degraded=bool(n_degraded))
+    found = _find_repeatable(annotator_id, batch_id, plan, repeats=bool(n_repeats), degraded=bool(n_degraded))
     # The passage with the most to ask is taken, repeats first, since they are due by the plan; ties are drawn.
     best: tuple[int, int] = (0, 0)
     choices: list[tuple[int, list[ReservedItem]]] = []
     for passage, again in found.items():
-        degraded = chance.sample(again.degraded, min(n_degraded, len(again.degraded)))
+        degraded = rng.sample(again.degraded, min(n_degraded, len(again.degraded)))
+        # An item and its degraded version never share a page.
         sources = {item.made_from_id for item in degraded}
         free = [item for item in again.repeats if item.made_from_id not in sources]
-        repeats = again.one_of_each_pair(free, chance)[: min(n_repeats, hit_size - len(degraded))]
+        repeats = again.pick_one_of_each_pair(free, rng)[: min(n_repeats, hit_size - len(degraded))]
+        # Compared in this order: what is due first (repeats if they are), then degraded answers.
         worth = (len(repeats) if n_repeats else len(degraded), len(degraded))
         if worth > best:
             best, choices = worth, []
@@ -176,13 +181,13 @@ def _make_personal(
             choices.append((passage, [*repeats, *degraded]))
     if not choices:
         return None
-    passage, items = chance.choice(choices)
+    passage, items = rng.choice(choices)
     return _create(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
 
 
-def _askable(
+def _find_repeatable(
     annotator_id: int, batch_id: int, plan: ControlPlan, *, repeats: bool, degraded: bool
-) -> dict[int, OfPassage]:
+) -> dict[int, RepeatableItems]:
     parameters = {
         "me": annotator_id,
         "batch": batch_id,
@@ -194,11 +199,11 @@ def _askable(
     with connection.cursor() as cursor:
         cursor.execute(_RATED, parameters)
         rows = cursor.fetchall()
-    found: dict[int, OfPassage] = {}
+    found: dict[int, RepeatableItems] = {}
     for passage, control, source, question, candidate, text, recipe, pair in rows:
-        again = found.setdefault(passage, OfPassage())
+        again = found.setdefault(passage, RepeatableItems())
         if pair is not None:
-            again.pair_of[source] = pair
+            again.pairs[source] = pair
         if control == Control.REPEAT:
             again.repeats.append(ReservedItem(question, Control.REPEAT, candidate_id=candidate, made_from_id=source))
         else:
@@ -212,5 +217,10 @@ def _create(
     batch_id: int, passage_id: int, annotator_id: int, purpose: Hit.Purpose, items: Sequence[ReservedItem]
 ) -> int:
     return places.create_reserved(
-        batch=Batch(pk=batch_id), passage_id=passage_id, annotator_id=annotator_id, purpose=purpose, items=items
+        # Only its id is needed, so the batch isn't read on the way of every claim.
+        batch=Batch(pk=batch_id),
+        passage_id=passage_id,
+        annotator_id=annotator_id,
+        purpose=purpose,
+        items=items,
     )

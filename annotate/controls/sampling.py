@@ -19,9 +19,10 @@ N_ORDERS_TRIED = 1_000
 """Random orders tried before the best one is used; in HITs of usual size one of the first few fits."""
 Control = Item.Control
 
-# What the annotator has had of a batch, counted from the layouts: controls of the pool belong to no HIT, so only the
-# layouts tell who was shown them.
-_DEALT = f"""
+# What the annotator has had of a batch so far, from which follows what is due: HITs of work, HITs of rated candidates,
+# HITs of repeats, degraded answers, and personal HITs. Counted from the layouts: controls of the pool belong to no HIT,
+# so only the layouts tell who was shown them.
+_COUNTS = f"""
 SELECT count(*) FILTER (WHERE {is_work("h")}), count(*) FILTER (WHERE h.purpose = 'gold'),
        count(*) FILTER (WHERE h.purpose = 'personal' AND shown.n_repeats > 0),
        coalesce(sum(shown.n_degraded), 0), count(*) FILTER (WHERE h.purpose = 'personal')
@@ -76,6 +77,7 @@ WHERE p.retired_at IS NULL AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT
 ORDER BY p.id
 """
 
+# The ordinary items that the assignment shows, in their order.
 _SHOWN = """
 SELECT i.id, i.question_id, coalesce(i.shown_text, c.text) FROM annotate_assignment a
 JOIN annotate_item i ON i.id = ANY(a.layout) LEFT JOIN projects_candidate c ON c.id = i.candidate_id
@@ -85,7 +87,7 @@ WHERE a.uuid = %(uuid)s::uuid ORDER BY array_position(a.layout, i.id)
 
 @dataclass(frozen=True)
 class ShownControls:
-    """What an annotator has had of a batch: HITs by purpose, HITs with repeats, degraded items."""
+    """What an annotator has had of a batch: HITs by purpose, personal HITs with repeats, degraded answers."""
 
     n_work: int
     n_gold: int
@@ -95,7 +97,11 @@ class ShownControls:
 
 
 class PoolControl(NamedTuple):
-    """A control that may be shown; its original is in this HIT (beside), was rated long enough ago, or was it seen."""
+    """A control that may be shown.
+
+    `is_beside`: its original is in this HIT. `is_rated`: its original was rated long enough ago. `is_seen`: it was
+    shown before, or another control of its kind made from the same original.
+    """
 
     id: int
     question_id: int
@@ -128,6 +134,7 @@ class Draw:
         for control in controls:
             if n <= 0 or self.room <= 0:
                 return
+            # The same text twice on a page gives a control away, and so does one that differs in case or spaces alone.
             if _plain(control.text) not in self.texts:
                 self.texts.add(_plain(control.text))
                 self.chosen.append(control)
@@ -135,9 +142,9 @@ class Draw:
                 n -= 1
 
 
-def controls_shown(annotator_id: int, batch_id: int) -> ShownControls:
+def fetch_shown_controls(annotator_id: int, batch_id: int) -> ShownControls:
     with connection.cursor() as cursor:
-        prepared(_DEALT).execute(cursor, {"me": annotator_id, "batch": batch_id})
+        prepared(_COUNTS).execute(cursor, {"me": annotator_id, "batch": batch_id})
         return ShownControls(*map(int, cursor.fetchone()))
 
 
@@ -149,7 +156,7 @@ def sample_controls(
     hit_size: int,
     presentation: str,
     plan: ControlPlan,
-    dealt: ShownControls,
+    history: ShownControls,
 ) -> None:
     """Add the planned controls to an assignment that was just taken; its uuid is the seed, which no one can choose.
 
@@ -166,7 +173,9 @@ def sample_controls(
     rng = Random(str(assignment_uuid))  # noqa: S311 - to be repeated, not to be secret
     rng.shuffle(pool)
     drawn = Draw(hit_size - len(shown), {_plain(item.text) for item in shown}, rng)
-    n_degraded = plan.n_degraded_by(dealt.n_work + 1, annotator_id) - dealt.n_degraded
+    # What is due after this HIT, minus what was shown: degraded answers that earlier HITs had no room for are made up
+    # for.
+    n_degraded = plan.n_degraded_by(history.n_work + 1, annotator_id) - history.n_degraded
     is_page = presentation == Batch.Presentation.PAGE
     questions = {item.question_id for item in shown}
     fresh = [control for control in pool if not control.is_seen and control.question_id in questions]
@@ -178,6 +187,8 @@ def sample_controls(
         return
     pairs = _draw_for_one(drawn, fresh, n_degraded, n_repeats=plan.repeats_per_hit)
     repeats = _repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
+    # One item at a time: the whole layout is written again, because the controls are spread among the ordinary items.
+    # On a page (above) they are added within the group of their question.
     ids = [item.id for item in shown] + [control.id for control in drawn.chosen] + [control for _, control in repeats]
     places.write_layout(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
 
@@ -186,6 +197,7 @@ def _draw_for_page(drawn: Draw, fresh: Sequence[PoolControl], plan: ControlPlan,
     """Draw degraded answers of originals from earlier HITs, and references to be degraded in later ones."""
     drawn.take((c for c in fresh if c.control == Control.DEGRADED and c.is_rated and not c.is_beside), n_degraded)
     degraded_from = {c.made_from for c in fresh if c.control == Control.DEGRADED}
+    # Originals in this HIT have degraded answers to come in a later one, so fewer references are needed for that.
     n_to_come = sum(c.control == Control.DEGRADED and c.is_beside for c in fresh)
     sources = (c for c in fresh if c.control == Control.SOURCE and c.id in degraded_from)
     drawn.take(sources, ceil(plan.degraded_per_hit) - n_to_come)
@@ -202,6 +214,7 @@ def _draw_for_one(
     sources = {c.id: c for c in fresh if c.control == Control.SOURCE}
     pairs: list[tuple[int, int]] = []
     degraded = [c for c in fresh if c.control == Control.DEGRADED]
+    # Degraded answers of items that this HIT asks anyway come first: they cost one place, those of references two.
     for control in sorted(degraded, key=lambda c: not c.is_beside):
         source = sources.get(control.made_from or 0)
         n_chosen = len(drawn.chosen)
@@ -211,6 +224,7 @@ def _draw_for_one(
             drawn.take([control], 1)
         elif source is not None and drawn.room >= 2 + n_repeats and not _is_on_page(drawn, source, control):
             drawn.take([source, control], 2)
+        # Its original was rated in an earlier HIT: no distance is to be kept within this one, so it makes no pair.
         elif control.is_rated:
             drawn.take([control], 1)
             n_degraded -= len(drawn.chosen) - n_chosen
@@ -243,8 +257,9 @@ def _repeats(
     if n <= 0:
         return []
     order = drawn.rng.sample(list(shown), len(shown))
+    # The sort is stable, so it keeps the random order among items with and among items without a degraded version.
     order.sort(key=lambda item: item.id in taken)
-    made = {control.made_from: control.id for control in pool if control.control == Control.REPEAT}
+    existing = {control.made_from: control.id for control in pool if control.control == Control.REPEAT}
     new = [
         Item(
             pool_of_id=batch_id,
@@ -255,10 +270,10 @@ def _repeats(
             shown_text=item.text,
         )
         for item in order[:n]
-        if item.id not in made
+        if item.id not in existing
     ]
-    made |= {item.made_from_id: item.pk for item in Item.objects.bulk_create(new)}
-    return [(item.id, made[item.id]) for item in order[:n]]
+    existing |= {item.made_from_id: item.pk for item in Item.objects.bulk_create(new)}
+    return [(item.id, existing[item.id]) for item in order[:n]]
 
 
 def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int, rng: Random) -> list[int]:
@@ -266,6 +281,7 @@ def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int,
 
     Drawing whole orders until one fits keeps all fitting orders equally likely.
     """
+    # The gap of an order is the least distance of any control from its original in it.
     best, best_gap = list(ids), -1
     for _ in range(N_ORDERS_TRIED):
         order = rng.sample(list(ids), len(ids))

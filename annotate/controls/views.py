@@ -44,7 +44,7 @@ KINDS = {
 @snapshot()
 def control_list(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _batch(project, number)
-    form = PlanForm(initial=PlanForm.initial_of_plan(ControlPlan.read(batch.control_plan)))
+    form = PlanForm(initial=PlanForm.initial_plan(ControlPlan.read(batch.control_plan)))
     return _render(request, batch, form)
 
 
@@ -75,6 +75,8 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
         return redirect("annotate:batch-controls", project.slug, number)
     with refusals(request):
         messages.success(request, _act(request, batch, form.cleaned_data))
+    # Back to the same part of the pool. Only a known state is taken from the form, so the address can't be tampered
+    # with.
     back: HttpResponseRedirect = redirect("annotate:batch-controls", project.slug, number)
     if request.POST.get("state") in STATES:
         back["Location"] += f"?state={request.POST['state']}"
@@ -87,11 +89,11 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     match cleaned["act"]:
         case "make":
             made = make_pool(**to_pool)
-            said = f"{amounts.format_number(made.n)} controls generated. Review them and accept the good ones."
+            message = f"{amounts.format_number(made.n)} controls generated. Review them and accept the good ones."
             if not made.n_not_degraded:
-                return said
+                return message
             failed = f"{amounts.format_number(made.n_not_degraded)} answers couldn’t be degraded."
-            return f"{said} {failed}"
+            return f"{message} {failed}"
         case "accept":
             return _accepted(controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
@@ -114,6 +116,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     plan = ControlPlan.read(batch.control_plan)
     counts = controls_pool.count_pool(batch)
     kind = read_word(request, "kind", KINDS)
+    # Without a choice, what waits for the manager is shown first.
     state = read_word(request, "state", STATES) or ("waiting" if any(c["waiting"] for c in counts.values()) else "")
     pool = batches_control_plan.list_pool(batch).select_related("question", "made_from__candidate")
     for chosen, among in ((state, STATES), (kind, KINDS)):
@@ -135,6 +138,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "kind": kind,
         "states": [(name, label) for name, (label, _) in STATES.items()],
         "kinds": [(name, label) for name, (label, _) in KINDS.items()],
+        # Degrading thousands of answers takes seconds, so it is measured only when asked for.
         "yields": _yields(batch, plan) if "yield" in request.GET else None,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200

@@ -74,7 +74,7 @@ class ShowingForm(PresentationForm):
         self.usual = {
             "hit_size": showing.hit_size,
             "presentation": showing.presentation,
-            **self.initial_of_plan(showing.controls),
+            **self.initial_plan(showing.controls),
         }
         super().__init__({**self.usual, **{name: sent[name] for name in self.base_fields if name in sent}})
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
-from annotate.controls.sampling import controls_shown, sample_controls
+from annotate.controls.sampling import fetch_shown_controls, sample_controls
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import counts_toward_caps, is_admitted
 from annotate.places.locking import lock_annotator
@@ -161,16 +161,16 @@ def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
 def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
     """Take a place in a batch with controls: a reserved HIT that is due, else the next HIT with controls added."""
     plan = ControlPlan.read(orjson.loads(offer.control_plan or "{}"))
-    dealt = controls_shown(annotator.pk, offer.batch_id)
+    history = fetch_shown_controls(annotator.pk, offer.batch_id)
     to_whom = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
-    hit_id = find_reserved(**to_whom, plan=plan, dealt=dealt)
+    hit_id = find_reserved(**to_whom, plan=plan, history=history)
     if hit_id is not None:
         return places.take_reserved(
             hit_id=hit_id, annotator_id=annotator.pk, minutes=offer.minutes, not_blind=not annotator.is_blind
         )
     taken = _take(annotator, offer, wait)
     if taken is not None and plan.is_in_hits:
-        sample_controls(taken, **to_whom, presentation=offer.presentation, plan=plan, dealt=dealt)
+        sample_controls(taken, **to_whom, presentation=offer.presentation, plan=plan, history=history)
     return taken
 
 

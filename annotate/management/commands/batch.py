@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.judgments_wanted import parse_numbers
-from annotate.batches.progress import fetch_progress, stuck_places
+from annotate.batches.progress import fetch_progress, find_stuck_places
 from annotate.models import Batch
 from projects.commands import ProjectCommand, reader
 from projects.database.snapshots import snapshot
@@ -75,7 +75,7 @@ def describe_progress(batch: Batch) -> dict[str, Any]:
         "complete": progress.is_complete,
     }
     if batch.kind != Batch.Kind.IMPORTED:
-        stuck = stuck_places(batch)
+        stuck = find_stuck_places(batch)
         answer["places_stuck"] = stuck.n_places
         answer["stuck"] = [
             {"reason": part.reason, "places": part.n_places, "hits": part.n_hits} for part in stuck.by_reason

@@ -112,7 +112,7 @@ def describe_plan(made: Plan) -> dict[str, Any]:
         "datasets": made.n_datasets,
         "in_other_batches": made.n_in_other_batches,
         "left_to_the_trial": made.n_left_out,
-        "judgments_of_the_trial": made.n_had,
+        "judgments_of_the_trial": made.n_reused,
         "hits": made.n_hits,
         "judgments_per_candidate": made.judgments,
         "assignments": made.n_assignments,

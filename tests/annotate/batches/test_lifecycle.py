@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
-from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
+from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from annotate.work import serving, submitting
@@ -250,23 +250,23 @@ def test_a_change_that_cannot_be_is_refused(open_batch: Batch, annotator: Member
 
 
 def reasons(batch: Batch) -> list[tuple[str, int, list[int]]]:
-    return [(part.reason[:34], part.n_places, part.hit_numbers) for part in stuck_places(batch).by_reason]
+    return [(part.reason[:34], part.n_places, part.hit_numbers) for part in find_stuck_places(batch).by_reason]
 
 
 def test_places_are_stuck_without_annotators(open_batch: Batch, researcher: Membership) -> None:
     assert reasons(open_batch) == [("The project has no active annotato", 6, [1, 2, 3])]
     make_membership(open_batch.project, standing=Membership.Standing.SUSPENDED)
     make_membership(open_batch.project, kind=Membership.Kind.IMPORTED, imported_name="Ada")
-    assert stuck_places(open_batch).n_places == 6
+    assert find_stuck_places(open_batch).n_places == 6
 
 
 def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: Project) -> None:
     people = [make_membership(project) for _ in range(2)]
-    assert stuck_places(open_batch).n_places == 0
+    assert find_stuck_places(open_batch).n_places == 0
     for person in people:
         for _ in range(3):
             rate(person)
-    assert stuck_places(open_batch).n_places == 0
+    assert find_stuck_places(open_batch).n_places == 0
     judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
     assert reasons(open_batch) == [("All active annotators have had the", 2, [2])]
     make_membership(project)
@@ -287,14 +287,14 @@ def test_a_returned_hit_sticks_and_an_expired_one_does_not(
     open_batch: Batch, annotator: Membership, other_annotator: Membership
 ) -> None:
     work = claim(annotator)
-    assert stuck_places(open_batch).n_places == 0
+    assert find_stuck_places(open_batch).n_places == 0
     Assignment.objects.filter(uuid=work).update(due_at=timezone.now() - timedelta(hours=1))
     with transaction.atomic():
         places.sweep(now=timezone.now())
-    assert stuck_places(open_batch).n_places == 0
+    assert find_stuck_places(open_batch).n_places == 0
     submitting.reopen(annotator=annotator, assignment_uuid=work)
     submitting.return_hit(annotator=annotator, assignment_uuid=work, reason="")
-    assert stuck_places(open_batch).n_places == 1
+    assert find_stuck_places(open_batch).n_places == 1
 
 
 def test_places_are_stuck_for_named_annotators_who_left(
@@ -303,10 +303,10 @@ def test_places_are_stuck_for_named_annotators_who_left(
     make_corpus(project, n_passages=2, n_candidates=1)
     batch = create_batch(project=project, actor=None, terms=Terms(annotators=(annotator,)))
     lifecycle.open_batch(batch=batch, actor=None)
-    assert stuck_places(batch).n_places == 0
+    assert find_stuck_places(batch).n_places == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="suspended")
     assert reasons(batch) == [("Only chosen annotators may take th", 2, [1, 2])]
-    assert "none of those is active" in stuck_places(batch).by_reason[0].reason
+    assert "none of those is active" in find_stuck_places(batch).by_reason[0].reason
 
 
 def test_places_are_stuck_by_caps(open_batch: Batch, annotator: Membership, other_annotator: Membership) -> None:
@@ -314,13 +314,13 @@ def test_places_are_stuck_by_caps(open_batch: Batch, annotator: Membership, othe
     Batch.objects.update(max_hits_per_annotator=1)
     assert reasons(open_batch) == [("The remaining annotators have reac", 2, reasons(open_batch)[0][2])]
     Batch.objects.update(max_hits_per_annotator=None, max_share=0.4)
-    assert stuck_places(open_batch).n_places == 2
+    assert find_stuck_places(open_batch).n_places == 2
     Batch.objects.update(max_share=None, max_hits_per_day=1)
-    assert stuck_places(open_batch).n_places == 0
+    assert find_stuck_places(open_batch).n_places == 0
 
 
 def test_the_search_for_stuck_places_is_bounded(open_batch: Batch) -> None:
-    found = stuck_places(open_batch, limit=2)
+    found = find_stuck_places(open_batch, limit=2)
     assert (found.n_looked_at, found.n_open_hits, found.n_places) == (2, 3, 4)
     assert not found.is_all_looked_at
 

@@ -46,7 +46,7 @@ def test_no_hit_of_a_batch_holds_both(project: Project, hit_size: int, presentat
     batch = make_batch(project, with_pairs=True, hit_size=hit_size, presentation=presentation, is_open=False)
     assert (len(hits_of(batch)), batch.n_items) == (n_hits, 14)
     assert broken() == {}
-    creating.cut_anew(batch)
+    creating.recut(batch)
     assert len(hits_of(batch)) == n_hits
     assert broken() == {}
     lifecycle.open_batch(batch=batch, actor=None)

@@ -83,7 +83,7 @@ def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_co
     terms: dict[str, Any] = {"judgments": 3, "trial": trial, "use_of_trial": "count"}
     said = plan(project=project, selection=Selection(), terms=Terms(**terms))
     full = make(project, **terms)
-    assert (said.n_assignments, said.n_judgments, said.n_had) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
+    assert (said.n_assignments, said.n_judgments, said.n_reused) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [1, 1, 3, 3]
     lifecycle.open_batch(batch=full, actor=None)
     for _ in range(3):

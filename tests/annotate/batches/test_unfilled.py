@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
-from annotate.batches.progress import stuck_places
+from annotate.batches.progress import find_stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Batch
 from annotate.qualification import admission
@@ -28,7 +28,7 @@ def batch(project: Project, manager: Membership) -> Batch:
 
 
 def kinds(batch: Batch) -> list[tuple[str, int]]:
-    return [(part.kind, part.n_places) for part in stuck_places(batch).by_reason]
+    return [(part.kind, part.n_places) for part in find_stuck_places(batch).by_reason]
 
 
 def caps_url(batch: Batch) -> str:

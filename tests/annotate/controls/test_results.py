@@ -5,7 +5,7 @@ import io
 import pytest
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
+from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.rating_patterns import fetch_ratings
 from annotate.frames.stages import Stage
@@ -70,7 +70,7 @@ def test_counts_progress_and_stuck_places_are_of_the_work(
     assert measure_speed(batch, progress).n_recent == progress.n_done
     n_counted = count_judgments(project, Stage.ALL).n_counted
     assert n_counted == Judgment.objects.filter(item__control="none", is_counted=True).count()
-    stuck = stuck_places(batch)
+    stuck = find_stuck_places(batch)
     assert stuck.n_open_hits == hits.count()
     assert_equation()
 
