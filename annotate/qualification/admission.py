@@ -41,7 +41,8 @@ class Admission:
         return self.test.state == QualificationTest.State.OPEN
 
     @property
-    def has_run_out(self) -> bool:
+    def has_expired(self) -> bool:
+        """Whether the annotator was qualified and the time that it lasts is over."""
         qualification = self.qualification
         return bool(
             qualification and qualification.is_qualified and qualification.until and qualification.until <= self.now
@@ -49,6 +50,7 @@ class Admission:
 
     @property
     def is_of_old_rubric(self) -> bool:
+        """Whether the annotator qualified under an earlier version of the rubric, and has to take the test again."""
         qualification = self.qualification
         return bool(
             qualification
@@ -61,10 +63,11 @@ class Admission:
     def is_qualified(self) -> bool:
         qualification = self.qualification
         is_valid = qualification is not None and qualification.is_qualified
-        return is_valid and not self.has_run_out and not self.is_of_old_rubric
+        return is_valid and not self.has_expired and not self.is_of_old_rubric
 
     @property
     def n_left(self) -> int:
+        """The number of attempts that are left."""
         return max(0, self.test.max_attempts - self.n_used)
 
     @property
@@ -89,6 +92,7 @@ class Admission:
     @property
     def why_not(self) -> str:
         """The explanation why the annotator can't work, with what to do; empty if they can."""
+        # The order matters: each sentence assumes that those above it don't apply.
         if not self.is_asked or self.is_qualified:
             return ""
         if self.revoked is not None:
@@ -106,7 +110,7 @@ class Admission:
             return f"{not_yet} {left}"
         if self.is_of_old_rubric:
             return gettext("The rating scale has changed since you qualified. Please take the test again.")
-        if self.has_run_out:
+        if self.has_expired:
             return gettext("Your qualification has expired. Take the test again to continue.")
         return gettext("Pass the qualification test to start.")
 
@@ -126,9 +130,11 @@ def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:
         return {}
     qualifications = Qualification.objects.in_bulk(tested)
     attempts: dict[int, list[Attempt]] = {}
+    # Drafts and answers may be large, and the desk asks for all projects of an annotator at once.
     tried = Attempt.objects.filter(annotator__in=tested, purpose=Purpose.TEST).defer("draft", "answers", "layout")
     for attempt in tried.order_by("pk"):
         attempts.setdefault(attempt.annotator_id, []).append(attempt)
+    # In order of id, so that the last decision of a manager on each annotator remains.
     grants: dict[int, Grant] = {}
     for grant in Grant.objects.filter(annotator__in=tested).order_by("pk"):
         grants[grant.annotator_id] = grant
@@ -163,10 +169,12 @@ def _admission(
     A manager's decision starts the count again: someone whose qualification is granted and later revoked has not used
     up their attempts.
     """
+    # An attempt whose time is up stays open in its row until someone acts on it; here it counts as ended.
     is_live = [each.state == Attempt.State.OPEN and not is_time_up(each, now) for each in attempts]
     open_one = next((each for each, live in zip(attempts, is_live, strict=True) if live), None)
     used: list[Attempt] = []
     for attempt, live in zip(attempts, is_live, strict=True):
+        # Passing starts the count again: whoever has to requalify later gets all attempts.
         if attempt.state == Attempt.State.PASSED:
             used = []
         elif not live and attempt.rubric_id == test.rubric_id and not (grant and attempt.started_at < grant.given_at):
@@ -186,7 +194,7 @@ def _admission(
 @transaction.atomic
 def grant(*, annotator: Membership, actor: Membership, why: str) -> None:
     """Qualify an annotator as if they had passed now. Raises Refused without a reason; locks the membership."""
-    _say(annotator, actor, Grant.Kind.GRANTED, why)
+    _decide(annotator, actor, Grant.Kind.GRANTED, why)
 
 
 @transaction.atomic
@@ -195,19 +203,21 @@ def revoke(*, annotator: Membership, actor: Membership, why: str) -> None:
 
     Raises Refused without a reason; locks the membership.
     """
-    _say(annotator, actor, Grant.Kind.REVOKED, why)
+    _decide(annotator, actor, Grant.Kind.REVOKED, why)
 
 
-def _say(annotator: Membership, actor: Membership, kind: Grant.Kind, why: str) -> None:
+def _decide(annotator: Membership, actor: Membership, kind: Grant.Kind, why: str) -> None:
     why = why.strip()
     if not why:
         raise Refused("Give a reason. It is recorded in the audit log.")
+    # The lock also waits for a submit of the test, after which this decision is the later one and holds.
     lock_annotator(annotator)
     if not annotator.is_annotator:
         raise Refused("Only annotators in this project can be qualified.")
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
     if test is None:
         raise Refused("This project has no qualification test yet.")
+    # One time for both rows: `_qualify` compares a grant's time with the beginning of an attempt.
     now = timezone.now()
     is_granted = kind == Grant.Kind.GRANTED
     Grant.objects.create(annotator=annotator, kind=kind, why=why, given_by=actor, given_at=now)

@@ -1,4 +1,4 @@
-"""One passage of an attempt on the rating page, and the page for answers that could not be submitted."""
+"""A page of an attempt, which is one passage on the rating page, and the page for answers that weren't submitted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -20,29 +20,31 @@ from projects.models import Candidate, Project
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
 
-def render_sheet(
+def render_page(
     request: HttpRequest,
     project: Project,
     attempt: Attempt,
-    sheets: Sequence[AttemptPage],
-    sheet: AttemptPage,
+    pages: Sequence[AttemptPage],
+    page: AttemptPage,
     *,
     sent: SentAnswers | None = None,
     errors: Mapping[int, str] | None = None,
     status: int = 0,
 ) -> HttpResponse:
     """Render one passage of an attempt on the rating page, with the draft's answers or those just sent."""
-    stored = attempt.draft.get(str(sheet.number), {})
+    stored = attempt.draft.get(str(page.number), {})
     criteria = frozen_criteria(attempt.rubric_id)
     show = reverse("annotate:attempt-show", args=[project.slug, attempt.uuid])
     context = {
+        # The rating page is made for assignments. Drafts that the browser keeps are found by uuid, so each page of an
+        # attempt has one of its own.
         "assignment": SimpleNamespace(
-            uuid=f"{attempt.uuid}-{sheet.number}", due_at=attempt.due_at, draft=SimpleNamespace(answers=stored)
+            uuid=f"{attempt.uuid}-{page.number}", due_at=attempt.due_at, draft=SimpleNamespace(answers=stored)
         ),
         "attempt": attempt,
-        "sheet": sheet,
-        "n_sheets": len(sheets),
-        "is_last": sheet.number == len(sheets),
+        "attempt_page": page,
+        "n_pages": len(pages),
+        "is_last": page.number == len(pages),
         "is_practice": attempt.purpose == QualificationItem.Purpose.PRACTICE,
         "preview": False,
         "due_at_ms": milliseconds(attempt.due_at),
@@ -54,18 +56,18 @@ def render_sheet(
             **site_urls(project.slug),
             "instructions": f"{site_urls(project.slug)['instructions']}?attempt={attempt.uuid}",
             "submit": show,
-            "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
-            "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",
+            "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, page.number]),
+            "previous": f"{show}?page={page.number - 1}" if page.number > 1 else "",
         },
-        **shown_sheet(
-            project, sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors
+        **page_context(
+            project, page.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors
         ),
     }
     status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
     return render(request, "annotate/qualification/attempt_page.html", context, status=status)
 
 
-def shown_sheet(
+def page_context(
     project: Project,
     items: Sequence[QualificationItem],
     criteria: Sequence[CriterionOnPage],
@@ -74,13 +76,15 @@ def shown_sheet(
 ) -> dict[str, Any]:
     """Return the items of one passage as the rating page shows them, without the correct ratings."""
     groups: list[dict[str, Any]] = []
-    candidates = _candidates_of(items, project)
+    candidates = _fetch_candidates(items, project)
     for place, item in enumerate(items):
         candidate = candidates.get(getattr(item, "candidate_id", None))
+        # Consecutive items with the same question share its heading, as candidates of a HIT do.
         if not groups or groups[-1]["question"]["text"] != item.question:
             references = [reference_on_page(each["text"], each.get("opinion", ""), project) for each in item.references]
-            question = {"text": item.question, **_kind_of(item, candidate, project)}
+            question = {"text": item.question, **_read_kind(item, candidate, project)}
             groups.append({"question": question, "references": references, "items": []})
+        # An item made from a candidate may have been edited since; its opinion belonged to the former text.
         opinion = candidate.opinion if candidate and candidate.text == item.answer else ""
         opinion = format_opinion(opinion) if project.shows_candidate_opinion else ""
         groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}, opinion))
@@ -88,6 +92,7 @@ def shown_sheet(
         bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
         for place in range(len(items))
     )
+    # All items of a page have the same passage; that is how they are grouped.
     first = items[0]
     return {
         "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
@@ -97,7 +102,7 @@ def shown_sheet(
     }
 
 
-def _candidates_of(items: Sequence[QualificationItem], project: Project) -> dict[int | None, Candidate]:
+def _fetch_candidates(items: Sequence[QualificationItem], project: Project) -> dict[int | None, Candidate]:
     """Return the candidates that items were made from, if the project shows more of them than their texts."""
     if not (project.shows_question_type or project.shows_entities or project.shows_candidate_opinion):
         return {}
@@ -105,7 +110,8 @@ def _candidates_of(items: Sequence[QualificationItem], project: Project) -> dict
     return {each.pk: each for each in Candidate.objects.filter(pk__in=ids).select_related("question")} if ids else {}
 
 
-def _kind_of(item: QualificationItem, candidate: Candidate | None, project: Project) -> dict[str, Any]:
+def _read_kind(item: QualificationItem, candidate: Candidate | None, project: Project) -> dict[str, Any]:
+    # As with opinions: type and entities belong to the question as it was imported.
     if candidate is None or candidate.question.text != item.question:
         return {}
     return kind_on_page(candidate.question.type, candidate.question.entities, project)
@@ -114,7 +120,7 @@ def _kind_of(item: QualificationItem, candidate: Candidate | None, project: Proj
 def render_closed(
     request: HttpRequest,
     attempt: Attempt,
-    page: int,
+    number: int,
     sent: SentAnswers,
     reason: str,
     *,
@@ -122,8 +128,8 @@ def render_closed(
     status: int = HTTPStatus.CONFLICT,
 ) -> HttpResponse:
     """Render the page with what was sent and the reason why it was not submitted."""
-    sheets = list_pages(attempt)
-    sheet = sheets[min(page, len(sheets)) - 1]
+    pages = list_pages(attempt)
+    page = pages[min(number, len(pages)) - 1]
     criteria = frozen_criteria(attempt.rubric_id)
     rows = [
         {
@@ -135,7 +141,7 @@ def render_closed(
             "is_flagged": place in sent.flags,
             "comment": sent.comments.get(place, ""),
         }
-        for place, item in enumerate(sheet.items)
+        for place, item in enumerate(page.items)
     ]
     context = {"reason": reason, "was_stored": False, "is_kept": is_kept, "criteria": criteria, "rows": rows}
     return render(request, "annotate/work/hit_closed.html", context, status=status)

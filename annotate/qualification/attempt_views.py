@@ -17,7 +17,7 @@ from annotate.models import Attempt, LedgerEntry, QualificationItem, Qualificati
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
 from annotate.qualification import attempts, results
 from annotate.qualification.admission import find_admission, is_time_up
-from annotate.qualification.attempt_page import render_closed, render_sheet
+from annotate.qualification.attempt_page import render_closed, render_page
 from annotate.qualification.pages import AttemptPage, list_pages, read_answers
 from annotate.qualification.practice import find_practice
 from annotate.rating.answers import Incomplete, TakesNoAnswers
@@ -78,62 +78,68 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
 def _keep_page_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, attempt_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """A page sent by somebody whose right has gone meanwhile: kept as the draft, and shown."""
+    """Keep a page that was sent after its annotator lost access as a draft, and show the answers with the reason.
+
+    Returns None for a page that isn't theirs, which is then refused like any other.
+    """
     attempt = Attempt.objects.filter(uuid=attempt_uuid, annotator=membership).first()
     if attempt is None:
         return None
-    page, sent = _page_of(request), read_rating(request.POST)
+    number, sent = _read_page_number(request), read_rating(request.POST)
     try:
-        attempts.save_page(annotator=membership, attempt_uuid=attempt_uuid, page=page, sent=sent)
+        attempts.save_page(annotator=membership, attempt_uuid=attempt_uuid, page=number, sent=sent)
         is_kept = True
     except (Refused, attempts.NoSuchPage):
         is_kept = False
-    return render_closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
+    return render_closed(request, attempt, number, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
 
 
 @requires(Right.WORK, on_access_lost=_keep_page_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
-    attempt = _attempt(request.membership, attempt_uuid)
+    attempt = _fetch_attempt(request.membership, attempt_uuid)
     if request.method == "POST":
-        return _take_page(request, project, attempt)
+        return _save_page(request, project, attempt)
     if attempt.state != State.OPEN or is_time_up(attempt, timezone.now()):
         return redirect(_url("result", project, attempt.uuid))
     if explain_withdrawal(request.membership):
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
-    sheets = list_pages(attempt)
+    pages = list_pages(attempt)
     asked = request.GET.get("page", "")
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
-    if not 1 <= number <= len(sheets):  # a page with its number in the address stays where it is when it is reloaded
-        return redirect(f"{_url('show', project, attempt.uuid)}?page={_first_unfinished(attempt, sheets)}")
-    return render_sheet(request, project, attempt, sheets, sheets[number - 1])
+    # The number goes into the address, so that reloading stays on the page even when its answers are complete by then.
+    if not 1 <= number <= len(pages):
+        return redirect(f"{_url('show', project, attempt.uuid)}?page={_first_unfinished(attempt, pages)}")
+    return render_page(request, project, attempt, pages, pages[number - 1])
 
 
-def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
+def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
     """Save the page; then show the next one, or submit the attempt after the last."""
-    me, page, sent = request.membership, _page_of(request), read_rating(request.POST)
-    sheets = list_pages(attempt)
+    me, number, sent = request.membership, _read_page_number(request), read_rating(request.POST)
+    pages = list_pages(attempt)
     try:
-        wrong = attempts.save_page(annotator=me, attempt_uuid=attempt.uuid, page=page, sent=sent)
+        wrong = attempts.save_page(annotator=me, attempt_uuid=attempt.uuid, page=number, sent=sent)
     except TakesNoAnswers:
         return _see_other(_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
         raise Http404("No such page.") from error
-    attempt = _attempt(me, attempt.uuid)
-    sheet = sheets[page - 1]
+    # Read again, because saving has changed the draft.
+    attempt = _fetch_attempt(me, attempt.uuid)
+    page = pages[number - 1]
     if wrong:
-        return render_sheet(request, project, attempt, sheets, sheet, sent=sent, errors=wrong)
-    if page < len(sheets):
-        return _see_other(f"{_url('show', project, attempt.uuid)}?page={page + 1}")
+        return render_page(request, project, attempt, pages, page, sent=sent, errors=wrong)
+    if number < len(pages):
+        return _see_other(f"{_url('show', project, attempt.uuid)}?page={number + 1}")
     try:
         attempts.submit_attempt(annotator=me, attempt_uuid=attempt.uuid)
     except Incomplete as refusal:
-        sheet = next(each for each in sheets if any(_has(each, place) for place in refusal.errors))
-        errors = {place - sheet.first: said for place, said in refusal.errors.items() if _has(sheet, place)}
-        return render_sheet(request, project, attempt, sheets, sheet, errors=errors)
+        # Positions count over the whole attempt. The first page with something missing is shown, with its own errors.
+        page = next(each for each in pages if any(_has(each, place) for place in refusal.errors))
+        errors = {place - page.first: message for place, message in refusal.errors.items() if _has(page, place)}
+        return render_page(request, project, attempt, pages, page, errors=errors)
     except TakesNoAnswers as refusal:
-        return render_closed(request, attempt, page, sent, refusal.message, is_kept=True)
+        return render_closed(request, attempt, number, sent, refusal.message, is_kept=True)
     return _see_other(_url("result", project, attempt.uuid))
 
 
@@ -161,58 +167,59 @@ def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: u
 @require_safe
 @snapshot()
 def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
-    attempt = _attempt(request.membership, attempt_uuid)
+    attempt = _fetch_attempt(request.membership, attempt_uuid)
     now = timezone.now()
     if attempt.state == State.OPEN and not is_time_up(attempt, now):
         return redirect(_url("show", project, attempt.uuid))
-    brief = results.summarise_result(attempt, now)
+    summary = results.summarise_result(attempt, now)
     context = {
         "attempt": attempt,
         "test": attempt.test,
-        "brief": brief,
+        "summary": summary,
         "admission": find_admission(request.membership),
         "criteria": read_criteria(attempt.rubric),
-        "sheets": results.explain_result(attempt) if brief.shows_items else [],
+        "pages": results.explain_result(attempt) if summary.shows_items else [],
     }
     return render(request, "annotate/qualification/attempt_result.html", context)
 
 
-def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
-    """Render a page whose CSRF token was stale again, filled in and with a fresh token."""
-    attempt = _attempt(request.membership, attempt_uuid)
-    sheets = list_pages(attempt)
-    number = min(_page_of(request), len(sheets))
+def render_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
+    """Render the page again, with the answers that were sent and a new token, after its CSRF token was refused."""
+    attempt = _fetch_attempt(request.membership, attempt_uuid)
+    pages = list_pages(attempt)
+    number = min(_read_page_number(request), len(pages))
     messages.warning(
         request, _("Your sign-in changed after you opened this page. Nothing is lost. Please submit again.")
     )
     sent = read_rating(request.POST)
-    return render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
+    return render_page(request, project, attempt, pages, pages[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
 
 
-show_again = requires(Right.WORK)(fill_in_again)
+show_again = requires(Right.WORK)(render_again)
 
 
-def _first_unfinished(attempt: Attempt, sheets: Sequence[AttemptPage]) -> int:
+def _first_unfinished(attempt: Attempt, pages: Sequence[AttemptPage]) -> int:
     criteria = frozen_criteria(attempt.rubric_id)
-    said = read_answers(attempt.draft, sheets)
-    for sheet in sheets:
-        if not all(each.is_complete(criteria) for each in said[sheet.first : sheet.first + len(sheet.items)]):
-            return sheet.number
-    return len(sheets)
+    answers = read_answers(attempt.draft, pages)
+    for page in pages:
+        if not all(each.is_complete(criteria) for each in answers[page.first : page.first + len(page.items)]):
+            return page.number
+    return len(pages)
 
 
-def _has(sheet: AttemptPage, place: int) -> bool:
-    return sheet.first <= place < sheet.first + len(sheet.items)
+def _has(page: AttemptPage, place: int) -> bool:
+    return page.first <= place < page.first + len(page.items)
 
 
-def _attempt(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
+def _fetch_attempt(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     try:
         return Attempt.objects.select_related("test", "rubric").get(uuid=attempt_uuid, annotator=annotator)
     except Attempt.DoesNotExist as error:
         raise Http404("No such attempt.") from error
 
 
-def _page_of(request: HttpRequest) -> int:
+def _read_page_number(request: HttpRequest) -> int:
+    """Return the number of the page that a form belongs to, or 1 if it gives none."""
     asked = request.POST.get("page", "")
     return int(asked) if asked.isascii() and asked.isdigit() and 0 < len(asked) < 5 and int(asked) > 0 else 1
 
@@ -222,6 +229,7 @@ def _url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:
 
 
 def _see_other(url: str) -> HttpResponseRedirect:
+    # 303 instead of 302: every browser then asks for the next page with GET.
     response = HttpResponseRedirect(url)
     response.status_code = HTTPStatus.SEE_OTHER
     return response

@@ -1,4 +1,4 @@
-"""Attempts at the test and at practice: begun, saved as a draft, submitted once and graded."""
+"""Attempts at the test and at practice: begin, save a draft, submit once and grade."""
 
 import uuid
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.items import quality_criteria
 from annotate.qualification.pages import (
     AttemptPage,
-    Said,
+    ItemAnswer,
+    draft_from_form,
     draw_items,
+    find_wrong_values,
     list_pages,
-    page_of_form,
     read_answers,
-    wrong_values,
 )
 from annotate.qualification.practice import list_practice_items
 from annotate.rating import draft_merge
@@ -55,7 +55,7 @@ _ENDED = {
 
 
 class NoSuchPage(ObjectDoesNotExist):
-    """The attempt has fewer pages."""
+    """The attempt has no page of this number."""
 
 
 @transaction.atomic
@@ -65,7 +65,9 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     Practice needs no open test. Raises Refused, with the reason, if the annotator may not begin now, and ConsentFirst.
     Locks the membership.
     """
+    # The membership first, as everywhere; of two requests at once, the second finds the attempt of the first.
     lock_annotator(annotator)
+    # Asked again under the lock, because the annotator may have been removed since the page was opened.
     refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
         raise Refused(refusal)
@@ -77,6 +79,8 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     if open_one is not None and (is_time_up(open_one, now) or open_one.rubric_id != test.rubric_id):
         _expire(open_one, now)
         open_one = None
+    # One attempt is open at a time. Practice gives way to the test, since nothing is lost with it; the test does not
+    # give way to practice, because that would use up an attempt.
     if open_one is not None and open_one.purpose != purpose:
         if open_one.purpose == Purpose.TEST:
             raise Refused(_("You have an open attempt at the test. Finish it first."))
@@ -85,7 +89,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     if open_one is not None:
         return open_one
     require_consent(annotator)
-    return _begin_anew(test, annotator, purpose, now)
+    return _create_attempt(test, annotator, purpose, now)
 
 
 @transaction.atomic
@@ -98,11 +102,11 @@ def save_draft(
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
-    sheet = sheet_numbered(list_pages(attempt), page)
+    n_items = len(find_page(list_pages(attempt), page).items)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(attempt.rubric_id)}
     stored = attempt.draft.get(str(page), {})
-    merged = draft_merge.merge_draft(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
+    merged = draft_merge.merge_draft(stored, sent, n_items=n_items, criteria=criteria, now=now)
     attempt.draft = {**attempt.draft, str(page): merged}
     attempt.save(update_fields=["draft"])
     return merged, now
@@ -116,12 +120,14 @@ def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
-    n_items = len(sheet_numbered(list_pages(attempt), page).items)
+    n_items = len(find_page(list_pages(attempt), page).items)
     criteria = frozen_criteria(attempt.rubric_id)
-    form = page_of_form(sent, n_items, criteria, timezone.now().timestamp() * 1000)
+    # Stamped with the server's time, in milliseconds like those of the page: the form that was sent is newer than every
+    # draft saved before it, even if one of these arrives late.
+    form = draft_from_form(sent, n_items, criteria, timezone.now().timestamp() * 1000)
     attempt.draft = {**attempt.draft, str(page): form}
     attempt.save(update_fields=["draft"])
-    return wrong_values(sent, n_items, criteria)
+    return find_wrong_values(sent, n_items, criteria)
 
 
 @transaction.atomic
@@ -135,6 +141,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
     """
     lock_annotator(annotator)
     attempt = _lock(annotator, attempt_uuid)
+    # Sent twice: the first outcome is shown again.
     if attempt.state != State.OPEN:
         return attempt
     refusal = explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator)
@@ -145,35 +152,39 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
     if is_time_up(attempt, now) or attempt.rubric_id != test.rubric_id:
         _expire(attempt, now)
         return attempt
-    sheets = list_pages(attempt)
+    pages = list_pages(attempt)
+    # Without a correct rating on each criterion an attempt can't be graded, and nobody should fail for that.
     keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
-    if not keys or any(key not in item.expected for sheet in sheets for item in sheet.items for key in keys):
+    if not keys or any(key not in item.expected for page in pages for item in page.items for key in keys):
         _expire(attempt, now)
         return attempt
-    said = read_answers(attempt.draft, sheets)
+    answers = read_answers(attempt.draft, pages)
     criteria = frozen_criteria(attempt.rubric_id)
-    missing = {place: _("Not rated yet.") for place, each in enumerate(said) if not each.is_complete(criteria)}
+    missing = {place: _("Not rated yet.") for place, each in enumerate(answers) if not each.is_complete(criteria)}
+    # After the time limit there is no time to complete it, so what is missing counts as incorrect.
     if missing and (attempt.due_at is None or now <= attempt.due_at):
         raise Incomplete(missing)
-    _finish(attempt, sheets, said, keys, now)
+    _finish(attempt, pages, answers, keys, now)
     return attempt
 
 
-def sheet_numbered(sheets: Sequence[AttemptPage], number: int) -> AttemptPage:
-    if not 1 <= number <= len(sheets):
-        raise NoSuchPage(f"There is no page {number} of {len(sheets)}.")
-    return sheets[number - 1]
+def find_page(pages: Sequence[AttemptPage], number: int) -> AttemptPage:
+    """Return the page with this number, counted from 1. Raises NoSuchPage if there is none."""
+    if not 1 <= number <= len(pages):
+        raise NoSuchPage(_("This attempt doesn't have that page."))
+    return pages[number - 1]
 
 
-def read_grade(items: Sequence[QualificationItem], said: Sequence[Said], keys: Sequence[str]) -> Grade:
+def grade_answers(items: Sequence[QualificationItem], answers: Sequence[ItemAnswer], keys: Sequence[str]) -> Grade:
+    """Return which answers are correct on all these criteria; an item that “can't be judged” is incorrect."""
     expected = [
         Expected(ranges={key: (low, high) for key, (low, high) in item.expected.items()}, tolerance=item.tolerance)
         for item in items
     ]
-    return grade([None if each.cannot else each.values for each in said], expected, keys)
+    return grade([None if each.cannot else each.values for each in answers], expected, keys)
 
 
-def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, now: datetime) -> Attempt:
+def _create_attempt(test: QualificationTest, annotator: Membership, purpose: str, now: datetime) -> Attempt:
     if purpose == Purpose.TEST:
         admission = find_admission(annotator)
         if admission is None or admission.is_qualified:
@@ -188,6 +199,7 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
             if purpose == Purpose.PRACTICE
             else _("The test has no answers to rate.")
         )
+    # Answers are stored under this version of the rubric, so it must not change from now on.
     rubrics.freeze(test.rubric)
     last = Attempt.objects.filter(test=test, annotator=annotator, purpose=purpose).order_by("-n").first()
     n = last.n + 1 if last else 1
@@ -221,11 +233,11 @@ def _expire(attempt: Attempt, now: datetime) -> None:
 
 
 def _finish(
-    attempt: Attempt, sheets: Sequence[AttemptPage], said: Sequence[Said], keys: Sequence[str], now: datetime
+    attempt: Attempt, pages: Sequence[AttemptPage], answers: Sequence[ItemAnswer], keys: Sequence[str], now: datetime
 ) -> None:
     test = attempt.test
-    items = [item for sheet in sheets for item in sheet.items]
-    graded = read_grade(items, said, keys)
+    items = [item for page in pages for item in page.items]
+    graded = grade_answers(items, answers, keys)
     has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, test.pass_share)
     seconds = [second for page in attempt.draft.values() for second in page.get("seconds", [])]
     attempt.state = State.PASSED if has_passed else State.FAILED
@@ -240,7 +252,7 @@ def _finish(
                 "flag": each.is_flagged,
                 "right": right,
             }
-            for each, right in zip(said, graded.is_right, strict=True)
+            for each, right in zip(answers, graded.is_right, strict=True)
         ]
     }
     attempt.save()
@@ -253,7 +265,7 @@ def _finish(
 
 
 def _qualify(attempt: Attempt, *, has_passed: bool, now: datetime) -> None:
-    """Qualify the annotator, unless a manager has decided something since the attempt began."""
+    """Store whether the annotator is qualified, unless a manager has decided on it since the attempt began."""
     if Grant.objects.filter(annotator=attempt.annotator_id, given_at__gte=attempt.started_at).exists():
         return
     days = attempt.test.valid_days
@@ -280,4 +292,5 @@ def _pay(attempt: Attempt) -> None:
         cents=test.cents,
         key=f"qualification:{attempt.annotator_id}",
     )
+    # The key is unique within the project, so later attempts add nothing.
     LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)

@@ -1,4 +1,4 @@
-"""Designing a qualification test: created, configured, opened, closed, moved to a new version of the rubric."""
+"""Designing a qualification test: create, configure, open and close it, and move it to a new version of the rubric."""
 
 import secrets
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import find_faults, lock_test, quality_criteria, spec_of
+from annotate.qualification.items import find_faults, lock_test, quality_criteria, read_spec
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Instructions, Membership, Project
@@ -25,6 +25,7 @@ SETTINGS = (
 
 
 def find_test(project: Project) -> QualificationTest | None:
+    """Return the project's test with its rubric, or None."""
     return QualificationTest.objects.select_related("rubric", "project").filter(project=project).first()
 
 
@@ -46,6 +47,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
 @transaction.atomic
 def change_settings(*, test: QualificationTest, actor: Membership | None, values: Mapping[str, Any]) -> bool:
     """Change the test's settings; return False if nothing changes. Raises Refused if the pool is too small for them."""
+    # Locked as in every act on the test or its items, so that the pool can't shrink between the check and the write.
     test = lock_test(test)
     unknown = values.keys() - set(SETTINGS)
     if unknown:
@@ -100,6 +102,8 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
     if newest is None or newest.pk == test.rubric_id:
         raise Refused("The test already uses the latest version of the rubric.")
     before, old_id = test.rubric.version, test.rubric_id
+    # Read before it is replaced: under KEEP, qualifications of any earlier version are valid, else only those of the
+    # last.
     had_kept = test.on_new_rubric == OnNewRubric.KEEP
     test.rubric, test.on_new_rubric, test.instructions = newest, OnNewRubric(on_new_rubric), _instructions(test.project)
     if test.state == State.OPEN:
@@ -126,16 +130,16 @@ def why_not_open(test: QualificationTest) -> list[str]:
     if not wanted:
         return ["The test has no items yet."]
     if test.n_items is not None and len(wanted) < test.n_items:
-        said = "An attempt needs {n_items} items, but the test has {n_pool}."
-        return [said.format(n_items=test.n_items, n_pool=len(wanted))]
+        return [f"An attempt needs {test.n_items} items, but the test has {len(wanted)}."]
     return [
         f"Item {number}: {fault.part} {fault.reason}"
         for number, item in enumerate(items, start=1)
-        for fault in find_faults(spec_of(item), criteria)
+        for fault in find_faults(read_spec(item), criteria)
     ]
 
 
 def has_newer_rubric(test: QualificationTest) -> bool:
+    """Return whether the project's latest rubric is newer than the test's."""
     newest = rubrics.current_rubric(test.project)
     return newest is not None and newest.pk != test.rubric_id
 
@@ -157,6 +161,7 @@ def _set_state(test: QualificationTest, state: State, actor: Membership | None) 
 
 def _end_open_attempts(test: QualificationTest) -> None:
     attempts = Attempt.objects.filter(test=test, state=Attempt.State.OPEN).exclude(rubric=test.rubric_id)
+    # Locked in order of id before the update, which by itself locks in any order and could deadlock with a submit.
     ids = list(attempts.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     Attempt.objects.filter(pk__in=ids).update(state=Attempt.State.EXPIRED, finished_at=timezone.now())
 
@@ -167,6 +172,7 @@ def _carry_over(test: QualificationTest, old_rubric_id: int | None) -> None:
     ids = list(rows.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
     rows = Qualification.objects.filter(pk__in=ids)
     is_valid = Q(until=None) | Q(until__gt=timezone.now())
+    # Whoever had not retaken the test under the version before has to do so still, instead of slipping through.
     if old_rubric_id is not None:
         rows.exclude(rubric=old_rubric_id).update(is_qualified=False)
         is_valid &= Q(rubric=old_rubric_id)

@@ -16,7 +16,7 @@ from annotate.models import Attempt, Grant, Qualification, QualificationItem, Qu
 from annotate.qualification import admission, design, results
 from annotate.qualification.admission import find_admission
 from annotate.qualification.forms import GrantForm, TestSettingsForm
-from annotate.qualification.item_statistics import figures_of
+from annotate.qualification.item_statistics import compute_item_figures
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -48,20 +48,20 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
     live = [item for item in items if item.retired_at is None]
     n_pool = sum(item.purpose == Purpose.TEST for item in live)
     n_taken = test.n_items or n_pool
-    figures = figures_of(test, items)
+    figures = compute_item_figures(test, items)
     states = Counter(test.attempts.filter(purpose=Purpose.TEST).values_list("state", flat=True))
     context = {
         "test": test,
         "rubric": test.rubric,
         "criteria": read_criteria(test.rubric),
-        "rows": [{"item": item, "figures": figures[item.pk], "right": _right_said(item)} for item in live],
+        "rows": [{"item": item, "figures": figures[item.pk], "right": _format_expected(item)} for item in live],
         "retired": [item for item in items if item.retired_at is not None],
         "n_pool": n_pool,
         "n_taken": n_taken,
         "n_needed": least_right(n_taken, test.pass_share),
         "n_graded": states[State.PASSED] + states[State.FAILED],
         "n_passed": states[State.PASSED],
-        "n_qualified": _qualified(test).count(),
+        "n_qualified": _find_qualified(test).count(),
         "why_not_open": design.why_not_open(test) if test.state != QualificationTest.State.OPEN else [],
         "newest": current_rubric(project) if design.has_newer_rubric(test) else None,
         "can_manage": can_manage,
@@ -154,8 +154,8 @@ def qualification_attempt(request: ProjectRequest, project: Project, attempt_uui
     attempt = get_object_or_404(attempts, uuid=attempt_uuid, test__project=project)
     context = {
         "attempt": attempt,
-        "brief": results.summarise_result(attempt, timezone.now()),
-        "sheets": results.explain_result(attempt) if attempt.n_right is not None else [],
+        "summary": results.summarise_result(attempt, timezone.now()),
+        "pages": results.explain_result(attempt) if attempt.n_right is not None else [],
         "can_manage": request.membership.can_manage,
     }
     return render(request, "annotate/qualification/submitted_attempt.html", context)
@@ -178,7 +178,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
         "form": form,
         "admission": find_admission(member),
         "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
-        "attempts": _briefs(Attempt.objects.filter(annotator=member)),
+        "attempts": _summaries(Attempt.objects.filter(annotator=member)),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/person.html", context, status=status)
@@ -192,10 +192,11 @@ def test_or_404(project: Project) -> QualificationTest:
 
 
 def _initial(test: QualificationTest) -> dict[str, Any]:
-    return TestSettingsForm.initial_of(test)
+    return TestSettingsForm.initial_values(test)
 
 
-def _qualified(test: QualificationTest) -> QuerySet[Qualification]:
+def _find_qualified(test: QualificationTest) -> QuerySet[Qualification]:
+    # The same rule as Admission.is_qualified, over all annotators in one query.
     rows = Qualification.objects.filter(
         Q(until=None) | Q(until__gt=timezone.now()),
         annotator__project=test.project_id,
@@ -206,12 +207,12 @@ def _qualified(test: QualificationTest) -> QuerySet[Qualification]:
     return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
 
 
-def _briefs(attempts: QuerySet[Attempt]) -> list[results.Brief]:
+def _summaries(attempts: QuerySet[Attempt]) -> list[results.AttemptSummary]:
     now = timezone.now()
     return [
         results.summarise_result(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")
     ]
 
 
-def _right_said(item: QualificationItem) -> list[str]:
+def _format_expected(item: QualificationItem) -> list[str]:
     return [results.format_range(ends, item.tolerance) for ends in item.expected.values()]

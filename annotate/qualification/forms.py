@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
-from annotate.qualification.items import ItemSpec, find_faults, spec_of
+from annotate.qualification.items import ItemSpec, find_faults, read_spec
 from annotate.qualification.items_from_file import read_range
 from annotate.qualification.results import format_range
 from measures.rubric import format_number
@@ -19,12 +19,14 @@ from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
+"""Characters of one text of an item: longer than any passage that can be read in a test."""
 PURPOSES = [("test", "Test"), ("practice", "Practice")]
 
 
 class TestSettingsForm(forms.Form):
     """The settings of the test."""
 
+    # pytest would collect it for its name.
     __test__ = False
 
     n_items = forms.IntegerField(
@@ -85,11 +87,13 @@ class TestSettingsForm(forms.Form):
 
     def __init__(self, test: QualificationTest, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A project without pay shows nothing about money, unless the test still has a rate from before.
         if not test.cents and not pays_anything(test.project):
             del self.fields["cents"]
 
     @staticmethod
-    def initial_of(test: QualificationTest) -> dict[str, Any]:
+    def initial_values(test: QualificationTest) -> dict[str, Any]:
+        # By way of the shortest text of the float: 0.29 * 100 is 28.999999999999996.
         percent = (Decimal(str(test.pass_share)) * 100).normalize()
         names = (
             "n_items",
@@ -175,7 +179,7 @@ class ItemForm(forms.Form):
         self.order_fields([*order, *(f"expected_{each.key}" for each in criteria), "tolerance", "explanation"])
 
     @staticmethod
-    def initial_of(item: QualificationItem) -> dict[str, Any]:
+    def initial_values(item: QualificationItem) -> dict[str, Any]:
         return {
             **{
                 name: getattr(item, name)
@@ -189,6 +193,8 @@ class ItemForm(forms.Form):
                 )
             },
             "tolerance": format_number(item.tolerance),
+            # One per line, so line ends within a reference become spaces; `spec` keeps the originals if nothing
+            # changes.
             "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),
             **{f"expected_{key}": format_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
         }
@@ -213,21 +219,23 @@ class ItemForm(forms.Form):
 
     def spec(self, cleaned: dict[str, Any] | None = None) -> ItemSpec:
         cleaned = self.cleaned_data if cleaned is None else cleaned
+        # Opinions are not in the form; a line that was there before keeps its own.
         opinions = {each["text"]: each.get("opinion", "") for each in (self.item.references if self.item else [])}
         lines = [line.strip() for line in cleaned.get("references", "").splitlines()]
         spec = ItemSpec(
             question=cleaned.get("question", ""),
-            answer=_unix(cleaned.get("answer", "")),
+            answer=_normalise_lines(cleaned.get("answer", "")),
             expected=cleaned.get("expected", {}),
             purpose=cleaned.get("purpose", "test"),
             passage_title=cleaned.get("passage_title", ""),
-            passage_text=_unix(cleaned.get("passage_text", "")),
+            passage_text=_normalise_lines(cleaned.get("passage_text", "")),
             references=[{"text": line, "opinion": opinions.get(line, "")} for line in lines if line],
             tolerance=cleaned.get("tolerance") or 0.0,
             explanation=cleaned.get("explanation", ""),
         )
+        # The field shows references without their opinions and line ends, so unchanged ones are taken from the item.
         if self.item is not None and "references" not in self.changed_data:
-            spec = replace(spec, references=spec_of(self.item).references)
+            spec = replace(spec, references=read_spec(self.item).references)
         return spec
 
 
@@ -257,5 +265,6 @@ class GrantForm(forms.Form):
     why = forms.CharField(max_length=500)
 
 
-def _unix(text: str) -> str:
+def _normalise_lines(text: str) -> str:
+    # Forms send Windows line ends; items with the same passage are grouped by its exact text.
     return text.replace("\r\n", "\n")

@@ -37,7 +37,7 @@ class Spread:
     bars: list[Bar]
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         return ", ".join(f"{bar.label}: {bar.n}" for bar in self.bars)
 
     @property
@@ -60,7 +60,7 @@ class ItemFigures:
         return self.n_right / self.n if self.n else None
 
     @property
-    def discrimination_said(self) -> str:
+    def discrimination_text(self) -> str:
         found = self.discrimination
         return "" if isinstance(found, Undefined) else f"{found:.2f}".replace("-", "−")
 
@@ -69,7 +69,7 @@ class ItemFigures:
         return self.discrimination.reason if isinstance(self.discrimination, Undefined) else ""
 
 
-def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
+def compute_item_figures(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
     """Return the statistics of each item by id, over all graded attempts under the test's current rubric."""
     graded = Attempt.objects.filter(
         test=test,
@@ -78,13 +78,13 @@ def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> d
         state__in=(Attempt.State.PASSED, Attempt.State.FAILED),
     )
     entries: dict[int, list[tuple[dict[str, Any], float | None]]] = {}
-    for layout, answers in graded.values_list("layout", "answers"):
-        told = (answers or {})["items"]
-        n_right = sum(entry["right"] for entry in told)
-        for pk, entry in zip(layout, told, strict=True):
+    for layout, stored in graded.values_list("layout", "answers"):
+        answers = (stored or {})["items"]
+        n_right = sum(answer["right"] for answer in answers)
+        for pk, answer in zip(layout, answers, strict=True):
             # Discrimination correlates an item with the rest of its attempt: including the item itself would raise it.
-            rest = (n_right - entry["right"]) / (len(told) - 1) if len(told) > 1 else None
-            entries.setdefault(pk, []).append((entry, rest))
+            rest = (n_right - answer["right"]) / (len(answers) - 1) if len(answers) > 1 else None
+            entries.setdefault(pk, []).append((answer, rest))
     criteria = read_criteria(test.rubric)
     return {item.pk: _figures(item, entries.get(item.pk, []), criteria) for item in items}
 
@@ -94,37 +94,36 @@ def _figures(
     entries: Sequence[tuple[dict[str, Any], float | None]],
     criteria: Sequence[CriterionOnPage],
 ) -> ItemFigures:
-    told = [entry for entry, _ in entries]
+    answers = [entry for entry, _ in entries]
     with_rest = [(bool(entry["right"]), rest) for entry, rest in entries if rest is not None]
     return ItemFigures(
-        n=len(told),
-        n_right=sum(entry["right"] for entry in told),
-        n_cannot=sum(bool(entry["cannot"]) for entry in told),
-        spreads=[_spread(criterion, item, told) for criterion in criteria],
+        n=len(answers),
+        n_right=sum(entry["right"] for entry in answers),
+        n_cannot=sum(bool(entry["cannot"]) for entry in answers),
+        spreads=[_spread(criterion, item, answers) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
-        if with_rest or not told
+        if with_rest or not answers
         else Undefined(reason="an attempt has only one item"),
     )
 
 
-def _spread(criterion: CriterionOnPage, item: QualificationItem, told: Sequence[dict[str, Any]]) -> Spread:
+def _spread(criterion: CriterionOnPage, item: QualificationItem, answers: Sequence[dict[str, Any]]) -> Spread:
     values = [
-        entry["values"][criterion.key] for entry in told if not entry["cannot"] and criterion.key in entry["values"]
+        entry["values"][criterion.key] for entry in answers if not entry["cannot"] and criterion.key in entry["values"]
     ]
     low, high = criterion.scale.low, criterion.scale.high
     if criterion.scale.kind is ScaleKind.CONTINUOUS:
         width = (high - low) / N_BINS
         ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
+        # The highest value belongs to the last bin, although bins otherwise end before their upper limit.
         counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
-        said = "{low} to {high}"
-        labels = [
-            said.format(low=format_number(round(start, 2)), high=format_number(round(end, 2))) for start, end in ends
-        ]
+        labels = [f"{format_number(round(start, 2))} to {format_number(round(end, 2))}" for start, end in ends]
     else:
         ends = [(float(point), float(point)) for point in criterion.scale.points]
         places = {point: place for place, point in enumerate(criterion.scale.points)}
         counts = Counter(places[int(value)] for value in values)
         labels = [str(point) for point in criterion.scale.points]
+    # A criterion that isn't graded gets an empty range, in which no bar is marked as correct.
     right_low, right_high = item.expected.get(criterion.key, (high + 1, low - 1))
     right_low, right_high = right_low - item.tolerance, right_high + item.tolerance
     most = max(counts.values(), default=0)

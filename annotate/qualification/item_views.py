@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file
-from annotate.qualification.attempt_page import shown_sheet
+from annotate.qualification.attempt_page import page_context
 from annotate.qualification.design_views import test_or_404
 from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.page import filled_from_draft, site_urls
@@ -41,8 +41,10 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
         with refusals(request, form):
             items.add_items(test=test, actor=request.membership, specs=[form.spec()], how="typed")
             messages.success(request, "Item added.")
-            again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
-            return redirect(again, project.slug)
+            following = (
+                "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
+            )
+            return redirect(following, project.slug)
     return _render_form(request, test, form, None)
 
 
@@ -54,7 +56,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         return _render_form(request, item.test, _typed_so_far(request, item.test), item)
     criteria = items.quality_criteria(item.test.rubric)
     data = request.POST if request.method == "POST" else None
-    form = ItemForm(criteria, data, initial=ItemForm.initial_of(item), item=item)
+    form = ItemForm(criteria, data, initial=ItemForm.initial_values(item), item=item)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             items.edit_item(item=item, actor=request.membership, spec=form.spec())
@@ -83,7 +85,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
-        **shown_sheet(project, [item], read_criteria(item.test.rubric), filled_from_draft({})),
+        **page_context(project, [item], read_criteria(item.test.rubric), filled_from_draft({})),
     }
     return render(request, "annotate/rating/hit_rate.html", context)
 
@@ -97,6 +99,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     refusal = None
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["file"]
+        # FILE_UPLOAD_HANDLERS writes every upload to disk, so that the readers can open it by its path.
         path = Path(upload.temporary_file_path())
         with refusals(request, form):
             try:
@@ -136,6 +139,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
     rows = items_from_candidates.known_scores(project, test.rubric)
+    # Candidates that are items already; a retired one may be added again.
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if asked:
         rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))
@@ -173,6 +177,8 @@ def _typed_so_far(request: ProjectRequest, test: QualificationTest) -> ItemForm:
 
 
 def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
+    # What was typed, whether a form that was sent, the input of a preview (passed as initial values) or the stored
+    # item. The stored item's own references are used where nothing was typed, since the field drops their line ends.
     typed = form.data if form.is_bound else form.initial
     lines = str(typed.get("references", "")).splitlines()
     shown = SimpleNamespace(
@@ -184,4 +190,4 @@ def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | 
         passage_title=typed.get("passage_title", ""),
         passage_text=typed.get("passage_text", ""),
     )
-    return shown_sheet(test.project, [shown], read_criteria(test.rubric), filled_from_draft({}))  # type: ignore[list-item]
+    return page_context(test.project, [shown], read_criteria(test.rubric), filled_from_draft({}))  # type: ignore[list-item]

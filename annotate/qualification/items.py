@@ -1,4 +1,4 @@
-"""The items of a qualification test: added, edited, retired."""
+"""The items of a qualification test: add, edit and retire them, and find their errors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,6 +17,7 @@ from projects.rubric.rubrics import CriterionOnPage, describe_on_page
 
 Purpose = QualificationItem.Purpose
 MOST_ITEMS = 500
+"""Items of a test: far more than one needs, and few enough to read them all when an attempt begins."""
 MOST_REFERENCES = 20
 
 
@@ -45,7 +46,8 @@ class Fault:
     key: str = ""
 
 
-def spec_of(item: QualificationItem) -> ItemSpec:
+def read_spec(item: QualificationItem) -> ItemSpec:
+    """Return the content of a stored item."""
     return ItemSpec(
         question=item.question,
         answer=item.answer,
@@ -82,11 +84,12 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
         low, high = spec.expected[criterion.key]
         wrong = check_value(criterion.scale, low) or check_value(criterion.scale, high)
         if wrong is None and low > high:
-            said = "{low} to {high} is not a range. Put the smaller number first."
-            wrong = said.format(low=format_number(low), high=format_number(high))
+            wrong = f"{format_number(low)} to {format_number(high)} is not a range. Put the smaller number first."
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
-    if criteria and not faults and all(_takes_all(criterion, spec) for criterion in criteria):
+    # Checked last, because it needs ranges that are on their scales. The field that makes the item pointless gets the
+    # error.
+    if criteria and not faults and all(_accepts_every_rating(criterion, spec) for criterion in criteria):
         part, key = ("tolerance", "") if spec.tolerance else ("expected", criteria[0].key)
         faults.append(Fault(part, "makes every rating correct, so the item tests nothing", key))
     return faults
@@ -97,7 +100,7 @@ def is_gradable(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> bool:
     return bool(criteria) and not find_faults(spec, criteria)
 
 
-def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
+def _accepts_every_rating(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
     low, high = spec.expected[criterion.key]
     return low - spec.tolerance <= criterion.scale.low and high + spec.tolerance >= criterion.scale.high
 
@@ -140,7 +143,7 @@ def add_items(
 
 def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> None:
     """Raise Refused if an answer occurs twice: its ratings could differ, or practice would reveal the test's."""
-    known = {shown_key(spec_of(item)) for item in live}
+    known = {shown_key(read_spec(item)) for item in live}
     wrong = []
     for n, spec in enumerate(specs, start=1):
         if shown_key(spec) in known:
@@ -166,10 +169,11 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, quality_criteria(test.rubric))]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
-    before = _told(item)
+    before = _describe_for_log(item)
     spec = replace(spec, candidate_id=item.candidate_id)
     _check_pool(test, without=item, and_with=spec.purpose)
     _check_new([spec], test.items.filter(retired_at=None).exclude(pk=item.pk))
+    # Attempts refer to items by id and show their results with today's text: one that was shown must stay as it was.
     if was_shown(item):
         QualificationItem.objects.filter(pk=item.pk).update(retired_at=timezone.now())
         item = QualificationItem.objects.create(test=test, position=item.position, **_columns(spec))
@@ -177,7 +181,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
         for name, value in _columns(spec).items():
             setattr(item, name, value)
         item.save()
-    log.record(test.project, actor, Act.EDIT_QUALIFICATION_ITEM, item, before=before, after=_told(item))
+    log.record(test.project, actor, Act.EDIT_QUALIFICATION_ITEM, item, before=before, after=_describe_for_log(item))
     return item
 
 
@@ -187,14 +191,16 @@ def retire_item(*, item: QualificationItem, actor: Membership | None) -> None:
     test = lock_test(item.test)
     _check_pool(test, without=item)
     if QualificationItem.objects.filter(pk=item.pk, retired_at=None).update(retired_at=timezone.now()):
-        log.record(test.project, actor, Act.RETIRE_QUALIFICATION_ITEM, item, before=_told(item))
+        log.record(test.project, actor, Act.RETIRE_QUALIFICATION_ITEM, item, before=_describe_for_log(item))
 
 
 def was_shown(item: QualificationItem) -> bool:
+    """Return whether any attempt, open or ended, has the item."""
     return Attempt.objects.filter(test=item.test_id, layout__contains=[item.pk]).exists()
 
 
 def lock_test(test: QualificationTest) -> QualificationTest:
+    """Lock the test until the transaction ends, and return it as it is stored."""
     return (
         QualificationTest.objects.select_related("project", "rubric")
         .select_for_update(no_key=True, of=("self",))
@@ -215,6 +221,7 @@ def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with
 
 
 def _columns(spec: ItemSpec) -> dict[str, Any]:
+    # Plain lists and dicts of numbers and texts, as JSON stores them.
     columns = {key: value for key, value in asdict(spec).items() if key != "candidate_id"}
     return columns | {
         "expected": {key: [float(low), float(high)] for key, (low, high) in spec.expected.items()},
@@ -223,5 +230,5 @@ def _columns(spec: ItemSpec) -> dict[str, Any]:
     }
 
 
-def _told(item: QualificationItem) -> dict[str, Any]:
+def _describe_for_log(item: QualificationItem) -> dict[str, Any]:
     return {"position": item.position, "purpose": item.purpose, "expected": item.expected, "tolerance": item.tolerance}

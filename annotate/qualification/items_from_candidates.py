@@ -18,7 +18,7 @@ def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
     """Return candidates with counted judgments on the rubric's first criterion for quality: number, mean and SD."""
     return (
         Judgment.objects.filter(
-            _is_of(quality_criteria(rubric)[:1]),
+            _match_criteria(quality_criteria(rubric)[:1]),
             candidate__dataset__project=project,
             candidate__withdrawn_at=None,
             candidate__question__passage__withdrawn_at=None,
@@ -52,35 +52,40 @@ def add_candidates(
         .order_by("question__passage_id", "question_id", "pk")
     )
     means: dict[int, dict[str, float]] = {}
-    rows = Judgment.objects.filter(_is_of(criteria), candidate__in=candidates, is_counted=True, value__isnull=False)
+    rows = Judgment.objects.filter(
+        _match_criteria(criteria), candidate__in=candidates, is_counted=True, value__isnull=False
+    )
+    # The model's ordering would enter the GROUP BY.
     rows = rows.order_by()
     for candidate_id, key, mean in rows.values_list("candidate_id", "criterion__key").annotate(mean=Avg("value")):
         means.setdefault(candidate_id, {})[key] = mean
     specs = [
-        _from_candidate(candidate, means.get(candidate.pk, {}), criteria, tolerance, purpose)
-        for candidate in candidates
+        _make_spec(candidate, means.get(candidate.pk, {}), criteria, tolerance, purpose) for candidate in candidates
     ]
     return add_items(test=test, actor=actor, specs=specs, how="candidates")
 
 
 def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
     """Return the correct ratings for a known mean: the nearest point, both points halfway; on a slider the mean."""
+    # On a slider nobody hits the mean exactly; the tolerance of the item decides how near is correct.
     if criterion.scale.kind is ScaleKind.CONTINUOUS:
         return (round(mean, 2), round(mean, 2))
+    # In decimals, because a mean such as 3.4999999999999996 is meant to be 3.5 and has two correct points.
     exact = Decimal(repr(round(mean, 9)))
     up = exact.quantize(Decimal(1), ROUND_HALF_UP)
     return (float(up - 1), float(up)) if up - exact == Decimal("0.5") else (float(up), float(up))
 
 
-def _is_of(criteria: Sequence[CriterionOnPage]) -> Q:
+def _match_criteria(criteria: Sequence[CriterionOnPage]) -> Q:
     """Return the filter for judgments on one of these criteria, in any version of the rubric, on the same scale."""
+    # An OR of nothing must match nothing; an empty Q would match every judgment.
     found = Q(pk__in=[])
     for each in criteria:
         found |= Q(criterion__key=each.key, criterion__low=each.scale.low, criterion__high=each.scale.high)
     return found
 
 
-def _from_candidate(
+def _make_spec(
     candidate: Candidate,
     means: Mapping[str, float],
     criteria: Sequence[CriterionOnPage],

@@ -1,4 +1,4 @@
-"""Items from a file: read row by row, all or nothing, every error with its line and column."""
+"""Items from a file, read row by row: all are added or none, and every error is reported with its line and column."""
 
 import json
 import re
@@ -27,6 +27,7 @@ from projects.importing.values import PLAIN_NUMBER, Values
 from projects.models import Membership
 from projects.rubric.rubrics import CriterionOnPage
 
+# 20 MiB hold 500 items with passages of 40 kB; archive_bytes is the limit of what a spreadsheet unpacks to.
 LIMITS = Limits(file_bytes=20 * MIB, rows=MOST_ITEMS, archive_bytes=64 * MIB)
 NAMES = {
     "title": ("passage_title", "title"),
@@ -64,6 +65,7 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
         for n, (line, record) in enumerate(reader.records(), start=1):
             if n > MOST_ITEMS:
                 raise Broken(f"more than {MOST_ITEMS} rows, the maximum for a test", line=line)
+            # A row with an error gives no item, but the others are still read, so that all errors are reported at once.
             before = notes.total
             spec = rows.spec(line, record)
             if notes.total == before:
@@ -98,6 +100,7 @@ class _Rows:
         self.values = Values(LIMITS, notes)
         self.criteria = criteria
         self.lines: dict[tuple[str, ...], int] = {}
+        # "Expected (Fluency)" and "expected_fluency" are the same column: case and punctuation don't matter.
         by_name = {re.sub(r"[^0-9a-z]+", "_", column.casefold()).strip("_"): column for column in reader.columns}
         self.columns = {
             part: next((by_name[name] for name in names if name in by_name), "") for part, names in NAMES.items()
@@ -114,9 +117,8 @@ class _Rows:
             f"expected_{key}" if len(criteria) > 1 else "expected" for key, at in self.expected.items() if not at
         ]
         if missing:
-            said = "no column “{column}” (found: {columns})"
             columns = ", ".join(reader.columns[:12])
-            raise Broken(said.format(column=missing[0], columns=columns), column=missing[0])
+            raise Broken(f"no column “{missing[0]}” (found: {columns})", column=missing[0])
 
     def spec(self, line: int, record: dict[str, Any]) -> ItemSpec:
         def text(part: str) -> str:
@@ -136,7 +138,8 @@ class _Rows:
         )
         if not self._has_faults_at(line):
             for fault in find_faults(spec, self.criteria):
-                self.notes.problem(line, self._column_of(fault), fault.reason)
+                self.notes.problem(line, self._find_column(fault), fault.reason)
+        # Two ratings of the same answer could contradict each other, so a repetition is an error even if they agree.
         first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
             self.notes.problem(line, self.columns["answer"], f"repeats the answer of line {first}")
@@ -167,6 +170,7 @@ class _Rows:
                 return (0.0, 0.0)
         if isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
             value = [found[1], found[2]]
+        # A single value is both ends, and is read once so that its error is reported once.
         ends = value if isinstance(value, list) and len(value) == 2 else [value, value]
         low = self.values.number(ends[0], column, line)
         high = low if ends[1] is ends[0] else self.values.number(ends[1], column, line)
@@ -178,15 +182,15 @@ class _Rows:
             return 0.0
         return self.values.number(record[column], column, line) or 0.0
 
-    def _purpose(self, line: int, said: str) -> str:
-        purpose = said.strip().lower() or Purpose.TEST
+    def _purpose(self, line: int, text: str) -> str:
+        purpose = text.strip().lower() or Purpose.TEST
         if purpose not in Purpose.values:
-            reason = f"is “{said[:30]}”; use test or practice"
+            reason = f"is “{text[:30]}”; use test or practice"
             self.notes.problem(line, self.columns["purpose"], reason)
             return Purpose.TEST
         return purpose
 
-    def _column_of(self, fault: Fault) -> str:
+    def _find_column(self, fault: Fault) -> str:
         if fault.part == "expected":
             return self.expected.get(fault.key, "")
         return self.columns.get(fault.part, "")

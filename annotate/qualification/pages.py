@@ -1,4 +1,4 @@
-"""The pages of an attempt: one passage at a time, with the answers so far."""
+"""The pages of an attempt, one passage each, and the answers so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class AttemptPage:
 
 
 @dataclass(frozen=True)
-class Said:
+class ItemAnswer:
     """The answer of an attempt to one item."""
 
     values: dict[str, float] = field(default_factory=dict)
@@ -41,8 +41,10 @@ def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annot
     The seed is made from the test's seed, the annotator and the number of the attempt, so that any layout can be
     reproduced.
     """
+    # Numpy's generator takes the three numbers as one seed, without mixing them by hand.
     rng = np.random.default_rng([test.seed, annotator_id, n])
     wanted = len(pool) if test.n_items is None else min(test.n_items, len(pool))
+    # Sorted back into the pool's order: passages, and answers within questions, are shuffled below as groups.
     drawn = [pool[place] for place in sorted(rng.choice(len(pool), size=wanted, replace=False))]
     passages = _grouped(drawn, _passage)
     passages = [passages[place] for place in rng.permutation(len(passages))]
@@ -54,36 +56,43 @@ def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annot
 
 
 def list_pages(attempt: Attempt) -> list[AttemptPage]:
+    """Return the pages of an attempt in order, retired items included: they stay in attempts that have them."""
     by_id = QualificationItem.objects.in_bulk(attempt.layout)
     items = [by_id[pk] for pk in attempt.layout]
-    sheets, first = [], 0
+    pages, first = [], 0
     for number, (_, run) in enumerate(groupby(items, key=_passage), start=1):
         shown = list(run)
-        sheets.append(AttemptPage(number, first, shown))
+        pages.append(AttemptPage(number, first, shown))
         first += len(shown)
-    return sheets
+    return pages
 
 
-def read_answers(draft: dict[str, Any], sheets: Sequence[AttemptPage]) -> list[Said]:
+def read_answers(draft: dict[str, Any], pages: Sequence[AttemptPage]) -> list[ItemAnswer]:
     """Return the draft's answer to each item, by position in the attempt."""
     found = []
-    for sheet in sheets:
-        page = draft.get(str(sheet.number), {})
-        for place in map(str, range(len(sheet.items))):
-            values = page.get("answers", {}).get(place, {})
+    for page in pages:
+        stored = draft.get(str(page.number), {})
+        for place in map(str, range(len(page.items))):
+            values = stored.get("answers", {}).get(place, {})
             found.append(
-                Said(
+                ItemAnswer(
+                    # A draft keeps a value with its stamp, and None for one that was cleared.
                     values={key: value for key, (value, _) in values.items() if value is not None},
-                    cannot=_entry(page, "cannot", place) or "",
-                    comment=_entry(page, "comments", place) or "",
-                    is_flagged=bool(_entry(page, "flags", place)),
+                    cannot=_entry(stored, "cannot", place) or "",
+                    comment=_entry(stored, "comments", place) or "",
+                    is_flagged=bool(_entry(stored, "flags", place)),
                 )
             )
     return found
 
 
-def page_of_form(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float) -> dict[str, Any]:
-    """Return a page of the draft made from a whole form: what the form leaves empty is empty."""
+def draft_from_form(
+    sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float
+) -> dict[str, Any]:
+    """Return a page of the draft made from a whole form, in which nothing of an earlier draft remains.
+
+    Values off their scale are left out; `find_wrong_values` reports them.
+    """
     scales = {criterion.key: criterion.scale for criterion in criteria}
     values = {
         str(place): {
@@ -102,7 +111,7 @@ def page_of_form(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOn
     return page
 
 
-def wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
+def find_wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
     """Return the errors of values off their scale, by position on the page."""
     wrong: dict[int, str] = {}
     for place in range(n_items):

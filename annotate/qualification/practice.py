@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, is_gradable, quality_criteria, spec_of
+from annotate.qualification.items import ItemSpec, is_gradable, quality_criteria, read_spec
 from projects.models import Criterion, Membership
 from projects.rubric.rubrics import describe_on_page
 
@@ -29,7 +29,7 @@ def list_practice_items(test: QualificationTest) -> list[QualificationItem]:
     """Return the practice items in order, without those that no longer fit the test's rubric."""
     criteria = quality_criteria(test.rubric)
     items = test.items.filter(purpose=PRACTICE, retired_at=None).order_by("position", "pk")
-    return [item for item in items if is_gradable(spec_of(item), criteria)]
+    return [item for item in items if is_gradable(read_spec(item), criteria)]
 
 
 def find_practice(annotator: Membership) -> Practice | None:
@@ -62,10 +62,12 @@ def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
 
 def _sizes(projects: set[int]) -> Counter[int]:
     """Return the number of practice items by project."""
+    # Whether an item can be graded is decided in Python, by the same rule as everywhere. The criteria come along with
+    # each item as JSON, which makes it one query for all projects of a desk.
     criteria = Criterion.objects.filter(rubric=OuterRef("test__rubric"), used_for_quality=True)
-    told = criteria.values(told=JSONObject(**{name: name for name in ("key", "name", "kind", "low", "high")}))
+    columns = criteria.values(column=JSONObject(**{name: name for name in ("key", "name", "kind", "low", "high")}))
     items = QualificationItem.objects.filter(test__project__in=projects, purpose=PRACTICE, retired_at=None)
-    rows = items.annotate(criteria=ArraySubquery(told)).values_list(
+    rows = items.annotate(criteria=ArraySubquery(columns)).values_list(
         "test__project_id", "question", "expected", "tolerance", "criteria"
     )
     return Counter(

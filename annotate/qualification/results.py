@@ -1,4 +1,4 @@
-"""The result of an attempt, as far as its reader may see it."""
+"""Results of attempts: a summary for lists, and each item explained, as far as the test's feedback allows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.utils.translation import gettext, pgettext
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification.admission import is_time_up
 from annotate.qualification.items import quality_criteria
-from annotate.qualification.pages import Said, list_pages
+from annotate.qualification.pages import ItemAnswer, list_pages
 from measures.grading import least_right
 from measures.rubric import format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
@@ -19,8 +19,8 @@ Feedback = QualificationTest.Feedback
 
 
 @dataclass(frozen=True)
-class Brief:
-    """One attempt as a line of a list, without what the test's feedback does not reveal."""
+class AttemptSummary:
+    """One attempt as a line of a list; `shows_score` and `shows_items` follow from the test's feedback."""
 
     attempt: Attempt
     is_over: bool
@@ -86,7 +86,7 @@ class Brief:
 
 
 @dataclass(frozen=True)
-class ToldAnswer:
+class ExplainedRating:
     """One criterion of one item: the rating given, and the correct one."""
 
     criterion: CriterionOnPage
@@ -101,13 +101,13 @@ class ExplainedItem:
 
     number: int
     item: QualificationItem
-    said: Said
+    answer: ItemAnswer
     is_right: bool
-    answers: list[ToldAnswer]
+    ratings: list[ExplainedRating]
 
 
 @dataclass(frozen=True)
-class ToldSheet:
+class ExplainedPage:
     """The items of one passage."""
 
     title: str
@@ -115,11 +115,12 @@ class ToldSheet:
     items: list[ExplainedItem]
 
 
-def summarise_result(attempt: Attempt, now: datetime) -> Brief:
+def summarise_result(attempt: Attempt, now: datetime) -> AttemptSummary:
+    """Return the summary of an attempt; practice always gives full feedback."""
     is_practice = attempt.purpose == QualificationItem.Purpose.PRACTICE
     is_graded = attempt.n_right is not None
     feedback = Feedback.FULL if is_practice else attempt.test.feedback
-    return Brief(
+    return AttemptSummary(
         attempt=attempt,
         is_over=attempt.state == State.OPEN and is_time_up(attempt, now),
         is_practice=is_practice,
@@ -128,38 +129,41 @@ def summarise_result(attempt: Attempt, now: datetime) -> Brief:
     )
 
 
-def explain_result(attempt: Attempt) -> list[ToldSheet]:
+def explain_result(attempt: Attempt) -> list[ExplainedPage]:
     """Return every item of a graded attempt with the rating given, the correct one and the explanation."""
     criteria = read_criteria(attempt.rubric)
     checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
+    # Graded answers are stored by position in the layout, across pages.
     entries = (attempt.answers or {}).get("items", [])
-    sheets = []
-    for sheet in list_pages(attempt):
+    pages = []
+    for page in list_pages(attempt):
         items = []
-        for place, item in enumerate(sheet.items, start=sheet.first):
+        for place, item in enumerate(page.items, start=page.first):
             entry = entries[place]
-            said = Said(entry["values"], entry["cannot"], entry["comment"], entry["flag"])
-            answers = [_told_answer(criterion, said, item, checked) for criterion in criteria]
-            items.append(ExplainedItem(place + 1, item, said, entry["right"], answers))
-        sheets.append(ToldSheet(sheet.items[0].passage_title, sheet.items[0].passage_text, items))
-    return sheets
+            answer = ItemAnswer(entry["values"], entry["cannot"], entry["comment"], entry["flag"])
+            ratings = [_explain_rating(criterion, answer, item, checked) for criterion in criteria]
+            items.append(ExplainedItem(place + 1, item, answer, entry["right"], ratings))
+        pages.append(ExplainedPage(page.items[0].passage_title, page.items[0].passage_text, items))
+    return pages
 
 
 def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     """Return a range as text: `4`, `4 to 5`, or with a tolerance."""
     low, high = ends
-    said = format_number(low)
+    text = format_number(low)
     if low != high:
-        said = gettext("{low} to {high}").format(low=said, high=format_number(high))
+        text = gettext("{low} to {high}").format(low=text, high=format_number(high))
     if tolerance:
-        said = gettext("{range}, ±{tolerance}").format(range=said, tolerance=format_number(tolerance))
-    return said
+        text = gettext("{range}, ±{tolerance}").format(range=text, tolerance=format_number(tolerance))
+    return text
 
 
-def _told_answer(criterion: CriterionOnPage, said: Said, item: QualificationItem, checked: set[str]) -> ToldAnswer:
-    value = None if said.cannot else said.values.get(criterion.key)
+def _explain_rating(
+    criterion: CriterionOnPage, answer: ItemAnswer, item: QualificationItem, checked: set[str]
+) -> ExplainedRating:
+    value = None if answer.cannot else answer.values.get(criterion.key)
     expected = item.expected.get(criterion.key)
-    return ToldAnswer(
+    return ExplainedRating(
         criterion=criterion,
         given="" if value is None else format_number(value),
         right=format_range(expected, item.tolerance) if expected else "",

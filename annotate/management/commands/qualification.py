@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
 from annotate.qualification.admission import find_admissions
-from annotate.qualification.item_statistics import figures_of
+from annotate.qualification.item_statistics import compute_item_figures
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -50,7 +50,7 @@ def describe(project: Project) -> dict[str, Any]:
     """Return the test's status, counts and item statistics, as the command prints them."""
     test = _fetch(project)
     items = list(test.items.filter(retired_at=None))
-    figures = figures_of(test, items)
+    figures = compute_item_figures(test, items)
     people = project.memberships.active().annotators()
     tested = Attempt.objects.filter(test=test, purpose=Purpose.TEST)
     counts = tested.aggregate(
@@ -75,7 +75,7 @@ def describe(project: Project) -> dict[str, Any]:
                 "tolerance": item.tolerance,
                 "n": figures[item.pk].n,
                 "right_share": figures[item.pk].right_share,
-                "discrimination": figures[item.pk].discrimination_said or None,
+                "discrimination": figures[item.pk].discrimination_text or None,
                 "discrimination_undefined": figures[item.pk].discrimination_reason or None,
             }
             for number, item in enumerate(items, start=1)

@@ -8,7 +8,7 @@ from django.test import Client
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
 from annotate.qualification import admission as qualification_admission
 from annotate.qualification import attempts, design
-from annotate.qualification.item_statistics import figures_of
+from annotate.qualification.item_statistics import compute_item_figures
 from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
@@ -203,7 +203,7 @@ def test_the_figures_of_the_items(project: Project, client: Client) -> None:
     people = [factories.make_membership(project) for _ in range(4)]
     for n_right, person in zip((3, 2, 1, 0), people, strict=True):
         take(person, n_right=n_right)
-    figures = figures_of(test, list(test.items.all()))
+    figures = compute_item_figures(test, list(test.items.all()))
     assert {each.n for each in figures.values()} == {4}
     assert sum(each.n_right for each in figures.values()) == 6
     for each in figures.values():
@@ -221,7 +221,7 @@ def test_where_a_figure_is_undefined_the_page_says_why(project: Project, annotat
     page = text_of(client, TEST)
     assert page.count("undefined: fewer than three ratings") == 4
     take(annotator)
-    figures = figures_of(test, list(test.items.all()))
+    figures = compute_item_figures(test, list(test.items.all()))
     assert {each.discrimination for each in figures.values()} == {Undefined(reason="fewer than three ratings")}
 
 
@@ -232,10 +232,10 @@ def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotat
     attempts.submit_attempt(annotator=annotator, attempt_uuid=practice.uuid)
     take(annotator)
     factories.make_rubric(project)
-    assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 4
+    assert sum(each.n for each in compute_item_figures(test, list(test.items.all())).values()) == 4
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
-    assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 0
+    assert sum(each.n for each in compute_item_figures(test, list(test.items.all())).values()) == 0
 
 
 def test_a_new_rubric_is_offered(project: Project, client: Client) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from annotate.models import Attempt, QualificationTest
 from annotate.qualification import attempts, design
-from annotate.qualification.items import edit_item, spec_of
+from annotate.qualification.items import edit_item, read_spec
 from annotate.qualification.practice import find_practice
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
@@ -77,7 +77,7 @@ def test_what_cannot_be_graded_is_not_practised_on(project: Project, annotator: 
         attempts.begin(annotator=annotator, purpose="practice")
     item = test.items.filter(purpose="practice").first()
     assert item is not None
-    both = replace(spec_of(item), expected={"correctness": (4, 4), "fluency": (4, 4)})
+    both = replace(read_spec(item), expected={"correctness": (4, 4), "fluency": (4, 4)})
     edit_item(item=item, actor=None, spec=both)
     assert "Practise with 1 answer" in client_of(annotator).get("/p/bridges/desk/").content.decode()
     assert len(attempts.begin(annotator=annotator, purpose="practice").layout) == 1
