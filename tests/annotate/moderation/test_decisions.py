@@ -108,7 +108,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     project: Project, batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership
 ) -> None:
     (work,) = rate(annotator)
-    plan = decisions.plan_rejection(only(work).of(project))
+    plan = decisions.plan_rejection(only(work).select_from(project))
     assert (plan.n_assignments, plan.n_judgments, plan.n_places, plan.cents) == (1, 3, 1, 40)
     assert reject(project, manager, only(work)) == plan
     assert (fresh(work).state, reasons(work), counters(work.hit_id)) == ("rejected", {"rejected"}, (1, 1, 0))
@@ -169,7 +169,7 @@ def test_a_rejection_on_a_closed_batch_asks_whether_to_open_it_again(
 ) -> None:
     (work,) = rate(annotator)
     lifecycle.close(batch=batch, actor=manager)
-    assert decisions.plan_rejection(only(work).of(project)).closed_batches == (batch,)
+    assert decisions.plan_rejection(only(work).select_from(project)).closed_batches == (batch,)
     reject(project, manager, only(work), reopen_batches=opens)
     batch.refresh_from_db()
     assert batch.state == ("open" if opens else "closed")

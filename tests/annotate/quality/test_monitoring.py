@@ -9,7 +9,7 @@ from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, 
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
-from annotate.quality.monitoring import PASSED
+from annotate.quality.monitoring import CLOSED_NOTE
 from annotate.reviews import spot_checks
 from annotate.tasks import check
 from annotate.work import serving, submitting
@@ -155,7 +155,7 @@ def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project
     assert not Finding.objects.filter(state=State.OPEN).exists()
     closed = Finding.objects.filter(annotator=people[-1]).first()
     assert closed is not None
-    assert (closed.note, closed.settled_by) == (PASSED, None)
+    assert (closed.note, closed.settled_by) == (CLOSED_NOTE, None)
     QualityRules.objects.all().delete()
     monitoring.refresh_figures(project=project, annotators=people)
     assert "straight_line" in kinds_of(people[-1])

@@ -314,7 +314,7 @@ def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, fl
     scale = find_quality_scale(project)
     assert scale is not None
     comparison, records = Comparison(fetch_scores(scale), scale), fetch_work_records([annotator], scale)
-    texts = fetch_texts(sorted(comparison.candidates_of(records)))
+    texts = fetch_texts(sorted(comparison.find_candidates(records)))
     with patch("annotate.quality.figures.degraded_test") as tested:
         compute_figures(annotator.pk, comparison, records[annotator.pk], texts, Thresholds())
     again, first = tested.call_args.args
