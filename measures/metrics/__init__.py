@@ -1,4 +1,4 @@
-"""Automatic metrics of answers, one family a file: pure functions over whole columns, for the app and for notebooks."""
+"""Automatic metrics of answers, one family per module: pure functions over columns, for the app and for notebooks."""
 
 from measures.metrics import bleu as bleu
 from measures.metrics import chrf as chrf

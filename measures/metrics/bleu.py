@@ -1,4 +1,4 @@
-"""BLEU, of single answers and of many, and adapted BLEU, with a bonus for the right opinion or entities."""
+"""BLEU of answers and of corpora, and adapted BLEU, with a bonus for correct opinions or entities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from measures.metrics.bonus import agreeing_references, entities_wanted
+from measures.metrics.bonus import agreeing_references, list_bonus_entities
 from measures.metrics.counting import Bags, Tokenised, flatten, tokenise
 from measures.metrics.lexical import LexicalMetric
 from measures.metrics.metric import Answers, setting
@@ -16,27 +16,28 @@ from measures.patterns import Floats, Ints
 
 LONGEST = 4
 SMOOTHINGS = {
-    "none": "0",
-    "add-k": "1, and 1 more in the others (sacrebleu)",
-    "exp": "½, then ¼, ⅛ … (sacrebleu)",
-    "floor": "0.1 (sacrebleu)",
-    "mocha": "1e-15 (pycocoevalcap)",
+    "none": "no smoothing, so the score is 0",
+    "add-k": "one more match and n-gram in every order but the first (sacrebleu)",
+    "exp": "½ match for the first such order, then ¼, ⅛ … (sacrebleu)",
+    "floor": "0.1 matches for each such order (sacrebleu)",
+    "mocha": "1e-15 matches and 1e-9 n-grams more in every order (pycocoevalcap)",
 }
 _FLOOR, _TINY, _SMALL = 0.1, 1e-15, 1e-9
+"""The constants of sacrebleu's "floor" and of pycocoevalcap, for scores equal to theirs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bleu(LexicalMetric):
-    """BLEU: the geometric mean of the precisions of n-grams up to an order, times a penalty for short answers.
+    """BLEU: the geometric mean of n-gram precisions up to an order, times a brevity penalty.
 
-    An n-gram counts as often as the reference that has it most often. The length that an answer should have is that
-    of the reference closest to it, the shorter one on a tie; references without words are left out. An order of
-    which an answer has no n-gram has a precision of 0. For a corpus all counts and lengths are summed before they
-    are combined.
+    Matches of an n-gram are clipped at its count in the reference that has it most often. The reference length is that
+    of the reference closest in length, the shorter one on a tie; references without words are ignored. If an answer is
+    too short to have n-grams of an order, the precision of that order is 0. For a corpus, all counts and lengths are
+    summed before they are combined.
 
-    Smoothing is for orders without a match: "exp" counts half a match for the first of them and half as much for each
-    further one, "floor" 0.1 matches, and "add-k" one more match and n-gram in every order but the first, all three as
-    sacrebleu does; "mocha" adds 1e-15 matches and 1e-9 n-grams to every order, as pycocoevalcap does.
+    Smoothing changes orders without a match: "exp" counts half a match for the first of them and half as much for each
+    further one, "floor" 0.1 matches, and "add-k" adds one match and one n-gram to every order but the first, all three
+    as in sacrebleu; "mocha" adds 1e-15 matches and 1e-9 n-grams to every order, as pycocoevalcap does.
 
     References
     ----------
@@ -45,9 +46,9 @@ class Bleu(LexicalMetric):
     equations 1 to 3. Smoothing: B. Chen and C. Cherry (2014), WMT.
     """
 
-    order: int = setting(LONGEST, "the longest n-gram", low=1, high=LONGEST)
-    smoothing: str = setting("none", "how many matches an order without any has", choices=SMOOTHINGS)
-    effective_order: bool = setting(False, "whether orders are left out for which an answer is too short")
+    order: int = setting(LONGEST, "length of the longest n-grams", low=1, high=LONGEST)
+    smoothing: str = setting("none", "smoothing of n-gram orders without a match", choices=SMOOTHINGS)
+    effective_order: bool = setting(False, "leave out n-gram orders for which the answer is too short")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,7 +75,7 @@ class Bleu(LexicalMetric):
         return np.where(hits.any(axis=-1), mean * _penalty(length, wanted), 0.0)
 
     def _precisions(self, hits: Floats, totals: Floats) -> tuple[Floats, Floats]:
-        """The precision of each order, and 1 where there are n-grams of the order, else 0."""
+        """Return the precision of each order, and 1 where there are n-grams of the order, else 0."""
         is_missed = (hits == 0) & (totals > 0)
         if self.smoothing == "add-k":
             is_longer = np.arange(self.order) > 0
@@ -88,11 +89,12 @@ class Bleu(LexicalMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptedBleu(LexicalMetric):
-    """BLEU with a bonus where an answer to a yes-no question has the right opinion, or one about entities names them.
+    """BLEU with a bonus for the correct opinion (yes-no questions) or for gold entities (entity questions).
 
     The bonus of an order is the number of n-grams that the answer shares with the references of its own opinion, or
-    with the gold entities; times its weight it is added to matches and n-grams alike, so that a score never passes 1.
-    An answer without an opinion, without a reference of its opinion or of another type of question is scored without.
+    with the gold entities. Multiplied by its weight it is added both to the matches and to the n-grams, so a score
+    never exceeds 1. There is no bonus for other types of questions, for an answer without an opinion, and without a
+    reference of the same opinion.
 
     References
     ----------
@@ -100,9 +102,9 @@ class AdaptedBleu(LexicalMetric):
     equations 4 and 5.
     """
 
-    order: int = setting(LONGEST, "the longest n-gram", low=1, high=LONGEST)
-    alpha: float = setting(2.0, "weight of the bonus for the right opinion", low=0, high=100)
-    beta: float = setting(1.0, "weight of the bonus for entities", low=0, high=100)
+    order: int = setting(LONGEST, "length of the longest n-grams", low=1, high=LONGEST)
+    alpha: float = setting(2.0, "weight of the opinion bonus (yes-no questions)", low=0, high=100)
+    beta: float = setting(1.0, "weight of the entity bonus (entity questions)", low=0, high=100)
 
     weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
@@ -129,12 +131,12 @@ class AdaptedBleu(LexicalMetric):
 
 
 class _Column:
-    """The n-grams of a column of answers, and what they share with references and entities."""
+    """The n-grams of a column of answers, and those they share with references and entities."""
 
     def __init__(self, split: Tokeniser, order: int, answers: Answers) -> None:
         self.answers = answers
         self.rows, references = flatten(answers.references)
-        self.entity_rows, entities = flatten(entities_wanted(answers))
+        self.entity_rows, entities = flatten(list_bonus_entities(answers))
         self.texts: Tokenised = tokenise(split, answers.candidates, references, entities)
         self.candidates = self.texts.of(answers.candidates)
         self.references, self.entities = self.texts.of(references), self.texts.of(entities)
@@ -147,11 +149,11 @@ class _Column:
         return [bags.totals[self.candidates] for bags in self.bags]
 
     def lengths(self) -> tuple[Ints, Ints]:
-        """Words of each answer, and of its closest reference, the shorter one on a tie."""
+        """Return the length of each answer, and that of its closest reference, the shorter one on a tie."""
         lengths = self.texts.lengths[self.candidates]
         has_words = self.texts.lengths[self.references] > 0
         rows, wanted = self.rows[has_words], self.texts.lengths[self.references[has_words]]
-        # Distance first, then length: one number whose least is the one that is sought.
+        # Distance and length in one number, whose minimum is the closest reference, and the shorter one on a tie.
         unit = int(wanted.max(initial=0)) + 1
         closest = np.full(len(lengths), np.iinfo(np.int64).max)
         np.minimum.at(closest, rows, np.abs(wanted - lengths[rows]) * unit + wanted)
@@ -179,7 +181,7 @@ def _geometric_mean(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def _penalty(length: Floats, wanted: Floats) -> Floats:
-    """The penalty for answers that are shorter than they should be; 0 for an empty one."""
+    """Return the brevity penalty; 0 for an empty answer."""
     return np.where(length > 0, np.exp(np.minimum(1 - wanted / np.where(length > 0, length, 1), 0)), 0.0)
 
 

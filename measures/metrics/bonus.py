@@ -1,4 +1,4 @@
-"""Which answers may have the bonus of the adapted metrics: for the right opinion, or for the right entities."""
+"""The answers that can have a bonus in adapted metrics: for the correct opinion, or for gold entities."""
 
 from measures.metrics.metric import Answers
 
@@ -6,18 +6,18 @@ YES_NO, ENTITY = "yes-no", "entity"
 
 
 def agreeing_references(answers: Answers) -> list[list[bool]]:
-    """Say which references have the opinion of the answer, on yes-no questions.
+    """Find the references that have the same opinion as the answer, on yes-no questions.
 
     Parameters
     ----------
     answers : Answers
-        The column; it may be without types and opinions.
+        The column; question types and opinions may be absent.
 
     Returns
     -------
     list of list of bool
-        For each answer and each of its references. False where the question is of another type and where the answer
-        or the reference has no opinion; letter case does not matter.
+        One value for each reference of each answer. False for other types of questions, and if the answer or the
+        reference has no opinion; letter case is ignored.
 
     Examples
     --------
@@ -35,22 +35,23 @@ def agreeing_references(answers: Answers) -> list[list[bool]]:
     ]
 
 
-def entities_wanted(answers: Answers) -> list[tuple[str, ...]]:
-    """Give the gold entities that an answer may have a bonus for.
+def list_bonus_entities(answers: Answers) -> list[tuple[str, ...]]:
+    """List the gold entities for which each answer can have a bonus.
 
     Parameters
     ----------
     answers : Answers
-        The column; it may be without types and entities.
+        The column; question types and entities may be absent.
 
     Returns
     -------
     list of tuple of str
-        Those of each entity question, none for another type.
+        The entities of each entity question; none for other types of questions.
 
     Examples
     --------
-    >>> entities_wanted(Answers(candidates=["a", "b"], question_types=["entity", "yes-no"], entities=[["x"], ["y"]]))
+    >>> answers = Answers(candidates=["a", "b"], question_types=["entity", "yes-no"], entities=[["x"], ["y"]])
+    >>> list_bonus_entities(answers)
     [('x',), ()]
     """
     if not len(answers.question_types) or not len(answers.entities):

@@ -1,4 +1,4 @@
-"""chrF: the n-grams of characters that an answer shares with a reference, with the scores of sacrebleu."""
+"""chrF: the character n-grams that an answer shares with a reference, with the same scores as sacrebleu."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Chrf(Metric):
-    """The F score of n-grams of one to six characters, white space left out; the best reference's.
+    """The F score of n-grams of one to six characters, without white space, with the best reference.
 
-    Precisions and recalls are averaged over the orders that both texts have, and recall counts twice as much as
-    precision. For a corpus the counts against the best reference of each answer are summed. An answer whose
-    references have no character is refused. The counts are our own, for speed; the score itself is computed by the
-    library, whose signature is kept.
+    Precision and recall are averaged over the orders that both texts have, and recall has twice the weight of
+    precision. For a corpus, the counts with the best reference of each answer are summed. An answer whose references
+    have no character is refused. N-grams are counted here, for speed; the score is computed from the counts by
+    sacrebleu, whose signature is stored.
 
     References
     ----------
-    M. Popović (2015), chrF: character n-gram F-score for automatic MT evaluation, WMT; as sacrebleu has it by default.
+    M. Popović (2015), chrF: character n-gram F-score for automatic MT evaluation, WMT; with the defaults of sacrebleu.
     """
 
     variant: ClassVar[str] = "best reference"
@@ -55,15 +55,15 @@ class Chrf(Metric):
         rows, flat = flatten([[text for text in texts if text.strip()] for texts in answers.references])
         texts = tokenise(split_characters, answers.candidates, flat)
         candidates, references = texts.of(answers.candidates)[rows], texts.of(flat)
-        # For each order the n-grams of the answer, of the reference, and those in common; none of an answer count
-        # where the reference is too short to have any.
+        # For each order the n-grams of the answer, of the reference, and those in common. As in sacrebleu, n-grams of
+        # the answer do not count if the reference is too short to have any.
         statistics: list[Ints] = []
         for bags in texts.bags(_library().char_order):
             n_reference = bags.totals[references]
             n_candidate = np.where(n_reference > 0, bags.totals[candidates], 0)
             statistics += [n_candidate, n_reference, bags.shared(candidates, references)]
         pairs = np.column_stack(statistics).astype(np.float64)
-        # The first pair of each answer with the highest score.
+        # The pair with the highest score of each answer, the first one on a tie.
         best = np.lexsort((-self.combine(pairs), rows))
         return pairs[best[np.searchsorted(rows, np.arange(len(answers)))]]
 

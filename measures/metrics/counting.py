@@ -1,4 +1,4 @@
-"""Counting n-grams of a whole column at once: texts as numbered tokens, and how many n-grams texts have in common."""
+"""Counting n-grams of a whole column at once: texts as numbered tokens, and the n-grams that texts have in common."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from measures.metrics.tokenising import Tokeniser
 from measures.patterns import Ints
 
 LARGEST = 2**62
-"""Numbers of n-grams are made smaller before those of texts with n-grams would pass this."""
+"""N-gram numbers are renumbered before the product of text and n-gram could exceed 64-bit integers."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -21,7 +21,7 @@ class Tokenised:
     Attributes
     ----------
     number : mapping of str to int
-        Where each text stands, from 0 to T - 1.
+        The number of each text, from 0 to T - 1.
     lengths : ndarray of int64, shape (T,)
         Tokens of each text.
     tokens : ndarray of int64, shape (N,)
@@ -36,18 +36,18 @@ class Tokenised:
     n_types: int
 
     def of(self, texts: Iterable[str]) -> Ints:
-        """The numbers of these texts, each of which was given to `tokenise`."""
+        """Return the numbers of these texts. Raises KeyError for a text that was not given to `tokenise`."""
         return np.fromiter(map(self.number.__getitem__, texts), dtype=np.int64)
 
     def bags(self, order: int) -> "list[Bags]":
-        """The n-grams of each text as bags: of single tokens, of pairs, up to n-grams of this order."""
+        """Return the bags of n-grams of each text, of order 1, 2 and so on up to `order`."""
         text = np.repeat(np.arange(len(self.lengths)), self.lengths)
         ends = np.cumsum(self.lengths)[text]
         place = np.arange(len(self.tokens))
         grams, width = self.tokens, self.n_types
         found = [_bags(text, grams, len(self.lengths))]
         for n in range(2, order + 1):
-            # Those that go on inside their text: an n-gram's number is that of its first n - 1 tokens and its last.
+            # Only n-grams that end inside their text. Their number combines the first n - 1 tokens and the last one.
             goes_on = place + n <= ends
             place, text, ends, grams = place[goes_on], text[goes_on], ends[goes_on], grams[goes_on]
             if width * self.n_types * len(self.lengths) > LARGEST:
@@ -58,9 +58,9 @@ class Tokenised:
         return found
 
     def skip_bag(self, max_gap: int, *, has_last: bool = True) -> "Bags":
-        """Single tokens and the pairs of tokens in order with at most so many between them, as bags.
+        """Return bags of single tokens and of ordered pairs of tokens with at most `max_gap` tokens between them.
 
-        `has_last` says whether the last token of a text counts among the single ones.
+        `has_last`: whether the last token of a text counts as a single token.
         """
         text = np.repeat(np.arange(len(self.lengths)), self.lengths)
         ends = np.cumsum(self.lengths)[text]
@@ -76,20 +76,20 @@ class Tokenised:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bags:
-    """The n-grams of texts, each with how often it occurs, sorted by text.
+    """The n-grams of texts with their counts, sorted by text.
 
     Attributes
     ----------
     totals, sizes : ndarray of int64, shape (T,)
-        How many n-grams each text has, and how many different ones.
+        The number of n-grams of each text, and of distinct ones.
     starts : ndarray of int64, shape (T,)
         Where the n-grams of each text begin.
     grams, counts : ndarray of int64, shape (E,)
-        Which n-gram, and how often it occurs in its text.
+        Each distinct n-gram of a text, and its count in that text.
     keys : ndarray of int64, shape (E,)
-        Text and n-gram as one number, rising.
+        Text and n-gram combined as ``text * width + gram``, ascending.
     width : int
-        What a text counts in `keys`.
+        See `keys`.
     """
 
     totals: Ints
@@ -101,11 +101,11 @@ class Bags:
     width: int
 
     def shared(self, texts: Ints, others: Ints) -> Ints:
-        """How many n-grams a text and another have in common, pair by pair: the sum of the lesser counts."""
+        """Return the number of n-grams that each pair of texts has in common: the sum of the smaller counts."""
         return self.clipped(texts, np.arange(len(texts)), others)
 
     def clipped(self, texts: Ints, rows: Ints, references: Ints, *, over: np.ufunc = np.maximum) -> Ints:
-        """How many n-grams of each text its references have too, no more often than they have them.
+        """Return the number of n-grams of each text that match its references, clipped at their counts.
 
         Parameters
         ----------
@@ -116,8 +116,8 @@ class Bags:
         references : ndarray of int64, shape (m,)
             The references' numbers.
         over : ufunc
-            `maximum`: an n-gram counts as often as the reference that has it most often; `add`: as often as they
-            have it together.
+            `maximum` clips the matches of an n-gram at its largest count in one reference; `add` at the sum of its
+            counts.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class Bags:
         """
         sizes = self.sizes[texts]
         entries = _ranges(self.starts[texts], sizes)
-        # Each n-gram of a candidate is looked up in each of its references.
+        # Look up each n-gram of a candidate in each of its references.
         pairs = _ranges((np.cumsum(sizes) - sizes)[rows], sizes[rows])
         wanted = np.repeat(references * self.width, sizes[rows]) + self.grams[entries[pairs]]
         available = np.zeros(len(entries), dtype=np.int64)
@@ -169,7 +169,7 @@ def tokenise(split: Tokeniser, *columns: Iterable[str]) -> Tokenised:
         found = split(text)
         lengths.append(len(found))
         words.extend(found)
-    # A word that is met for the first time has the number of words met before it.
+    # A new word gets the number of distinct words before it.
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     tokens = np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
@@ -182,7 +182,7 @@ def tokenise(split: Tokeniser, *columns: Iterable[str]) -> Tokenised:
 
 
 def flatten(lists: Sequence[Sequence[str]]) -> tuple[Ints, list[str]]:
-    """Lay lists of texts end to end.
+    """Concatenate lists of texts.
 
     Parameters
     ----------
@@ -221,5 +221,5 @@ def _bags(text: Ints, grams: Ints, n_texts: int) -> Bags:
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """Whole numbers from each start, as many as its size, end to end."""
+    """Concatenate the ranges that begin at each start and have these sizes."""
     return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)

@@ -1,4 +1,4 @@
-"""Exact match and token F1: whether an answer is one of the references, and how many words it shares with one."""
+"""Exact match and token F1: whether an answer equals a reference, and how many words it shares with one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,14 +15,14 @@ from measures.patterns import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class ExactMatch(LexicalMetric, MeanMetric):
-    """1 where the words of an answer are those of any reference, else 0; so also where neither has a word.
+    """1 if the words of an answer equal those of any reference, also if neither has a word; else 0.
 
     References
     ----------
     P. Rajpurkar et al. (2016), SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP, section 6.1.
     """
 
-    tokeniser: str = setting("squad", "how texts become words", choices=MEANINGS)
+    tokeniser: str = setting("squad", "how texts are split into words", choices=MEANINGS)
 
     variant: ClassVar[str] = "best reference"
     compares_texts_without_words: ClassVar[bool] = True
@@ -42,10 +42,10 @@ class ExactMatch(LexicalMetric, MeanMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenF1(LexicalMetric, MeanMetric):
-    """The F1 of the words that an answer shares with a reference, each as often as both have it; the best reference's.
+    """The F1 of the words that an answer shares with a reference, counted with multiplicity; the best reference.
 
-    Precision is the share of the answer's words, recall that of the reference's. Where a text has no word SQuAD's
-    first script gives 0, so an answer can match exactly and yet have no F1; the second gives 1 where neither has one.
+    Precision is the share of the answer's words that match, recall that of the reference's words. If both texts have no
+    word, the script of SQuAD 1.1 gives 0, although they match exactly; that of SQuAD 2.0 gives 1.
 
     References
     ----------
@@ -53,8 +53,10 @@ class TokenF1(LexicalMetric, MeanMetric):
     P. Rajpurkar et al. (2018), Know What You Don't Know: Unanswerable Questions for SQuAD, ACL; their scripts.
     """
 
-    tokeniser: str = setting("squad", "how texts become words", choices=MEANINGS)
-    squad_version: str = setting("1.1", "two texts without words: 0 as in 1.1, 1 as in 2.0", choices=("1.1", "2.0"))
+    tokeniser: str = setting("squad", "how texts are split into words", choices=MEANINGS)
+    squad_version: str = setting(
+        "1.1", "score of two texts without words: 0 in SQuAD 1.1, 1 in 2.0", choices=("1.1", "2.0")
+    )
 
     compares_texts_without_words: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""What metrics of words have in common: a tokeniser, and what they refuse because it finds no words."""
+"""The base of word-based metrics: a tokeniser, and the refusal of texts in which it finds no words."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,17 +9,16 @@ from measures.metrics.tokenising import MEANINGS, TOKENISERS, Tokeniser, cannot_
 
 @dataclass(frozen=True, kw_only=True)
 class LexicalMetric(Metric):
-    """A metric that sees an answer and its references as words.
+    """A metric that compares the words of an answer and its references.
 
-    It refuses an answer with a text in a script of which its tokeniser reads nothing, such as a Chinese one under
-    "alnum", and one without a single reference that has a word: a 0 would say that the answer is wrong. An empty
-    answer is scored.
+    It refuses an answer if a text is in a script that its tokeniser can't read, such as Chinese with "alnum", and if no
+    reference has a word: a score of 0 would suggest that the answer is wrong. An empty answer is scored.
     """
 
-    tokeniser: str = setting("words", "how texts become words", choices=MEANINGS)
+    tokeniser: str = setting("words", "how texts are split into words", choices=MEANINGS)
 
     compares_texts_without_words: ClassVar[bool] = False
-    """Whether references without words are compared all the same, as SQuAD's rules have it."""
+    """Whether references without words are compared too, as in SQuAD's scripts."""
 
     @property
     def split(self) -> Tokeniser:
@@ -36,9 +35,9 @@ class LexicalMetric(Metric):
             if reasons[row]:
                 continue
             if candidate in unread:
-                reasons[row] = f"the answer has no word that “{self.tokeniser}” reads"
+                reasons[row] = f"the tokeniser “{self.tokeniser}” finds no word in the answer"
             elif not unread.isdisjoint(references):
-                reasons[row] = f"a reference has no word that “{self.tokeniser}” reads"
+                reasons[row] = f"the tokeniser “{self.tokeniser}” finds no word in a reference"
             elif without_words.issuperset(references):
                 reasons[row] = "no reference has a word"
         return reasons

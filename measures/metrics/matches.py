@@ -14,11 +14,11 @@ class Matches:
     Attributes
     ----------
     n_common : ndarray of float64, shape (m,)
-        What the two have in common: n-grams, or the length of a subsequence.
+        What the two have in common: n-grams, or the length of the longest common subsequence.
     n_candidate, n_reference : ndarray of float64, shape (m,)
-        What the answer has, and the reference.
+        The n-grams (or words) of the answer, and of the reference.
     answer : ndarray of int64, shape (m,)
-        The answer that each pair belongs to, 0 to n - 1, rising; every answer has one.
+        The answer that each pair belongs to, 0 to n - 1, ascending; every answer has a pair.
     """
 
     n_common: Floats
@@ -40,11 +40,11 @@ class Matches:
         return ratio(self.n_common, self.n_reference)
 
     def best(self, values: Floats) -> Floats:
-        """The highest value among the references of each answer, shape (n,)."""
+        """Return the highest value over the references of each answer, shape (n,)."""
         return np.maximum.reduceat(values, self.starts) if len(values) else values
 
     def summed(self) -> "Matches":
-        """One pair for each answer: the sums over its references."""
+        """Return one pair for each answer, with the sums over its references."""
         n_common, n_candidate, n_reference = (
             np.bincount(self.answer, column).astype(np.float64)
             for column in (self.n_common, self.n_candidate, self.n_reference)
@@ -53,7 +53,7 @@ class Matches:
         return Matches(n_common=n_common, n_candidate=n_candidate, n_reference=n_reference, answer=answer)
 
     def plus(self, bonus: Floats) -> "Matches":
-        """With a bonus for each pair, as if answer and reference had that much more, all of it in common."""
+        """Return the counts with a bonus for each pair, as if both texts had that much more, all of it in common."""
         return Matches(
             n_common=self.n_common + bonus,
             n_candidate=self.n_candidate + bonus,
@@ -63,12 +63,12 @@ class Matches:
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """Divide, where nothing of nothing is 0.
+    """Divide; 0 / 0 is 0.
 
     Parameters
     ----------
     part, whole : ndarray of float64
-        Of one shape.
+        Arrays of the same shape.
 
     Returns
     -------
@@ -89,9 +89,9 @@ def f_measure(precision: Floats, recall: Floats, beta: float = 1.0) -> Floats:
     Parameters
     ----------
     precision, recall : ndarray of float64
-        Of one shape, 0 to 1.
+        Arrays of the same shape, 0 to 1.
     beta : float
-        How many times as much recall counts as precision.
+        Weight of recall relative to precision.
 
     Returns
     -------

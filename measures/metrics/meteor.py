@@ -1,4 +1,4 @@
-"""METEOR in its two forms: 1.5, which is a Java program, and that of 2005, which needs none."""
+"""METEOR in two forms: 1.5, which needs a Java program, and that of 2005, which does not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,11 +28,11 @@ STAGES = np.array([1.0, 0.6, 0.8, 0.6])
 
 @dataclass(frozen=True, kw_only=True)
 class Meteor15(Metric):
-    """METEOR 1.5 for English: words aligned by form, stem, synonym and paraphrase, content words weighing more.
+    """METEOR 1.5 for English: words aligned by form, stem, synonym and paraphrase, with more weight on content words.
 
-    The Java program aligns the texts and takes, of several references, the one that fits best; what it counts is
-    combined here by its own formula. The score of many answers is that of the summed counts, as the program itself
-    reports it, and not the mean of the answers' scores.
+    The Java program aligns the texts and chooses the best of several references; its counts are combined here by the
+    published formula. As in the program, the corpus score comes from the summed counts, and is not the mean of the
+    answers' scores.
 
     References
     ----------
@@ -42,10 +42,10 @@ class Meteor15(Metric):
 
     tokeniser: str = setting(
         "meteor",
-        "how texts become words",
+        "how texts are split into words",
         choices={
             "meteor": "METEOR's own normalisation",
-            "mocha": "without ?, . and !, then METEOR's own normalisation",
+            "mocha": "?, . and ! deleted, then METEOR's own normalisation",
         },
     )
 
@@ -53,7 +53,7 @@ class Meteor15(Metric):
     packages: ClassVar[tuple[str, ...]] = ("pycocoevalcap",)
     batch_size: ClassVar[int] = 100
     process: ClassVar[MeteorProcess | None] = None
-    """Running while a column is scored."""
+    """The program, which runs while columns are scored."""
 
     def lacks(self) -> str:
         missing = ["Java"] if not find_java() else []
@@ -82,22 +82,22 @@ class Meteor15(Metric):
         return text if self.tokeniser == "meteor" else " ".join(TOKENISERS[self.tokeniser](text))
 
     def count(self, answers: Answers) -> Floats:
-        """Weighted words of answer and reference, matched and all; chunks, and words matched; shape (n, 6)."""
-        assert self.process is not None, "a metric is asked within ready()"
+        """Return weighted matches of answer and reference, their weighted lengths, chunks and matched words, (n, 6)."""
+        assert self.process is not None, "count() must be called within ready()"
         pairs = [
             (self.prepared(text), list(map(self.prepared, references)))
             for text, references in zip(answers.candidates, answers.references, strict=True)
         ]
-        told = np.array(self.process.statistics(pairs)).reshape(len(pairs), -1)
-        # Words and function words of answer and reference; for each stage the matched content words of both and the
-        # matched function words of both; chunks; matched words of both.
-        n_words, n_function = told[:, 0:2], told[:, 2:4]
-        matched = told[:, 4:20].reshape(-1, 4, 2, 2)
-        chunks, n_matched = told[:, 20], told[:, 21:23]
+        counts = np.array(self.process.statistics(pairs)).reshape(len(pairs), -1)
+        # The columns: words, then function words, of answer and reference; for each stage the matched content words,
+        # then the matched function words, of both; chunks; matched words of both.
+        n_words, n_function = counts[:, 0:2], counts[:, 2:4]
+        matched = counts[:, 4:20].reshape(-1, 4, 2, 2)
+        chunks, n_matched = counts[:, 20], counts[:, 21:23]
         weight = np.array([DELTA, 1 - DELTA])
         weighted = np.einsum("nskt,s,k->nt", matched, STAGES, weight)
         lengths = DELTA * (n_words - n_function) + (1 - DELTA) * n_function
-        # Texts that are matched whole and in one piece have no penalty.
+        # Two texts that match completely, in one chunk, have no penalty.
         is_whole = (matched.sum(axis=(1, 2)) == n_words).all(axis=-1) & (chunks == 1)
         fragments = np.stack([np.where(is_whole, 0.0, chunks), n_matched.mean(axis=-1)], axis=-1)
         return np.concatenate([weighted, lengths, fragments], axis=-1)
@@ -110,11 +110,11 @@ class Meteor15(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class Meteor2005(LexicalMetric, MeanMetric):
-    """METEOR as first published: words aligned by form and stem and, where WordNet is asked, by synonym.
+    """METEOR as first published: words aligned by form, stem and, as an option, synonyms of WordNet.
 
-    Computed by nltk with alpha 0.9, beta 3 and gamma 0.5; the best reference counts. nltk pairs repeated words
-    greedily, so that it can count more chunks than there must be, and asks WordNet for stems, so that it misses
-    synonyms of words that differ from theirs.
+    Computed by nltk with alpha 0.9, beta 3 and gamma 0.5, with the best reference. nltk pairs repeated words greedily,
+    so it can count more chunks than necessary. It looks up stems instead of words in WordNet, so it misses synonyms of
+    words that differ from their stems.
 
     References
     ----------
@@ -124,8 +124,8 @@ class Meteor2005(LexicalMetric, MeanMetric):
 
     synonyms: str = setting(
         "none",
-        "synonyms that words match",
-        choices={"none": "none", "wordnet": "WordNet's, where its data are on this machine"},
+        "synonyms that match",
+        choices={"none": "no synonyms", "wordnet": "those of WordNet, if its data is on this machine"},
     )
 
     packages: ClassVar[tuple[str, ...]] = ("nltk",)

@@ -1,4 +1,4 @@
-"""The METEOR 1.5 program, which is Java: where it is, and a process of it that is asked many times."""
+"""The METEOR 1.5 program, written in Java: its location, and a process that answers many requests."""
 
 import subprocess
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from threading import Timer
 from measures.metrics.metric import Broken, Texts
 
 N_STATISTICS = 23
-"""Numbers that it says of a pair of texts."""
+"""Numbers in the answer to one request."""
 
 PATIENCE_SECONDS = 180.0
-"""How long it may be silent; it reads its paraphrases for some seconds before the first answer."""
+"""Longest time without an answer. Before the first one the program loads its paraphrases, which takes some seconds."""
 
-_ASKED_AT_ONCE = 16
-"""Answers to as many questions fit into the pipe, so that neither side waits for the other."""
+_REQUESTS_AT_ONCE = 16
+"""The answers to this many requests fit into the pipe, so that neither side blocks the other."""
 
 
 def find_java() -> str:
@@ -57,7 +57,7 @@ def find_meteor() -> Path | None:
 
 
 class MeteorProcess:
-    """A running METEOR 1.5 for English, which normalises texts, aligns their words and counts what is matched."""
+    """A running METEOR 1.5 for English, which normalises texts, aligns their words and counts matches."""
 
     def __init__(self, command: Sequence[str], *, folder: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._patience_seconds = patience_seconds
@@ -74,16 +74,16 @@ class MeteorProcess:
         return cls([find_java(), *options], folder=jar.parent)
 
     def statistics(self, pairs: Sequence[tuple[str, Texts]]) -> list[list[float]]:
-        """What it says of each text and its references: `N_STATISTICS` numbers, of the reference that fits best.
+        """Return `N_STATISTICS` numbers for each text and its references, those of the best reference.
 
         Raises
         ------
         Broken
-            The process has ended, has been silent for too long, or says what cannot be understood.
+            The process has ended, has not answered in time, or gave an unexpected answer.
         """
-        questions = [_line(text, references) for text, references in pairs]
-        starts = range(0, len(questions), _ASKED_AT_ONCE)
-        return [_numbers(line) for start in starts for line in self._ask(questions[start : start + _ASKED_AT_ONCE])]
+        requests = [_line(text, references) for text, references in pairs]
+        starts = range(0, len(requests), _REQUESTS_AT_ONCE)
+        return [_numbers(line) for start in starts for line in self._ask(requests[start : start + _REQUESTS_AT_ONCE])]
 
     @property
     def has_ended(self) -> bool:
@@ -95,17 +95,17 @@ class MeteorProcess:
         self._process.communicate()
         self._errors.close()
 
-    def _ask(self, questions: list[bytes]) -> list[bytes]:
+    def _ask(self, requests: list[bytes]) -> list[bytes]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        # Killed when it is silent for too long, it ends both the writing and the reading.
+        # Killing a process that does not answer ends both the writing and the reading below.
         watch = Timer(self._patience_seconds, self._process.kill)
         watch.start()
         try:
-            stdin.writelines(questions)
+            stdin.writelines(requests)
             stdin.flush()
-            answers = [stdout.readline() for _ in questions]
+            answers = [stdout.readline() for _ in requests]
         except OSError as error:
             raise Broken(self._why_ended()) from error
         finally:
@@ -117,8 +117,9 @@ class MeteorProcess:
     def _why_ended(self) -> str:
         code = self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f"METEOR ended by itself, with code {code}: {said[0] if said else 'it was killed or silent too long'}."
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        cause = lines[0] if lines else "it was killed or did not answer in time"
+        return f"METEOR ended unexpectedly with code {code}: {cause}."
 
 
 def _line(text: str, references: Texts) -> bytes:
@@ -127,7 +128,7 @@ def _line(text: str, references: Texts) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line, without the mark that sets texts apart.
+    """Put a text on one line, without the separator ``|||`` of the program's requests.
 
     Parameters
     ----------
@@ -153,5 +154,5 @@ def _numbers(line: bytes) -> list[float]:
     except ValueError:
         numbers = []
     if len(numbers) != N_STATISTICS:
-        raise Broken(f"METEOR said {line[:80]!r}, which is not {N_STATISTICS} numbers.")
+        raise Broken(f"METEOR answered {line[:80]!r} instead of {N_STATISTICS} numbers.")
     return numbers

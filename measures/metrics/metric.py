@@ -1,4 +1,4 @@
-"""What a metric is: settings, what it needs of an answer, and statistics of each answer that add up to a score."""
+"""The base of metrics: settings, required columns, and statistics of answers that add up to a corpus score."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,29 +14,29 @@ Texts = Sequence[str]
 
 
 class Broken(RuntimeError):
-    """A metric could not go on, for a reason that its user may read."""
+    """A metric failed while it was computed; the message is for its user."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """A column of candidate answers, and what is known of each; every column that is given has the same length.
+    """Columns of candidate answers and of what belongs to each; all columns given have the same length.
 
     Attributes
     ----------
     candidates : sequence of str
-        The answers to be scored.
+        The answers to score.
     references : sequence of sequence of str
-        The right answers of each.
+        The references of each.
     question_types : sequence of str
-        "yes-no", "entity", "description", "other", or "" where it is not said.
+        "yes-no", "entity", "description", "other", or "" if unknown.
     opinions : sequence of str
-        The label of a yes-no answer, such as "Yes"; "" where it has none.
+        The opinion label of the answer to a yes-no question, such as "Yes"; "" without one.
     reference_opinions : sequence of sequence of str
-        The label of each reference.
+        The opinion label of each reference.
     entities : sequence of sequence of str
         The gold entities of each question.
     passages, questions : sequence of str
-        The texts that the answers are about.
+        The passage and the question of each answer.
     """
 
     candidates: Texts
@@ -51,27 +51,27 @@ class Answers:
     def __post_init__(self) -> None:
         for name, column in self.columns():
             if isinstance(column, str):
-                raise TypeError(f"{name} is one text, not a column of them.")
+                raise TypeError(f"{name} must be a sequence of texts, not one text.")
             if len(column) != len(self):
                 raise ValueError(f"{name} has {len(column)} rows, candidates {len(self)}.")
         for name in ("references", "reference_opinions", "entities"):
             if any(isinstance(each, str) for each in getattr(self, name)):
-                raise TypeError(f"Each row of {name} is a list of texts, not one text.")
+                raise TypeError(f"Each row of {name} must be a list of texts, not one text.")
         if self.reference_opinions and any(
             len(texts) != len(labels) for texts, labels in zip(self.references, self.reference_opinions, strict=True)
         ):
-            raise ValueError("A row of reference_opinions has not as many labels as there are references.")
+            raise ValueError("Each row of reference_opinions needs one label per reference.")
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     def columns(self) -> list[tuple[str, Sequence[Any]]]:
-        """Those that are given, by name."""
+        """Return the columns that were given, with their names."""
         named = [(each.name, getattr(self, each.name)) for each in fields(self)]
         return [(name, column) for name, column in named if name == "candidates" or len(column)]
 
     def against(self, which: str) -> "Answers":
-        """The same answers, each with the references that are to be compared with it: see `AGAINST`."""
+        """Return the same answers with only the references to compare them with: see `AGAINST`."""
         if which == "all" or not self.references:
             return self
         last = 1 if which == "first" else None
@@ -87,41 +87,41 @@ class Answers:
         return Answers(**{**dict(self.columns()), **columns})
 
     def only(self, rows: Sequence[int] | slice) -> "Answers":
-        """The same columns with these rows."""
+        """Return the same columns with only these rows."""
         if isinstance(rows, slice):
             return Answers(**{name: column[rows] for name, column in self.columns()})
         return Answers(**{name: [column[row] for row in rows] for name, column in self.columns()})
 
 
 AGAINST = {
-    "all": "every reference of the question",
-    "others": "those that are not the answer itself",
-    "first": "the first of those that are not the answer itself",
+    "all": "all references of the question",
+    "others": "references other than the answer itself",
+    "first": "first reference other than the answer itself",
 }
-"""Which references an answer is compared with. What people answered may be a reference and be judged as an answer too:
-against itself it would be perfect."""
+"""Which references an answer is compared with. A human-written answer may be both a reference and a candidate; compared
+with itself its score would be perfect."""
 
 
 def setting(
     default: Any, meaning: str, *, choices: Iterable[str] | Mapping[str, str] = (), low: float = 0, high: float = 0
 ) -> Any:
-    """Make a field of a metric that its user may set: one of `choices`, a number from `low` to `high`, or yes and no.
+    """Return a dataclass field for a setting: one of `choices`, a number from `low` to `high`, a boolean or a text.
 
     Parameters
     ----------
     default : str, int, float or bool
-        What it is where nothing is said.
+        The default, which also decides the type.
     meaning : str
-        What it decides, as a form says it.
+        What the setting does, for the help text of a form.
     choices : iterable of str, or mapping of str to str
-        The values that it may have; with what each means where it is a mapping.
+        The allowed values; as a mapping, with the meaning of each.
     low, high : float
-        Bounds of a number; a `high` of 0 means that it is none.
+        Bounds of a number, both included; a `high` of 0 means that there are none.
 
     Returns
     -------
     dataclasses.Field
-        Its metadata hold what was given.
+        With these arguments as its metadata.
 
     Examples
     --------
@@ -131,32 +131,32 @@ def setting(
     'the best of them'
     """
     meanings = dict(choices) if isinstance(choices, Mapping) else {}
-    said = {"meaning": meaning, "choices": tuple(choices), "meanings": meanings, "low": low, "high": high}
-    return field(default=default, metadata=said)
+    metadata = {"meaning": meaning, "choices": tuple(choices), "meanings": meanings, "low": low, "high": high}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
-    """A configured automatic metric; its fields, made by `setting`, are its settings.
+    """A configured automatic metric; its fields, declared by `setting`, are its settings.
 
-    A metric says of each answer some statistics that may be added up (`count`), and the score of a sum
-    (`combine`): the statistics of one answer give its own score, the sum of many that of the corpus. `MeanMetric` is
-    the simple kind, whose corpus score is the mean of the answers' scores.
+    `count` computes statistics of each answer that can be added up, and `combine` the score of their sum: from the
+    statistics of one answer its own score, from their sum over answers the score of the corpus. `MeanMetric` is the
+    simple kind, whose corpus score is the mean of the answers' scores.
     """
 
-    against: str = setting("all", "the references that an answer is compared with", choices=AGAINST)
+    against: str = setting("all", "references that an answer is compared with", choices=AGAINST)
 
     needs: ClassVar[tuple[str, ...]] = ("references",)
-    """Columns of `Answers` without which an answer cannot be scored."""
+    """Columns of `Answers` that are required to score an answer."""
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
-    """The range of its scores; infinite where there is no bound."""
+    """The range of its scores; infinite without a bound."""
     packages: ClassVar[tuple[str, ...]] = ()
-    """Libraries that its scores depend on: their versions are kept with each run."""
+    """Libraries that its scores depend on; their versions are stored with each run."""
     weights: ClassVar[tuple[str, ...]] = ()
-    """Settings that weigh what was counted: `count_once` gives the scores under others without a new count."""
+    """Settings that are weights of the statistics: `count_once` scores other weights without counting again."""
     batch_size: ClassVar[int] = 2_000
-    """Answers that are counted at a time; progress is told and a cancel heard between two batches."""
+    """Answers per batch; progress is reported, and a cancellation noticed, between two batches."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -164,47 +164,47 @@ class Metric(ABC):
 
     @property
     def variant(self) -> str:
-        """What sets it apart from other forms of the same name, in a few words."""
+        """What distinguishes it from other forms of the same name, in a few words."""
         return ""
 
     @property
     def tokenisation(self) -> str:
-        """How texts become words; empty for a metric that sees whole texts."""
+        """How texts are split into words; empty for a metric of whole texts."""
         return str(getattr(self, "tokeniser", ""))
 
     @property
     def signature(self) -> str:
-        """What a library that computes it says of itself, with its version; empty where the code is our own."""
+        """The signature of the library that computes it, with its version; empty for our own code."""
         return ""
 
     def settings(self) -> dict[str, Any]:
-        """What it is set to; where decimals are allowed 1 is given as 1.0, so that both are one setting."""
+        """Return the settings by name. An integer for a decimal setting becomes a float: 1 and 1.0 are the same run."""
         given = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         return {name: float(value) if isinstance(default, float) else value for name, (value, default) in given.items()}
 
     def with_weights(self, **weights: float) -> Self:
-        """The same metric with other values for some of its `weights`."""
+        """Return the same metric with other values for some of its `weights`. Raises ValueError for other settings."""
         if strange := sorted(weights.keys() - set(self.weights)):
-            raise ValueError(f"{strange[0]} is no weight; there are: {', '.join(self.weights) or 'none'}.")
+            raise ValueError(f"“{strange[0]}” is not a weight. Weights: {', '.join(self.weights) or 'none'}.")
         given: dict[str, Any] = dict(weights)
         return replace(self, **given)
 
     def count_once(self, answers: Answers) -> Callable[..., Floats]:
-        """Count once for scores under many weights: a function of some `weights` that gives each answer's score."""
+        """Count once, and return a function from `weights` to the score of each answer."""
         counts = self.count(answers)
         return lambda **weights: self.with_weights(**weights).combine(counts)
 
     def lacks(self) -> str:
-        """What it needs and this machine does not have, as a clause; empty where nothing is missing."""
+        """Return what it needs and this machine lacks, as a clause; empty if nothing is missing."""
         return ""
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Held while a column is scored: a process or a model is opened here and closed again."""
+        """Context in which columns are scored; processes and models are opened and closed here."""
         yield
 
     def refuse(self, answers: Answers) -> list[str]:
-        """Why each answer cannot be scored, as a clause; an empty text for one that can."""
+        """Return for each answer why it cannot be scored, as a clause; empty if it can."""
         given = dict(answers.columns())
         missing = [name for name in self.needs if name not in given]
         if missing:
@@ -216,25 +216,25 @@ class Metric(ABC):
         ]
 
     def notes(self, counts: Floats) -> Mapping[str, int]:
-        """What a report on a run says beside the scores, such as how many answers had a bonus, from `count`'s rows."""
+        """Return counts for the report of a run, such as how many answers had a bonus, from the rows of `count`."""
         return {}
 
     @abstractmethod
     def count(self, answers: Answers) -> Floats:
-        """The statistics of each answer, shape (n, k): finite, and such that they may be added up."""
+        """Return the statistics of each answer, shape (n, k): finite, and such that they can be added up."""
 
     @abstractmethod
     def combine(self, sums: Floats) -> Floats:
-        """The scores that sums of statistics come to, shape (..., k) to (...)."""
+        """Compute the scores of sums of statistics, shape (..., k) to (...)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeanMetric(Metric):
-    """A metric whose score over many answers is the mean of theirs."""
+    """A metric whose corpus score is the mean of the answers' scores."""
 
     @abstractmethod
     def score_each(self, answers: Answers) -> Floats:
-        """The score of each answer, shape (n,)."""
+        """Return the score of each answer, shape (n,)."""
 
     def count(self, answers: Answers) -> Floats:
         scores = np.asarray(self.score_each(answers), dtype=np.float64)
@@ -248,8 +248,8 @@ _ABSENT = {
     "candidates": "no answer",
     "references": "no reference",
     "question_types": "no question type",
-    "opinions": "no opinion",
-    "reference_opinions": "no opinions of references",
+    "opinions": "no opinion label",
+    "reference_opinions": "no opinion labels of the references",
     "entities": "no entities",
     "passages": "no passage",
     "questions": "no question",
@@ -263,12 +263,12 @@ def _has_text(cell: str | Texts) -> bool:
 def _check(name: str, value: Any, default: Any, allowed: Mapping[str, Any]) -> None:
     if choices := allowed.get("choices"):
         if value not in choices:
-            raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}.")
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
     elif high := allowed.get("high"):
         is_whole = isinstance(default, int)
         is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
         if not (is_number and allowed["low"] <= value <= high):
             kind = "a whole number" if is_whole else "a number"
-            raise ValueError(f"{name} is {kind} from {allowed['low']:g} to {high:g}, not {value!r}.")
+            raise ValueError(f"{name} must be {kind} from {allowed['low']:g} to {high:g}, not {value!r}.")
     elif isinstance(default, bool) and not isinstance(value, bool):
-        raise ValueError(f"{name} is True or False, not {value!r}.")
+        raise ValueError(f"{name} must be True or False, not {value!r}.")

@@ -1,4 +1,4 @@
-"""The metrics by name; one from outside the package joins them by `register`."""
+"""The metrics by name; `register` adds one, also from outside the package."""
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields
@@ -9,20 +9,20 @@ from measures.metrics.metric import Metric
 
 @dataclass(frozen=True, kw_only=True)
 class Registered:
-    """A name under which a metric can be asked for.
+    """A metric under its name.
 
     Attributes
     ----------
     name : str
         Letters, digits and underscores, such as "rouge_l".
     title : str
-        As tables print it, such as "ROUGE-L".
+        The name that tables show, such as "ROUGE-L".
     family : str
-        Metrics of one family stand together in a list.
+        Lists group metrics by family.
     metric : type
         Its class.
     fixed : mapping
-        Settings that belong to the name, such as the longest n-gram of "bleu_4".
+        Settings that the name implies, such as the order of "bleu_4".
     """
 
     name: str
@@ -32,19 +32,19 @@ class Registered:
     fixed: Mapping[str, Any]
 
     def make(self, **settings: Any) -> Metric:
-        """Set the metric up. Raises ValueError for a setting that it does not have or a value that is not allowed."""
+        """Return the configured metric. Raises ValueError for an unknown setting or a value that is not allowed."""
         free = {each.name for each in self.settings()}
         for name in settings:
             if name not in free:
-                raise ValueError(f"{self.name} has no setting “{name}”; it has: {', '.join(sorted(free)) or 'none'}.")
+                raise ValueError(f"{self.name} has no setting “{name}”. Settings: {', '.join(sorted(free)) or 'none'}.")
         return self.metric(**self.fixed, **settings)
 
     def chosen(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the settings of a metric that was made under this name those that its user chose: `make` takes them."""
+        """Return those settings of a metric of this name that its user may choose, as arguments for `make`."""
         return {each.name: settings[each.name] for each in self.settings() if each.name in settings}
 
     def settings(self) -> "list[Field[Any]]":
-        """The settings that its user may choose."""
+        """Return the settings that its user may choose."""
         without = set() if "references" in self.metric.needs else {"against"}
         return [each for each in fields(self.metric) if each.name not in without.union(self.fixed)]
 
@@ -53,25 +53,25 @@ METRICS: dict[str, Registered] = {}
 
 
 def register(name: str, title: str, metric: type[Metric], *, family: str = "", **fixed: Any) -> None:
-    """Make a metric known under a name.
+    """Register a metric under a name.
 
     Parameters
     ----------
     name : str
         Letters, digits and underscores.
     title : str
-        As tables print it.
+        The name that tables show.
     metric : type
         Its class, a frozen dataclass.
     family : str
-        The list under which it stands; its title where nothing is said.
+        The group of metrics in lists; by default the title.
     **fixed
-        Settings that belong to the name.
+        Settings that the name implies.
 
     Raises
     ------
     ValueError
-        Another metric has the name already.
+        Another metric has this name.
 
     Examples
     --------
@@ -81,19 +81,19 @@ def register(name: str, title: str, metric: type[Metric], *, family: str = "", *
     ({'against': 'all', 'tokeniser': 'characters'}, ['against'])
     """
     if name in METRICS and METRICS[name].metric is not metric:
-        raise ValueError(f"There is a metric “{name}” already.")
+        raise ValueError(f"There is already a metric “{name}”. Choose another name.")
     METRICS[name] = Registered(name=name, title=title, family=family or title, metric=metric, fixed=fixed)
 
 
 def make(name: str, **settings: Any) -> Metric:
-    """Set a metric up.
+    """Return a configured metric.
 
     Parameters
     ----------
     name : str
         One of `METRICS`.
     **settings
-        Those of the metric.
+        Settings of the metric.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def make(name: str, **settings: Any) -> Metric:
     Raises
     ------
     ValueError
-        The name, a setting or a value is not known.
+        There is no such metric or setting, or a value is not allowed.
 
     Examples
     --------
@@ -111,5 +111,5 @@ def make(name: str, **settings: Any) -> Metric:
     {'against': 'all', 'tokeniser': 'alnum'}
     """
     if name not in METRICS:
-        raise ValueError(f"There is no metric “{name}”; there are: {', '.join(sorted(METRICS))}.")
+        raise ValueError(f"There is no metric “{name}”. Metrics: {', '.join(sorted(METRICS))}.")
     return METRICS[name].make(**settings)

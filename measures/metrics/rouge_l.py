@@ -1,4 +1,4 @@
-"""ROUGE-L, and the adapted ROUGE-L that rewards the right opinion and the right entities."""
+"""ROUGE-L, and adapted ROUGE-L, with a bonus for correct opinions or entities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from measures.metrics.bonus import agreeing_references, entities_wanted
+from measures.metrics.bonus import agreeing_references, list_bonus_entities
 from measures.metrics.counting import flatten
 from measures.metrics.matches import Matches, f_measure
 from measures.metrics.metric import Answers, MeanMetric, setting
 from measures.metrics.registry import register
 from measures.metrics.stemming import StemmingMetric
-from measures.metrics.subsequences import lcs_length, occurs, places
+from measures.metrics.subsequences import find_positions, lcs_length, occurs
 from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
 AGGREGATIONS = {
-    "separate": "the highest P and the highest R, each for itself",
-    "best": "the best single reference, as in rouge-score",
+    "separate": "maximum precision and maximum recall, each over all references",
+    "best": "the reference with the highest F, as in rouge-score",
 }
 MEASURES = {
-    "f": "the F measure of recall and precision",
-    "recall": "the share of the reference's words in the common subsequence",
-    "precision": "the share of the answer's words in it",
+    "f": "F measure of precision and recall",
+    "recall": "share of the reference's words in the common subsequence",
+    "precision": "share of the answer's words in it",
 }
 
 
@@ -33,9 +33,10 @@ MEASURES = {
 class RougeL(StemmingMetric, MeanMetric):
     """The longest common subsequence of an answer and its references.
 
-    P is its share of the answer's words, R that of the reference's. `separate` takes the highest P and the highest R
-    over the references, each for itself, and then F, as Yang et al. and the COCO scripts do; `best` takes the highest
-    F of a single reference, as the package rouge-score does with a `rouge_beta` of 1.
+    Precision P is its share of the answer's words, recall R that of the reference's words. `separate` computes F from
+    the maximum P and the maximum R over the references, which may come from different references, as Yang et al. and
+    the COCO scripts do; `best` is the highest F of a single reference, as in the package rouge-score, whose
+    `rouge_beta` is 1.
 
     References
     ----------
@@ -43,25 +44,21 @@ class RougeL(StemmingMetric, MeanMetric):
     Adaptations of ROUGE and BLEU to Better Evaluate Machine Reading Comprehension Task, equations 6 to 8.
     """
 
-    tokeniser: str = setting("alnum", "how texts become words", choices=MEANINGS)
-    aggregation: str = setting(
-        "separate",
-        "how several references count",
-        choices=AGGREGATIONS,
-    )
-    rouge_beta: float = setting(1.2, "how many times as much recall counts as precision", low=0, high=10)
-    measure: str = setting("f", "what is given", choices=MEASURES)
+    tokeniser: str = setting("alnum", "how texts are split into words", choices=MEANINGS)
+    aggregation: str = setting("separate", "how several references are combined", choices=AGGREGATIONS)
+    rouge_beta: float = setting(1.2, "weight of recall relative to precision in F", low=0, high=10)
+    measure: str = setting("f", "which measure is the score", choices=MEASURES)
 
     @property
     def variant(self) -> str:
-        joined = "highest P and R" if self.aggregation == "separate" else "best reference"
-        return f"{self.measure}, {joined}" + (f", b = {self.rouge_beta:g}" if self.measure == "f" else "")
+        joined = "max precision and recall" if self.aggregation == "separate" else "best reference"
+        return f"{self.measure}, {joined}" + (f", rouge_beta = {self.rouge_beta:g}" if self.measure == "f" else "")
 
     def score_each(self, answers: Answers) -> Floats:
         return self.score_matches(self.matches(answers))
 
     def score_matches(self, matches: Matches) -> Floats:
-        """The scores that subsequences and lengths come to."""
+        """Compute the scores from subsequences and lengths."""
         precision, recall = matches.precision, matches.recall
         if self.measure == "recall":
             return matches.best(recall)
@@ -72,14 +69,14 @@ class RougeL(StemmingMetric, MeanMetric):
         return matches.best(f_measure(precision, recall, self.rouge_beta))
 
     def matches(self, answers: Answers) -> Matches:
-        """The longest common subsequence with each reference, and the lengths in words."""
+        """Return the length of the longest common subsequence with each reference, and the lengths of both texts."""
         rows, references = flatten(answers.references)
         read = cache(self.split)
-        places_of = cache(lambda text: places(read(text)))
+        find = cache(lambda text: find_positions(read(text)))
         pairs = [
             (lcs_length(words, reference), len(words), reference.length)
             for words, reference in zip(
-                (read(answers.candidates[row]) for row in rows), map(places_of, references), strict=True
+                (read(answers.candidates[row]) for row in rows), map(find, references), strict=True
             )
         ]
         n_common, n_candidate, n_reference = np.array(pairs, dtype=np.float64).reshape(-1, 3).T
@@ -88,16 +85,16 @@ class RougeL(StemmingMetric, MeanMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class BonusParts:
-    """What the adapted ROUGE-L is made of, so that it can be computed for many weights.
+    """The counts of adapted ROUGE-L, from which it can be computed for many weights.
 
     Attributes
     ----------
     matches : Matches
         Subsequences and lengths, without any bonus.
     agrees : ndarray of bool, shape (m,)
-        Pairs of a yes-no question whose answer and reference have the same opinion.
+        Pairs of yes-no questions in which answer and reference have the same opinion.
     n_entity : ndarray of float64, shape (n,)
-        Words of the gold entities in each answer to an entity question, 0 elsewhere.
+        Words of gold entities in each answer to an entity question; 0 for other questions.
     """
 
     matches: Matches
@@ -106,18 +103,18 @@ class BonusParts:
 
     @property
     def has_opinion(self) -> npt.NDArray[np.bool_]:
-        """Answers that share words with a reference of their opinion, shape (n,)."""
+        """The answers that share words with a reference of the same opinion, shape (n,)."""
         return self.matches.best(np.where(self.agrees, self.matches.n_common, 0.0)) > 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptedRougeL(RougeL):
-    """ROUGE-L with a bonus for the right opinion on yes-no questions and the right entities on entity questions.
+    """ROUGE-L with a bonus for the correct opinion (yes-no questions) or for gold entities (entity questions).
 
-    With L the subsequence shared with a reference, its bonus b is alpha × L where the reference has the opinion of
-    the answer, and beta × the words of the gold entities that stand in the answer word for word, each listed entity
-    once; P = (L + b) / (|answer| + b), R = (L + b) / (|reference| + b). Whatever has no such label, and every other
-    type of question, has no bonus and scores as ROUGE-L.
+    With L the length of the common subsequence with a reference, the bonus b is alpha × L if the reference has the
+    opinion of the answer, and beta × the number of words of the gold entities that occur verbatim in the answer, each
+    listed entity once; P = (L + b) / (|answer| + b), R = (L + b) / (|reference| + b). Without such labels, and for
+    other types of questions, there is no bonus, and the score is that of ROUGE-L.
 
     References
     ----------
@@ -125,9 +122,9 @@ class AdaptedRougeL(RougeL):
     Workshop on Machine Reading for Question Answering, section 3.2.
     """
 
-    tokeniser: str = setting("words", "how texts become words", choices=MEANINGS)
-    alpha: float = setting(2.0, "weight of the bonus for the opinion of a yes-no answer", low=0, high=100)
-    beta: float = setting(1.0, "weight of the bonus for gold entities", low=0, high=100)
+    tokeniser: str = setting("words", "how texts are split into words", choices=MEANINGS)
+    alpha: float = setting(2.0, "weight of the opinion bonus (yes-no questions)", low=0, high=100)
+    beta: float = setting(1.0, "weight of the entity bonus (entity questions)", low=0, high=100)
 
     weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
@@ -139,7 +136,7 @@ class AdaptedRougeL(RougeL):
         return self.score_parts(self.parts(answers))
 
     def count(self, answers: Answers) -> Floats:
-        """Beside score and one: whether the answer had an opinion bonus, and one for entities; shape (n, 4)."""
+        """Return score, 1, and whether the answer had an opinion bonus and an entity bonus; shape (n, 4)."""
         parts = self.parts(answers)
         scores = self.score_parts(parts)
         has_opinion, has_entity = parts.has_opinion & (self.alpha > 0), (parts.n_entity > 0) & (self.beta > 0)
@@ -154,13 +151,13 @@ class AdaptedRougeL(RougeL):
         return lambda **weights: self.with_weights(**weights).score_parts(parts)
 
     def score_parts(self, parts: BonusParts) -> Floats:
-        """The scores that subsequences, lengths and bonuses come to with these weights."""
+        """Compute the scores from subsequences, lengths and bonuses with the weights of this metric."""
         opinion = self.alpha * np.where(parts.agrees, parts.matches.n_common, 0.0)
         entities = self.beta * parts.n_entity[parts.matches.answer]
         return self.score_matches(parts.matches.plus(opinion + entities))
 
     def parts(self, answers: Answers) -> BonusParts:
-        """What the score is made of, whatever the weights."""
+        """Return the counts of the score, which do not depend on the weights."""
         read = cache(self.split)
 
         def count_entities(text: str, entities: tuple[str, ...]) -> int:
@@ -171,7 +168,7 @@ class AdaptedRougeL(RougeL):
             matches=self.matches(answers),
             agrees=np.array([each for row in agreeing_references(answers) for each in row], dtype=bool),
             n_entity=np.array(
-                list(map(count_entities, answers.candidates, entities_wanted(answers))), dtype=np.float64
+                list(map(count_entities, answers.candidates, list_bonus_entities(answers))), dtype=np.float64
             ),
         )
 

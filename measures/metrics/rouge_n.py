@@ -1,4 +1,4 @@
-"""ROUGE-1, ROUGE-2 and ROUGE-SU4: the n-grams or skip-bigrams that an answer shares with its references."""
+"""ROUGE-N and ROUGE-SU4: the n-grams or skip-bigrams that an answer shares with its references."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
 POLICIES = {
-    "max": "the best of them",
-    "pooled": "all of them as one bag, so that saying a thing twice may help",
-    "per_reference": "matches and lengths summed over them, as in ROUGE-1.5.5",
+    "max": "the best reference",
+    "pooled": "all references as one bag, which can reward repetition",
+    "per_reference": "matches and lengths summed over references, as in ROUGE-1.5.5",
 }
 MEASURES = {
-    "f1": "the harmonic mean of recall and precision",
-    "recall": "the share of the reference that the answer has",
-    "precision": "the share of the answer that the reference has",
+    "f1": "harmonic mean of precision and recall",
+    "recall": "share of the reference that is in the answer",
+    "precision": "share of the answer that is in the reference",
 }
-UNIGRAMS = {"all": "all of them", "rouge155": "all but the last, as in ROUGE-1.5.5"}
+UNIGRAMS = {"all": "all words", "rouge155": "all words but the last, as in ROUGE-1.5.5"}
 MAX_GAP = 4
-"""Words that may stand between the two of a skip-bigram of ROUGE-SU4."""
+"""The 4 of ROUGE-SU4: the most words between the two words of a skip-bigram."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rouge(StemmingMetric, MeanMetric):
-    """The bag of units that an answer shares with its references.
+    """The n-grams or skip-bigrams (units) that an answer shares with its references.
 
-    With H the bag of the answer and R_1 to R_K those of its references: `max` takes the best score against a single
-    reference; `pooled` compares with the sum of the bags, |H ∩ ΣR_k| / |ΣR_k|, so that saying a thing twice pays
-    where two references say it; `per_reference` sums |H ∩ R_k| over the references, and divides by Σ|R_k| for recall
-    and by K|H| for precision, as ROUGE-1.5.5 does. A text that is too short to have a unit shares none: 0.
+    With H the bag of units of the answer and R_1 to R_K those of its references: `max` is the best score with a single
+    reference; `pooled` compares with the sum of the bags, with recall |H ∩ ΣR_k| / |ΣR_k|, which rewards an answer that
+    repeats what two references say; `per_reference` divides Σ|H ∩ R_k| by Σ|R_k| for recall and by K|H| for precision,
+    as ROUGE-1.5.5 does. The score of a text too short to have a unit is 0.
 
     References
     ----------
@@ -43,17 +43,17 @@ class Rouge(StemmingMetric, MeanMetric):
     Branches Out. H. Daumé III (2008), a post on ROUGE and redundancy, for `pooled`.
     """
 
-    tokeniser: str = setting("alnum", "how texts become words", choices=MEANINGS)
-    policy: str = setting("max", "how several references count", choices=POLICIES)
-    measure: str = setting("f1", "what is given", choices=MEASURES)
+    tokeniser: str = setting("alnum", "how texts are split into words", choices=MEANINGS)
+    policy: str = setting("max", "how several references are combined", choices=POLICIES)
+    measure: str = setting("f1", "which measure is the score", choices=MEASURES)
 
     @property
     def variant(self) -> str:
-        return f"{self.measure}, {self.policy}"
+        return f"{self.measure}, policy {self.policy}"
 
     @abstractmethod
     def bags(self, texts: Tokenised) -> Bags:
-        """The units of each text and how often each occurs."""
+        """Return the units of each text with their counts."""
 
     def score_each(self, answers: Answers) -> Floats:
         matches = self.matches(answers)
@@ -66,7 +66,7 @@ class Rouge(StemmingMetric, MeanMetric):
         return matches.best(f_measure(matches.precision, matches.recall))
 
     def matches(self, answers: Answers) -> Matches:
-        """Units in common with each reference, or with all of them pooled into one."""
+        """Return the units in common with each reference, or with all references pooled."""
         rows, flat = flatten(answers.references)
         texts = tokenise(self.split, answers.candidates, flat)
         candidates, references = texts.of(answers.candidates), texts.of(flat)
@@ -87,14 +87,14 @@ class Rouge(StemmingMetric, MeanMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RougeN(Rouge):
-    """ROUGE of n-grams.
+    """ROUGE-N, of n-grams.
 
     References
     ----------
     C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, section 2.
     """
 
-    n: int = setting(1, "words in an n-gram", low=1, high=9)
+    n: int = setting(1, "length of the n-grams", low=1, high=9)
 
     def bags(self, texts: Tokenised) -> Bags:
         return texts.bags(self.n)[-1]
@@ -102,18 +102,14 @@ class RougeN(Rouge):
 
 @dataclass(frozen=True, kw_only=True)
 class RougeSU4(Rouge):
-    """ROUGE of skip-bigrams, which are two words in order with at most four between them, and of single words.
+    """ROUGE-SU4, of skip-bigrams (two words in order, with at most four between them) and single words.
 
     References
     ----------
     C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, section 5.
     """
 
-    unigrams: str = setting(
-        "all",
-        "single words that count",
-        choices=UNIGRAMS,
-    )
+    unigrams: str = setting("all", "which single words count", choices=UNIGRAMS)
 
     @property
     def variant(self) -> str:

@@ -1,4 +1,4 @@
-"""Scoring a column of answers by a metric: in batches, with progress, and with a reason for each that is refused."""
+"""Scoring a column of answers with a metric: in batches, with progress, and with a reason for each refusal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 
 OnProgress = Callable[[int, int], None]
-"""Told how many answers are scored, of how many; it may raise to stop."""
+"""Called with the number of answers scored and of all answers; it may raise to stop."""
 
 BATCH_CHARACTERS = 500_000
-"""A batch of long texts holds fewer answers than its metric asks for, so that they do not fill the memory."""
+"""A batch of long texts has fewer answers than `batch_size`: n-grams take many times the memory of their texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What a metric says of a column of answers.
+    """The scores of a column of answers.
 
     Attributes
     ----------
     metric : Metric
-        As it was set up.
+        The configured metric.
     values : ndarray of float64, shape (n,)
-        NaN where an answer was refused.
+        In the range of the metric; NaN where an answer was refused.
     reasons : tuple of str
-        Why it was; empty where it has a score.
+        Why each answer was refused; empty if it has a score.
     counts : ndarray of float64, shape (n, k)
-        The statistics behind the scores; zeros where an answer was refused.
+        The statistics of the answers; zeros where an answer was refused.
     notes : mapping
-        Counts that a report gives beside the scores, such as how many answers had a bonus.
+        Further counts for a report, such as how many answers had a bonus.
     """
 
     metric: Metric
@@ -47,7 +47,7 @@ class Scores:
         return int(np.isfinite(self.values).sum())
 
     def over(self, rows: Any = slice(None)) -> float | Undefined:
-        """The score of these answers as a corpus, those refused left out; undefined where none is left."""
+        """Return the corpus score of these answers without refused ones; undefined if none is left."""
         is_scored = np.isfinite(self.values[rows])
         if not is_scored.any():
             return Undefined(reason="no answer could be scored")
@@ -55,26 +55,28 @@ class Scores:
 
 
 def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
-    """Score every answer of a column by a metric that is set up.
+    """Score every answer of a column with a configured metric.
 
     Parameters
     ----------
     metric : Metric
-        As `measures.metrics.make` sets it up.
+        As `measures.metrics.make` returns it.
     answers : Answers
         The column.
     on_progress : callable
-        Told how many answers are scored, of how many, between two batches; it may raise to stop.
+        Called between two batches with the number of answers scored and of all answers; it may raise to stop.
 
     Returns
     -------
     Scores
-        With a reason for each answer that has none.
+        With the reason for each answer that has no score.
 
     Raises
     ------
     ValueError
-        The machine lacks something that the metric needs.
+        This machine lacks something that the metric needs.
+    Broken
+        The metric failed while it was computed.
 
     Examples
     --------
@@ -89,17 +91,17 @@ def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lam
 
 
 def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
-    """Score a part of a column that is too long for the memory, within `metric.ready()`, which opens what it needs.
+    """Score a part of a column that is too long for memory, within the context `metric.ready()`.
 
     Parameters
     ----------
     metric, answers, on_progress
-        As `score_column` takes them; the answers hold the references that are compared, by `Answers.against`.
+        As in `score_column`; the references are already reduced by `Answers.against`.
 
     Returns
     -------
     Scores
-        Of these answers.
+        Those of these answers.
 
     Examples
     --------
@@ -149,28 +151,28 @@ def score(
     Parameters
     ----------
     name : str
-        A metric, such as "rouge_l"; `measures.metrics.METRICS` holds them all.
+        A metric, such as "rouge_l"; `measures.metrics.METRICS` lists them all.
     candidates : sequence of str
         The answers.
     references : sequence of sequence of str
-        The right answers of each.
+        The references of each.
     with_reasons : bool
-        Give the reasons for what was refused as well.
+        Whether to return the reasons of refusals too.
     **settings
-        Settings of the metric, and further columns of `measures.metrics.Answers`, such as `entities`.
+        Settings of the metric, and other columns of `measures.metrics.Answers`, such as `entities`.
 
     Returns
     -------
     ndarray of float64, shape (n,)
-        The scores, in the metric's range; NaN where it refuses an answer.
+        The scores, in the range of the metric; NaN where it refuses an answer.
     tuple of str
-        With `with_reasons`: why, and an empty text where there is a score.
+        With `with_reasons`: the reason of each refusal; empty if there is a score.
 
     Raises
     ------
     ValueError
-        There is no such metric or setting, a value is not allowed, columns differ in length, or the machine lacks
-        what the metric needs.
+        There is no such metric or setting, a value is not allowed, columns differ in length, or this machine lacks
+        something that the metric needs.
 
     Examples
     --------
@@ -182,18 +184,18 @@ def score(
 
 
 def score_corpus(name: str, candidates: Texts, references: Sequence[Texts] = (), **settings: Any) -> float | Undefined:
-    """Score a set of answers as a whole; answers that the metric refuses are left out.
+    """Compute the corpus score of a set of answers; answers that the metric refuses are left out.
 
     Parameters
     ----------
     name, candidates, references, **settings
-        As `score` takes them.
+        As in `score`.
 
     Returns
     -------
     float or Undefined
-        Undefined where no answer could be scored. For BLEU counts are summed before they are combined; for most
-        metrics it is the mean of the answers' scores.
+        Undefined if no answer could be scored. BLEU, METEOR 1.5 and chrF sum their counts before combining them; for
+        the other metrics it is the mean of the answers' scores.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Words cut to their stems, so that “runs” and “running” are one word to a metric."""
+"""Stemming, so that “runs” and “running” are the same word to a metric."""
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,9 +10,9 @@ from measures.metrics.tokenising import Tokeniser
 
 @dataclass(frozen=True, kw_only=True)
 class StemmingMetric(LexicalMetric):
-    """A metric of words that may be cut to their stems, those of more than three letters, as rouge-score does."""
+    """A word-based metric with optional stemming, as in rouge-score: only words of more than three letters."""
 
-    stem: bool = setting(False, "whether words of more than three letters are cut to their stems (Porter)")
+    stem: bool = setting(False, "reduce words of more than three letters to their stems (Porter)")
 
     @property
     def tokenisation(self) -> str:
@@ -30,12 +30,12 @@ class StemmingMetric(LexicalMetric):
 
 @lru_cache(maxsize=100_000)
 def stem_word(word: str) -> str:
-    """Cut a word to its stem.
+    """Reduce a word to its stem.
 
     Parameters
     ----------
     word : str
-        A word; one of up to three letters stays as it is.
+        A word; one of up to three letters is returned unchanged.
 
     Returns
     -------

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
-    """Where each word stands in a text: bit i of its number is set where it is word i.
+class Positions:
+    """The positions of each word in a text, as bit masks: bit i is set if the word is word i.
 
     Attributes
     ----------
-    of_word : mapping of hashable to int
-        Every word of the text.
+    masks : mapping of hashable to int
+        The mask of every word of the text.
     length : int
         Words in the text.
     """
 
-    of_word: Mapping[Hashable, int]
+    masks: Mapping[Hashable, int]
     length: int
 
 
-def places(words: Sequence[Hashable]) -> Places:
-    """Note where each word stands, once for a text that is compared with many.
+def find_positions(words: Sequence[Hashable]) -> Positions:
+    """Find the positions of each word, once for a text that is compared with many.
 
     Parameters
     ----------
@@ -30,39 +30,39 @@ def places(words: Sequence[Hashable]) -> Places:
 
     Returns
     -------
-    Places
-        Its words and where they stand.
+    Positions
+        The positions of its words.
 
     Examples
     --------
-    >>> places("aba").of_word
+    >>> find_positions("aba").masks
     {'a': 5, 'b': 2}
     """
-    of_word: dict[Hashable, int] = {}
+    masks: dict[Hashable, int] = {}
     bit = 1
     for word in words:
-        of_word[word] = of_word.get(word, 0) | bit
+        masks[word] = masks.get(word, 0) | bit
         bit <<= 1
-    return Places(of_word=of_word, length=len(words))
+    return Positions(masks=masks, length=len(words))
 
 
-def lcs_length(words: Iterable[Hashable], other: Places) -> int:
+def lcs_length(words: Iterable[Hashable], other: Positions) -> int:
     """Compute the length of the longest common subsequence of two texts.
 
-    The row of the usual table is one whole number, of which a bit is cleared where the table rises; each word of the
-    first text makes the next row by four operations.
+    A row of the usual dynamic programming table is one integer, in which a bit is cleared where the table increases.
+    Each word of the first text gives the next row by four operations on integers.
 
     Parameters
     ----------
     words : iterable of hashable
         A text.
-    other : Places
-        Another, as `places` notes it.
+    other : Positions
+        The other text, as `find_positions` returns it.
 
     Returns
     -------
     int
-        Words that both have in the same order, not necessarily side by side.
+        The number of words in the longest sequence that occurs in both texts in order, not necessarily contiguously.
 
     References
     ----------
@@ -70,12 +70,12 @@ def lcs_length(words: Iterable[Hashable], other: Places) -> int:
 
     Examples
     --------
-    >>> lcs_length("the cat sat on the mat".split(), places("on the mat sat the cat".split()))
+    >>> lcs_length("the cat sat on the mat".split(), find_positions("on the mat sat the cat".split()))
     3
     """
     everywhere = (1 << other.length) - 1
     row = everywhere
-    for where in map(other.of_word.get, words):
+    for where in map(other.masks.get, words):
         if where:
             met = row & where
             row = (row + met) | (row - met)
@@ -83,12 +83,12 @@ def lcs_length(words: Iterable[Hashable], other: Places) -> int:
 
 
 def occurs(run: Sequence[Hashable], words: Sequence[Hashable]) -> bool:
-    """Say whether some words stand in a text side by side and in their order.
+    """Return whether a sequence of words occurs contiguously in a text.
 
     Parameters
     ----------
     run : sequence of hashable
-        The words, such as those of a name; none at all occur nowhere.
+        The words, such as those of a name; an empty sequence does not occur.
     words : sequence of hashable
         The text, of the same type of sequence.
 

@@ -1,4 +1,4 @@
-"""Tokenisers: the ways in which a text becomes words."""
+"""Tokenisers: functions that split a text into words."""
 
 import re
 from collections.abc import Callable
@@ -19,12 +19,12 @@ def split_characters(text: str) -> list[str]:
     Parameters
     ----------
     text : str
-        The text as it stands.
+        The text, unchanged.
 
     Returns
     -------
     list of str
-        Every character but white space.
+        Every character except white space.
 
     Examples
     --------
@@ -35,44 +35,44 @@ def split_characters(text: str) -> list[str]:
 
 
 def has_words(tokeniser: str, text: str) -> bool:
-    """Whether a tokeniser finds any word in a text.
+    """Return whether a tokeniser finds a word in a text.
 
     Parameters
     ----------
     tokeniser : str
         One of `TOKENISERS`.
     text : str
-        The text as it stands.
+        The text, unchanged.
 
     Returns
     -------
     bool
-        What splitting the text would say, mostly without doing so.
+        The same as splitting the text would give, usually without splitting it.
 
     Examples
     --------
     >>> has_words("squad", "the cat"), has_words("squad", "the"), has_words("alnum", "都柏林")
     (True, False, False)
     """
-    # Only SQuAD's rules drop a word of plain letters.
+    # A letter or digit of ASCII is always a word or part of one, except for the articles that SQuAD's rules delete.
     return bool((tokeniser != "squad" and _LETTER.search(text)) or TOKENISERS[tokeniser](text))
 
 
 def cannot_read(tokeniser: str, text: str) -> bool:
-    """Whether a text is in a script of which a tokeniser reads nothing.
+    """Return whether a text is in a script that a tokeniser can't read.
 
     Parameters
     ----------
     tokeniser : str
         One of `TOKENISERS`.
     text : str
-        The text as it stands.
+        The text, unchanged.
 
     Returns
     -------
     bool
-        True where it has letters or digits, the tokeniser finds no word in it, and did not leave them out on purpose,
-        as "squad" does with articles.
+        True if it has letters or digits but the tokeniser finds no word in it, unless they are left out on purpose, as
+        "squad" does with articles.
 
     Examples
     --------
@@ -94,11 +94,11 @@ TOKENISERS: dict[str, Tokeniser] = {
 
 MEANINGS = {
     "squad": "lower case, no punctuation, no articles",
-    "alnum": "runs of a–z and 0–9, in lower case",
+    "alnum": "runs of a–z and 0–9, lower case",
     "words": "words and punctuation marks",
-    "spaces": "split at spaces",
-    "mocha": "split at spaces, without ?, . and !",
-    "characters": "each character, as for Chinese",
+    "spaces": "split at white space",
+    "mocha": "?, . and ! deleted, then split at white space",
+    "characters": "every character, for Chinese and similar scripts",
 }
-"""What a word is to each of them, as a form says it. `squad` deletes ASCII punctuation and a, an, the; `words` are runs
-of letters and digits. Case is kept unless it is said."""
+"""What each tokeniser does, for forms. `squad` deletes ASCII punctuation and a, an, the; `words` are runs of letters
+and digits. Case is kept unless stated."""

@@ -1,4 +1,4 @@
-"""Top-N accuracy: how often one of the first answers to a question is good enough."""
+"""Top-N accuracy: how often one of the first answers to a question reaches a threshold."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from measures.patterns import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class TopN:
-    """How often one of the first answers to a question reaches a threshold.
+    """Top-N accuracy with its counts.
 
     Attributes
     ----------
     accuracy : float
-        The share of questions with an answer that does, 0 to 1.
+        The share of questions with an answer that reaches the threshold, 0 to 1.
     n_questions : int
-        Questions that it rests on.
+        Questions with a ranked answer that has a score, among the first n; the denominator of `accuracy`.
     n_left_out : int
-        Questions without an answer that has a place and a score.
+        All other questions.
     """
 
     accuracy: float
@@ -38,34 +38,33 @@ def top_n_accuracy(
     ranks: npt.ArrayLike | None = None,
     confidences: npt.ArrayLike | None = None,
 ) -> TopN | Undefined:
-    """Compute the share of questions of which one of the first n answers reaches a threshold.
+    """Compute the share of questions for which one of the first n answers reaches a threshold.
 
-    Answers stand by rank, the least first, or by confidence, the highest first; where two are alike, in the order in
-    which they are given. With several systems give a key of question and system as the question.
+    Answers are sorted by rank, the lowest first, or by confidence, the highest first; ties keep the order given. With
+    several systems, use the pair of question and system as the question.
 
     Parameters
     ----------
     values : array_like of float, shape (m,)
-        The score of each answer by some metric against its best reference. NaN where there is none: the answer keeps
-        its place, and does not reach the threshold.
+        The score of each answer by a metric. An answer with NaN keeps its rank, but does not reach the threshold.
     questions : sequence of hashable, length m
-        The question that each answer is for.
+        The question of each answer.
     n : int
-        How many answers count; a question with fewer is judged by those.
+        How many answers per question count; a question may have fewer.
     threshold : float
-        The least score that is good enough, itself included.
+        The lowest sufficient score.
     ranks, confidences : array_like of float, shape (m,)
-        One of the two. An answer with NaN has no place and is left out.
+        One of the two. An answer with NaN is not ranked, and left out.
 
     Returns
     -------
     TopN or Undefined
-        Undefined where no question has an answer with a place and a score among its first n.
+        Undefined if no question has an answer with a score among its first n.
 
     Raises
     ------
     ValueError
-        n is less than 1, both or neither of ranks and confidences are given, or columns differ in length.
+        `n` is below 1, both or neither of `ranks` and `confidences` are given, or columns differ in length.
 
     References
     ----------
@@ -79,9 +78,9 @@ def top_n_accuracy(
     TopN(accuracy=0.5, n_questions=2, n_left_out=0)
     """
     if n < 1:
-        raise ValueError("n is 1 or more.")
+        raise ValueError("n must be 1 or more.")
     if (ranks is None) == (confidences is None):
-        raise ValueError("Answers stand by ranks or by confidences, one of the two.")
+        raise ValueError("Pass either ranks or confidences.")
     scores = np.asarray(values, dtype=np.float64)
     keys = np.asarray(ranks, dtype=np.float64) if ranks is not None else -np.asarray(confidences, dtype=np.float64)
     if not len(scores) == len(questions) == len(keys):
@@ -92,13 +91,13 @@ def top_n_accuracy(
     reached = np.bincount(question[is_first & (scores >= threshold)], minlength=len(number)) > 0
     is_known = np.bincount(question[is_first], minlength=len(number)) > 0
     if not is_known.any():
-        return Undefined(reason="no question has an answer with a place and a score")
+        return Undefined(reason="no question has a ranked answer with a score")
     n_questions = int(is_known.sum())
     return TopN(accuracy=float(reached[is_known].mean()), n_questions=n_questions, n_left_out=len(number) - n_questions)
 
 
 def _first(question: npt.NDArray[np.int64], keys: Floats, n: int) -> npt.NDArray[np.bool_]:
-    """Whether each answer is among the first n of its question; those without a key are not."""
+    """Return whether each answer is among the first n of its question; answers without a key are not."""
     rows = np.flatnonzero(~np.isnan(keys))
     rows = rows[np.lexsort((keys[rows], question[rows]))]
     sorted_questions = question[rows]

@@ -1,4 +1,4 @@
-"""WordNet's synonyms, where its data lie on this machine: in nltk's folders, or from the system's package."""
+"""WordNet's synonyms, if its data is on this machine: in nltk's folders, or from a package of the system."""
 
 from functools import cache, lru_cache
 from io import StringIO
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import IO, Any
 
 SYSTEM_FOLDERS = (Path("/usr/share/wordnet"),)
-"""Where Debian's package wordnet-base puts it."""
+"""The folder of Debian's package wordnet-base."""
 
 _N_LEXICOGRAPHER_FILES = 45
 
 
 class Synonyms:
-    """What nltk's METEOR asks of WordNet, each word once; with no data no word has a synonym."""
+    """The part of WordNet that nltk's METEOR uses, with a cache; without data, no word has a synonym."""
 
     def __init__(self, reader: Any = None) -> None:
         self._reader = reader
@@ -28,7 +28,7 @@ def find_wordnet() -> Any:
     Returns
     -------
     nltk.data.PathPointer or None
-        The folder, in nltk's own folders or in the system's; None where there is none.
+        The folder, in nltk's own folders or in the system's; None if it is in neither.
 
     Examples
     --------
@@ -47,18 +47,18 @@ def find_wordnet() -> Any:
     if folder is None:
         return None
     if folder not in nltk.data.path:
-        nltk.data.path.append(folder)  # It reads in the folders of this list only.
+        nltk.data.path.append(folder)  # nltk reads files below these folders only.
     return nltk.data.FileSystemPathPointer(folder)
 
 
 @cache
 def read_wordnet() -> Synonyms:
-    """Read WordNet's data, once for a process.
+    """Read WordNet's data, once per process.
 
     Returns
     -------
     Synonyms
-        Without any where there are no data.
+        Without data, no word has a synonym.
 
     Examples
     --------
@@ -71,19 +71,19 @@ def read_wordnet() -> Synonyms:
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no types
         def open(self, file: str) -> IO[str]:
-            """Names of lexicographers' files, which the system's package leaves out and synonyms do not need."""
+            """Open a file, with made-up names for the lexicographer files, which Debian's package leaves out."""
             if file == "lexnames":
                 return StringIO("".join(f"{number:02} unnamed 0\n" for number in range(_N_LEXICOGRAPHER_FILES)))
             return super().open(file)  # type: ignore[no-any-return]
 
         def map_wn(self) -> dict[str, Any]:
-            """Numbers in other versions, which other languages go by."""
+            """Return no numbers of other WordNet versions; only other languages need them."""
             return {}
 
     folder = find_wordnet()
     if folder is None:
         return Synonyms()
     with catch_warnings():
-        # It warns that there are no other languages.
+        # nltk warns that data for other languages is missing, which is not used.
         simplefilter("ignore")
         return Synonyms(Reader(folder, None))

@@ -124,7 +124,7 @@ def test_what_cannot_be_planned_says_why() -> None:
     assert isinstance(equal, Undefined)
     assert equal.reason == "all ratings are equal"
     for wrong in ({"judgments": [1]}, {"units": [1]}, {"n_studies": 0}, {"confidence": 1.0}):
-        with pytest.raises(ValueError, match="two items with two judgments"):
+        with pytest.raises(ValueError, match="items and judgments 2 or more"):
             plan_alpha(alone, **{**asked, **wrong})  # type: ignore[arg-type]
 
 

@@ -131,5 +131,5 @@ def test_a_bonus_never_lowers_a_score_and_one_count_serves_any_weight(
 
 
 def test_weights_are_numbers_from_zero() -> None:
-    with pytest.raises(ValueError, match="alpha is a number from 0 to 100"):
+    with pytest.raises(ValueError, match="alpha must be a number from 0 to 100"):
         make("adapted_rouge_l", alpha=-1)

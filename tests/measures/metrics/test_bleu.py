@@ -74,8 +74,8 @@ def test_characters_make_chinese_answers_comparable() -> None:
     values, reasons = score("bleu_2", ["大学", "", "a", "b"], [["大学"], ["a"], ["", "?"], ["大学", "b"]],
                             with_reasons=True, tokeniser="alnum")  # fmt: skip
     np.testing.assert_array_equal(values, [np.nan, 0, np.nan, np.nan])
-    foreign = "a reference has no word that “alnum” reads"
-    assert reasons == ("the answer has no word that “alnum” reads", "", "no reference has a word", foreign)
+    foreign = "the tokeniser “alnum” finds no word in a reference"
+    assert reasons == ("the tokeniser “alnum” finds no word in the answer", "", "no reference has a word", foreign)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
@@ -190,7 +190,7 @@ def test_weights_vary_without_a_new_count() -> None:
         np.testing.assert_array_equal(counted(alpha=alpha, beta=beta), anew.values)
         assert metric.with_weights(alpha=alpha, beta=beta).combine(sums) == anew.over()
     np.testing.assert_allclose(counted(alpha=0, beta=0), score("bleu_4", candidates, references))
-    with pytest.raises(ValueError, match="order is no weight"):
+    with pytest.raises(ValueError, match="“order” is not a weight"):
         counted(order=2)
 
 

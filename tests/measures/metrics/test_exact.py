@@ -72,8 +72,8 @@ def test_a_script_that_the_tokeniser_does_not_read_is_refused(name: str) -> None
     candidates, references = ["大学", "dog", "!", "!"], [["university"], ["大学", "cat"], ["大学"], ["?", "cat"]]
     values, reasons = score(name, candidates, references, with_reasons=True, tokeniser="alnum")
     np.testing.assert_array_equal(values, [np.nan, np.nan, np.nan, float(name == "exact_match")])
-    foreign = "a reference has no word that “alnum” reads"
-    assert reasons == ("the answer has no word that “alnum” reads", foreign, foreign, "")
+    foreign = "the tokeniser “alnum” finds no word in a reference"
+    assert reasons == ("the tokeniser “alnum” finds no word in the answer", foreign, foreign, "")
     assert one(name, "大学", "大学", tokeniser="characters") == 1
     assert one(name, "大学", "大学") == 1
 

@@ -79,9 +79,9 @@ def running(script: str, patience_seconds: float = 30) -> Iterator[MeteorProcess
     ("script", "patience", "message"),
     [
         ("import sys; sys.exit('No room for the heap')", 30, "code 1: No room for the heap"),
-        ("input(); print('0 0'); input()", 30, "b'0 0.n', which is not 23 numbers"),
-        ("input(); print('Warning: slow'); input()", 30, "which is not 23 numbers"),
-        ("import time; input(); time.sleep(60)", 0.2, "code -9: it was killed or silent too long"),
+        ("input(); print('0 0'); input()", 30, "b'0 0.n' instead of 23 numbers"),
+        ("input(); print('Warning: slow'); input()", 30, "instead of 23 numbers"),
+        ("import time; input(); time.sleep(60)", 0.2, "code -9: it was killed or did not answer in time"),
     ],
 )
 def test_a_process_that_fails_says_so_and_is_gone(script: str, patience: float, message: str) -> None:

@@ -15,7 +15,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from measures.metrics import METRICS, make, score, score_corpus
 from measures.metrics.rouge_n import POLICIES
-from measures.metrics.subsequences import lcs_length, places
+from measures.metrics.subsequences import find_positions, lcs_length
 
 SQUALITY = os.environ.get("SQUALITY_DIR", "")
 ROUGE = ("rouge_1", "rouge_2", "rouge_su4", "rouge_l", "adapted_rouge_l")
@@ -108,8 +108,8 @@ def test_bits_give_the_length_that_the_table_gives(mine: list[str], theirs: list
             if mine[row] == theirs[column]
             else max(table[row, column + 1], table[row + 1, column])
         )
-    assert lcs_length(mine, places(theirs)) == table[-1, -1] == lcs_length(theirs, places(mine))
-    assert lcs_length(mine * 50, places(mine * 50)) == len(mine) * 50
+    assert lcs_length(mine, find_positions(theirs)) == table[-1, -1] == lcs_length(theirs, find_positions(mine))
+    assert lcs_length(mine * 50, find_positions(mine * 50)) == len(mine) * 50
 
 
 @settings(deadline=None)
@@ -170,8 +170,8 @@ def test_texts_that_the_tokeniser_cannot_see_are_refused() -> None:
     references = [["Dublin"], ["Dublin", "都柏林"], [], ["都柏林大学"], ["Dublin"], ["…"]]
     values, reasons = score("rouge_l", candidates, references, with_reasons=True)
     np.testing.assert_array_equal(values, [np.nan, np.nan, np.nan, np.nan, 0, np.nan])
-    assert reasons[0] == "the answer has no word that “alnum” reads"
-    assert reasons[1] == reasons[3] == "a reference has no word that “alnum” reads"
+    assert reasons[0] == "the tokeniser “alnum” finds no word in the answer"
+    assert reasons[1] == reasons[3] == "the tokeniser “alnum” finds no word in a reference"
     assert (reasons[2], reasons[5]) == ("no reference", "no reference has a word")
     assert score("rouge_l", ["都柏林"], [["都柏林大学"]], tokeniser="characters", measure="recall").item() == 0.6
 

@@ -39,7 +39,7 @@ def test_an_answer_without_a_score_keeps_its_place() -> None:
 
 
 def test_nothing_to_count_is_undefined() -> None:
-    wanted = Undefined(reason="no question has an answer with a place and a score")
+    wanted = Undefined(reason="no question has a ranked answer with a score")
     assert top_n_accuracy([], [], n=1, threshold=1, ranks=[]) == wanted
     assert top_n_accuracy([NAN, 1], ["a", "b"], n=1, threshold=1, confidences=[1, NAN]) == wanted
 

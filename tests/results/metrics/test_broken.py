@@ -24,6 +24,6 @@ def test_a_program_that_ends_by_itself_fails_the_run_with_its_own_words(
     run = computing.request_run(project=project, actor=researcher, name="meteor_1_5", settings={})
     assert computing.run(run.pk) == Job.State.FAILED
     run.refresh_from_db()
-    assert run.error == "METEOR ended by itself, with code 1: Out of memory."
+    assert run.error == "METEOR ended unexpectedly with code 1: Out of memory."
     assert process.has_ended
     assert not run.scores.exists()

@@ -43,7 +43,7 @@ def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: Non
     ("arguments", "code", "said"),
     [
         (["--metric", "exakt"], 1, "no metric “exakt”"),
-        (["--metric", "exact_match", "--set", "tokeniser=klingon"], 1, "tokeniser is one of"),
+        (["--metric", "exact_match", "--set", "tokeniser=klingon"], 1, "tokeniser must be one of"),
         (["--metric", "exact_match", "--set", "speed=3"], 2, "has a setting “speed”"),
         (["--metric", "exact_match", "--set", "speed"], 2, "is not KEY=VALUE"),
         (["--metric", "adapted_bleu", "--set", "order=four"], 2, "order is a number"),

@@ -83,7 +83,7 @@ def test_of_many_who_ask_at_the_same_moment_one_makes_the_run(corpus: Project, r
     ("name", "chosen", "said"),
     [
         ("exakt", {}, "no metric “exakt”"),
-        ("exact_match", {"tokeniser": "klingon"}, "tokeniser is one of"),
+        ("exact_match", {"tokeniser": "klingon"}, "tokeniser must be one of"),
         ("exact_match", {"speed": 3}, "no setting “speed”"),
         ("absent", {}, "unobtainium.bin"),
     ],
