@@ -85,9 +85,6 @@ class Spool:
         if self._held > FLUSH_CHARACTERS:
             self.flush()
 
-    def add_numbers(self, table: str, numbers: str) -> None:
-        self._lines[table].append(numbers + "\n")
-
     def flush(self) -> None:
         for table, lines in self._lines.items():
             if lines:

@@ -33,12 +33,6 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def live(self) -> "ProjectQuerySet":
         return self.filter(deleted_at=None)
 
-    def visible_to(self, user: User) -> "ProjectQuerySet":
-        return self.live().filter(
-            memberships__user=user,
-            memberships__standing__in=(Membership.Standing.ACTIVE, Membership.Standing.SUSPENDED),
-        )
-
 
 class Project(models.Model):
     """One study: its data, its people, its rubric and its rules."""

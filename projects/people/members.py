@@ -89,23 +89,12 @@ def explain_fixed_status(*, target: Membership, actor: Membership | None) -> str
 
 
 @transaction.atomic
-def change_standing(*, target: Membership, standing: str, actor: Membership | None, why: str = "") -> Membership:
-    """Suspend, remove or restore a member, from the next request on; their judgments do not change.
-
-    Raises Refused for oneself and for the last owner.
-    """
-    target, before = set_standing(target=target, standing=standing, actor=actor)
-    if before != standing:
-        after = {"standing": standing}
-        log.record(
-            target.project, actor, Act.CHANGE_STANDING, target, before={"standing": before}, after=after, why=why
-        )
-    return target
-
-
-@transaction.atomic
 def set_standing(*, target: Membership, standing: str, actor: Membership | None) -> tuple[Membership, str]:
-    """Change the status without logging it, for acts that log themselves; return the locked row and the old status."""
+    """Suspend, remove or restore a member from the next request on; return the locked row and the old status.
+
+    What else the act does, its entry in the log included, is up to the caller. Raises Refused for oneself and for the
+    last owner.
+    """
     target = _lock(target, actor, why_not=explain_fixed_status)
     before = target.standing
     if before == standing:

@@ -26,7 +26,6 @@ class Problems(Notes):
         self.counts: Counter[str] = Counter()
         self.listed: dict[str, list[dict[str, Any]]] = {}
         self._path = path
-        self._is_reading = False
 
     def __enter__(self) -> Self:
         self._file = self._path.open("wb") if self._path else None

@@ -80,9 +80,9 @@ def test_what_was_lost_counts_from_the_next_request_on(manager: Membership, owne
     members.change_role(target=manager, role=Role.RESEARCHER, actor=owner)
     assert script.read()["role"] == "researcher"
     assert script.post(script.root).status_code == 403
-    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    members.set_standing(target=manager, standing=Standing.REMOVED, actor=owner)
     assert script.get(script.root).status_code == 403
-    members.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
+    members.set_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
     tokens.revoke(token=script.token, actor=owner)
     assert script.get(script.root).status_code == 401
 

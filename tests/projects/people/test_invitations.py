@@ -179,7 +179,7 @@ def test_invitations_end_with_the_right_to_make_them(owner: Membership, manager:
 
 def test_a_right_lost_a_moment_ago_makes_no_invitation(owner: Membership, manager: Membership) -> None:
     stale = Membership.objects.get(pk=manager.pk)
-    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    members.set_standing(target=manager, standing=Standing.REMOVED, actor=owner)
     with pytest.raises(Refused):
         invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
     assert not Invitation.objects.exists()
@@ -210,13 +210,13 @@ def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
                 if n:
                     invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
                 else:
-                    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+                    members.set_standing(target=manager, standing=Standing.REMOVED, actor=owner)
             except Refused:
                 pass
 
         all_at_once(act, range(2))
         assert not Invitation.objects.usable(timezone.now()).exists()
-        members.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
+        members.set_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
 
 
 def test_guessing_is_held_back_for_that_address_only(manager: Membership) -> None:
