@@ -1,1 +1,1 @@
-"""Scores by metrics, from a file."""
+"""Scores by other metrics, imported from a file."""

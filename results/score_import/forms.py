@@ -1,4 +1,4 @@
-"""Forms of a file of scores."""
+"""The forms of score files: how a file is read, and which of its columns are imported."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -55,27 +55,28 @@ class ScoreFileForm(ReadingForm):
 
 
 class TakeForm(forms.Form):
-    """Which columns of a file are taken, and by which metric each is; numbered, because a column may have any name."""
+    """Which columns of a file are imported, and the metric of each."""
 
     def __init__(self, job: ScoreFile, data: Any = None) -> None:
         super().__init__(data)
+        # Fields are named by number, because a column may have any name.
         self._columns = [each for each in (job.report or {}).get("columns", []) if each["n"]]
-        for place, each in enumerate(self._columns):
-            self.fields[f"take_{place}"] = forms.BooleanField(
+        for number, each in enumerate(self._columns):
+            self.fields[f"take_{number}"] = forms.BooleanField(
                 label=each["column"], required=False, initial=each["is_taken"]
             )
-            self.fields[f"name_{place}"] = forms.CharField(
+            self.fields[f"name_{number}"] = forms.CharField(
                 label="Metric name", required=False, max_length=NAME_LENGTH, initial=each["name"]
             )
 
     def rows(self) -> Iterator[tuple[dict[str, Any], BoundField, BoundField]]:
-        for place, each in enumerate(self._columns):
-            yield each, self[f"take_{place}"], self[f"name_{place}"]
+        for number, each in enumerate(self._columns):
+            yield each, self[f"take_{number}"], self[f"name_{number}"]
 
     def names(self) -> dict[str, str]:
         sent = self.cleaned_data
         return {
-            each["column"]: sent[f"name_{place}"]
-            for place, each in enumerate(self._columns)
-            if sent.get(f"take_{place}")
+            each["column"]: sent[f"name_{number}"]
+            for number, each in enumerate(self._columns)
+            if sent.get(f"take_{number}")
         }

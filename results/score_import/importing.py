@@ -1,4 +1,4 @@
-"""Scores from outside: a file is received, read and reported on; then its scores are taken as runs, or it is left."""
+"""Uploaded scores: a file is received, checked and reported on; then it is imported as runs, or discarded."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,13 +22,15 @@ from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
-from results.score_import.rows import MetricColumn, count_reasons
+from results.score_import.rows import MetricColumn, list_reasons
 
 State, Step = ScoreFile.State, ScoreFile.Step
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", options: Options) -> ScoreFile:
-    """Keep an uploaded file and have it read. Raises Refused where it is too large or the project has no candidate."""
+    """Keep an uploaded file and queue its check. Raises Refused where it is too large or the project has no
+    candidate.
+    """
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
     with uploads.kept_upload(upload) as stored_name, transaction.atomic():
@@ -38,14 +40,15 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
 
 
 def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) -> None:
-    """Have the scores of a file that was read stored: of each column the name that its metric goes by.
+    """Queue the import of a checked file; `names` gives the metric of each column to import.
 
-    Raises Refused for names that cannot stand, or where the file is not there to be taken.
+    Raises Refused for names that cannot be used, or where the file is gone.
     """
     names = {column: " ".join(name.split()) for column, name in names.items()}
     _refuse_names(job, names)
     if not uploads.find_file(job).is_file():
         raise Refused("The file is no longer available. Upload it again.")
+    # Checked again in the UPDATE: of two clicks one queues the import.
     at_rest = {"step": Step.CHECK}
     with transaction.atomic():
         if job.state not in (State.DONE, State.INTERRUPTED):
@@ -55,10 +58,11 @@ def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) 
 
 
 def stop(job: ScoreFile) -> bool:
-    """Give a file up and remove it; True if it has stopped now, False if the worker is being told.
-
-    Raises Refused if its scores are taken already.
+    """Discard a file. Returns True if it has stopped now, False if the worker is told to stop. Raises Refused if its
+    scores are imported already.
     """
+    # A checked file waits for nobody's worker, so its row is ended here; the condition in the UPDATE decides a race
+    # with an import.
     at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
     if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
         FILES.delete(job.pk)
@@ -67,14 +71,14 @@ def stop(job: ScoreFile) -> bool:
 
 
 def run(pk: int) -> str | None:
-    """Do the step that a file waits for. Returns the state it ended in."""
+    """Check or import the file, whichever it waits for. Returns the state in which the job ended."""
     state = running.run(ScoreFile, pk, read, only_reads=True, finish=store)
     FILES.delete(pk)
     return state
 
 
 def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job: read the file, for the report or for what is to be stored."""
+    """Read the file for its report, or for the scores to store; the act of the job."""
     if job.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     try:
@@ -82,7 +86,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
             project=job.project,
             path=uploads.find_file(job),
             name=job.file_name,
-            options=_options_of(job),
+            options=_read_options(job),
             problems_path=find_problems_file(job),
             on_progress=on_progress,
         )
@@ -92,17 +96,17 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def store(job: ScoreFile, changes: dict[str, Any]) -> None:
-    """What belongs to the step in the transaction that marks it as done."""
+    """Store the scores of an import, in the transaction that marks the job as done."""
     found: Read = changes.pop("read")
     if job.step == Step.TAKE:
         store_runs(job, found, job.options["names"])
 
 
 def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[MetricRun]:
-    """Each chosen column as a run that is done, in place of the run of that name before. Locks the project."""
+    """Store each chosen column as a finished run that replaces the earlier one of that name. Locks the project."""
     Project.objects.select_for_update(no_key=True).get(pk=job.project_id)
     if gone := names.keys() - found.columns.keys():
-        raise Refused(f"The file no longer has scores of “{min(gone)}”.")
+        raise Refused(f"The column “{min(gone)}” has no scores any more. Upload the file again.")
     runs = [_store_run(job, found, found.columns[column], name) for column, name in names.items()]
     after = {"file": job.file_name, "metrics": [run.metric for run in runs]}
     log.record(job.project, job.requested_by, Act.TAKE_SCORES, job, after=after)
@@ -117,9 +121,9 @@ def import_now(
     choose: Callable[[dict[str, Any]], dict[str, str]],
     on_progress: OnProgress,
 ) -> tuple[ScoreFile, list[MetricRun]]:
-    """Read a file and store its scores in this process, for the project's owner.
+    """Read a file and store its scores in this process, on behalf of the project's owner.
 
-    `choose` is given the report and names the metric of each column that is taken. Raises Refused.
+    `choose` is given the report and returns the metric of each column to import. Raises Refused.
     """
     owner = find_owner(project)
     job = ScoreFile(
@@ -171,7 +175,7 @@ FILES = uploads.JobFiles(
 
 def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> MetricRun:
     ids, now = found.candidates.ids, timezone.now()
-    reasons = {ids[place]: reason for place, reason in count_reasons(column)}
+    reasons = {ids[position]: reason for position, reason in list_reasons(column)}
     n_not_numbers = len(column.not_numbers)
     counts = {"not in the file": len(column.missing), "not a number": n_not_numbers}
     run = MetricRun.objects.create(
@@ -208,7 +212,7 @@ def _create(project: Project, actor: Membership, name: str, stored_name: str, op
     )
 
 
-def _options_of(job: ScoreFile) -> Options:
+def _read_options(job: ScoreFile) -> Options:
     return Options.from_dict({name: value for name, value in job.options.items() if name != "names"})
 
 

@@ -1,4 +1,4 @@
-"""Which candidate a row of scores is of: by dataset and id, as the exports write them."""
+"""Which candidate a row of scores belongs to: by dataset and id, as the exports write them."""
 
 from dataclasses import dataclass
 
@@ -6,21 +6,21 @@ from projects.database.csv import unguard_text
 from projects.models import Candidate, MinimalPair, Project
 
 PAIR_ENDING = "-1"
-"""What the id of a pair lacks of that of its first candidate, as MOCHA's files have it."""
+"""The ending of the first candidate's id that a pair's id lacks, as in MOCHA's files."""
 AMBIGUOUS = -1
 
 
 @dataclass(frozen=True)
 class Found:
-    """A candidate by its place among those of the project, or what is wrong with its id."""
+    """A candidate by its position among those of the project, or what is wrong with its id."""
 
-    place: int
+    position: int
     kind: str = ""
     reason: str = ""
 
 
 class Candidates:
-    """The candidates of a project by their ids; the places of those that may be judged come first, in order of id."""
+    """The candidates of a project by their ids; the positions of judgeable ones come first, in order of id."""
 
     def __init__(self, project: Project) -> None:
         rows = Candidate.objects.of(project)
@@ -31,53 +31,53 @@ class Candidates:
         others = rows.exclude(pk__in=rows.judgeable().values("pk")).order_by("id").values_list(*columns)
         self._names = [name for _pk, _dataset, name in judgeable]
         self._datasets = [dataset for _pk, dataset, _name in judgeable]
-        self._places: dict[tuple[str, str], int] = {}
+        self._positions: dict[tuple[str, str], int] = {}
         self._only: dict[str, int] = {}
-        for place, (_pk, dataset, name) in enumerate([*judgeable, *others]):
-            self._places[dataset, name] = place
-            self._only[name] = AMBIGUOUS if name in self._only else place
-        self._pairs = self._pairs_of(project)
+        for position, (_pk, dataset, name) in enumerate([*judgeable, *others]):
+            self._positions[dataset, name] = position
+            self._only[name] = AMBIGUOUS if name in self._only else position
+        self._pairs = self._fetch_pairs(project)
 
     def find(self, dataset: str, name: str, *, half: int = 0) -> Found:
-        """The candidate of an id, or the first or second `half` of a pair's."""
+        """Return the candidate of an id, or the first or second candidate (`half` 1 or 2) of a pair's id."""
         if half:
             pair = self._pairs.get((dataset, name)) or self._pairs.get((dataset, unguard_text(name)))
-            place = pair[half - 1] if pair else None
+            position = pair[half - 1] if pair else None
         else:
-            place = self._place(dataset, name)
-            if place is None:
-                place = self._place(unguard_text(dataset), unguard_text(name))
-        if place is None:
-            return Found(0, "unknown", self._why_unknown(dataset, name, half))
-        if place == AMBIGUOUS:
-            return Found(0, "ambiguous", "is an id in several datasets; a column “dataset” says which")
-        if place >= self.n:
-            return Found(0, "withdrawn", "is a withdrawn candidate, which has no scores")
-        return Found(place)
+            position = self._find_position(dataset, name)
+            if position is None:
+                position = self._find_position(unguard_text(dataset), unguard_text(name))
+        if position is None:
+            return Found(0, "unknown", self._explain_unknown(dataset, name, half))
+        if position == AMBIGUOUS:
+            return Found(0, "ambiguous", "is an id in several datasets; add a column “dataset”")
+        if position >= self.n:
+            return Found(0, "withdrawn", "is a withdrawn candidate")
+        return Found(position)
 
-    def named(self, place: int) -> tuple[str, str]:
-        """Dataset and id."""
-        return self._datasets[place], self._names[place]
+    def named(self, position: int) -> tuple[str, str]:
+        """Return dataset and id of the candidate at a position."""
+        return self._datasets[position], self._names[position]
 
-    def _place(self, dataset: str, name: str) -> int | None:
-        return self._places.get((dataset, name)) if dataset else self._only.get(name)
+    def _find_position(self, dataset: str, name: str) -> int | None:
+        return self._positions.get((dataset, name)) if dataset else self._only.get(name)
 
-    def _why_unknown(self, dataset: str, name: str, half: int) -> str:
+    def _explain_unknown(self, dataset: str, name: str, half: int) -> str:
         if half:
-            return "is the id of no minimal pair in the project"
+            return "matches no minimal pair of the project"
         if dataset and name in self._only:
-            return "is no candidate of this dataset, but of another"
-        return "is the id of no candidate in the project"
+            return "is a candidate of another dataset"
+        return "matches no candidate of the project"
 
-    def _pairs_of(self, project: Project) -> dict[tuple[str, str], tuple[int, int]]:
-        """By dataset and by no dataset: a pair goes by the id of its first candidate without the ending."""
+    def _fetch_pairs(self, project: Project) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return both positions of each pair, by dataset and the pair's id, and by the id alone."""
         found: dict[tuple[str, str], tuple[int, int]] = {}
         rows = MinimalPair.objects.filter(question__dataset__project=project).values_list(
             "candidate_1__dataset__name", "candidate_1__external_id", "candidate_2__external_id"
         )
         for dataset, first, second in rows:
-            places = (self._places[dataset, first], self._places[dataset, second])
+            positions = (self._positions[dataset, first], self._positions[dataset, second])
             name = first.removesuffix(PAIR_ENDING)
-            found[dataset, name] = places
-            found["", name] = (AMBIGUOUS, AMBIGUOUS) if ("", name) in found else places
+            found[dataset, name] = positions
+            found["", name] = (AMBIGUOUS, AMBIGUOUS) if ("", name) in found else positions
         return found

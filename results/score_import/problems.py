@@ -1,4 +1,4 @@
-"""What is wrong with a file of scores: every row of it in a file, counts, and the first ones for the page."""
+"""What is wrong with a file of scores: every problem in a file, counts, and the first ones for the page."""
 
 import json
 from collections import Counter
@@ -14,12 +14,12 @@ from projects.language.names import shorten_name
 KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")
 COLUMNS = ("line", "column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")
 SHOWN = 100
-"""So many of each kind stand in the report; the file has all."""
+"""Problems of each kind that the report lists; the file has all."""
 VALUE_LENGTH = 200
 
 
 class Problems(Notes):
-    """Takes the place of an import's notes: a wrong row is named and left out, and the file is read on."""
+    """Replaces an import's notes: a wrong row is listed and skipped, and reading goes on."""
 
     def __init__(self, path: Path | None, limits: Limits) -> None:
         super().__init__(limits)
@@ -42,7 +42,7 @@ class Problems(Notes):
                 self._path.unlink(missing_ok=True)
 
     def problem(self, line: int | None, column: str, reason: str) -> None:
-        """A row that the reader itself cannot take apart."""
+        """List a row that the reader itself cannot parse."""
         self.add("unreadable", line, column, "", "", "", reason)
 
     def add(
@@ -52,22 +52,22 @@ class Problems(Notes):
         listed = self.listed.setdefault(kind, [])
         if self._file is None and len(listed) >= SHOWN:
             return
-        said = describe_problem(value)
+        value_text = format_value(value)
         if len(listed) < SHOWN:
-            place = {
+            position = {
                 "line": line,
                 "column": shorten_name(column),
                 "dataset": shorten_name(dataset),
                 "id": shorten_name(name),
             }
-            listed.append({**place, "value": said, "reason": reason})
+            listed.append({**position, "value": value_text, "reason": reason})
         if self._file:
-            texts = (column, kind, dataset, name, said, reason)
-            write_row(self._file, [line, *(guard_text(_clean(text)) for text in texts)])
+            texts = (column, kind, dataset, name, value_text, reason)
+            write_row(self._file, [line, *(guard_text(_make_encodable(text)) for text in texts)])
 
 
-def describe_problem(value: object) -> str:
-    """A value of a file as a person reads it, not longer than a line."""
+def format_value(value: object) -> str:
+    """Return a value of a file as people read it, not longer than a line."""
     if value is None:
         return ""
     return shorten_name(
@@ -75,5 +75,5 @@ def describe_problem(value: object) -> str:
     )
 
 
-def _clean(text: str) -> str:
+def _make_encodable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode()

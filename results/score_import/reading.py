@@ -1,4 +1,4 @@
-"""Reading a file of scores against the candidates of a project: what it holds, and every row that is wrong."""
+"""Reading a file of scores against the candidates of a project: its scores, and every row that is wrong."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from results.score_import.matching import Candidates
 from results.score_import.problems import KINDS, Problems
 from results.score_import.rows import PREDICTION, MetricColumn, ScoreRows, is_selected_by_default
 
+# Python writes a missing score into JSON as NaN: here that is no broken file.
 LIMITS = replace(DEFAULT_LIMITS, takes_nan=True)
 STEP = 1_000
 NAME_LENGTH = 60
@@ -25,7 +26,7 @@ KB = 1024
 
 @dataclass(frozen=True)
 class Read:
-    """The scores of a file by metric, and the report on it."""
+    """The scores of a file by metric, and the report on the file."""
 
     candidates: Candidates
     columns: dict[str, MetricColumn]
@@ -35,7 +36,9 @@ class Read:
 def read_scores(
     *, project: Project, path: Path, name: str, options: Options, problems_path: Path | None, on_progress: OnProgress
 ) -> Read:
-    """Match every row. Raises FileRefused where the file as a whole cannot be read; a wrong row is only reported."""
+    """Match every row to its candidate. Raises FileRefused where the file as a whole cannot be read; a wrong row is
+    only reported.
+    """
     candidates = Candidates(project)
     with Problems(problems_path, LIMITS) as problems:
         with reading(path, name, options, LIMITS, problems) as reader:
@@ -46,6 +49,7 @@ def read_scores(
                 if rows.n_rows > LIMITS.rows:
                     raise Broken(f"more than {LIMITS.rows:,} rows; split the file", line=line)
                 if rows.n_rows % STEP == 0:
+                    # Kilobytes, as a file does not say how many rows it has.
                     on_progress(min(reader.position(), reader.size) // KB, max(1, reader.size // KB))
             rows.finish()
         _refuse_without_scores(name, rows)
@@ -59,7 +63,7 @@ def read_scores(
         "n_rows": rows.n_rows,
         "n_matched": rows.n_matched,
         "n_candidates": candidates.n,
-        "columns": [_told(each, name) for each in rows.columns.values()],
+        "columns": [_summarise_column(each, name) for each in rows.columns.values()],
         "left_out": rows.left_out,
         "counts": {kind: problems.counts[kind] for kind in KINDS},
         "problems": problems.listed,
@@ -75,12 +79,12 @@ def _refuse_without_scores(name: str, rows: ScoreRows) -> None:
         raise FileRefused(name, [Problem(None, "", reason)])
 
 
-def _told(column: MetricColumn, file_name: str) -> dict[str, Any]:
+def _summarise_column(column: MetricColumn, file_name: str) -> dict[str, Any]:
     scores = column.values[np.isfinite(column.values)]
     has_any = len(scores) > 0
     return {
         "column": column.column,
-        "name": _name_of(column.column, file_name),
+        "name": _name_metric(column.column, file_name),
         "is_taken": has_any and is_selected_by_default(column.column),
         "n": len(scores),
         "n_not_numbers": len(column.not_numbers),
@@ -91,12 +95,12 @@ def _told(column: MetricColumn, file_name: str) -> dict[str, Any]:
     }
 
 
-def _name_of(column: str, file_name: str) -> str:
-    """MOCHA's predictions do not say by which metric they are; the file's name does."""
+def _name_metric(column: str, file_name: str) -> str:
+    """Return the name of a column's metric; MOCHA's predictions do not name it, so the file's name does."""
     name = PurePosixPath(file_name).stem if column == PREDICTION else column.removeprefix("metadata.")
     return " ".join(shorten_name(name, NAME_LENGTH).split()) or "scores"
 
 
 def list_names(columns: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """What is taken where nobody chooses: each column with the name of its metric."""
+    """Return the columns that are imported by default, each with the name of its metric."""
     return {each["column"]: each["name"] for each in columns if each["is_taken"]}

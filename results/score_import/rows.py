@@ -16,36 +16,39 @@ from projects.importing.values import ID_LENGTH, describe_type
 from projects.language.names import shorten_name
 from results.metrics.storing import LARGEST
 from results.score_import.matching import Candidates
-from results.score_import.problems import Problems, describe_problem
+from results.score_import.problems import Problems, format_value
 
 SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate id", "ignore": "Leave out"}
-"""What a column may be, apart from a metric."""
+"""What a column may be mapped to, apart from a metric."""
 ID_NAMES = ("candidate_id", "id", "item_id", "example_id", "uid", "item", "unit", "candidate")
 PREDICTION = "pred_score"
-"""What MOCHA calls the score of a metric; those of a minimal pair end in 1 and 2."""
+"""MOCHA's name for the score of a metric; those of a minimal pair end in 1 and 2."""
+# Stricter than float(), which takes "nan", "1_000" and digits of other scripts; the lengths keep out texts that only
+# look like numbers.
 PLAIN = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,4})?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+# Low, so that a metric with many missing scores written as words is found; a column of texts holds hardly a number.
 LEAST_SHARE = 0.1
-"""A column is a metric where this share of its first cells are numbers."""
+"""The least share of numbers among its first cells that makes a column a metric."""
 FIRST_ROWS = 1_000
 MOST_METRICS = 50
 
 NOT_SCORES = {
     name for meaning, names in SYNONYMS.items() if meaning not in ("score", "score_1", "score_2") for name in names
 }
-"""Columns of other meaning that may hold numbers: they are offered as metrics, but not taken unasked."""
+"""Columns of other meaning that may hold numbers: offered as metrics, but not selected by default."""
 
 
 @dataclass
 class MetricColumn:
-    """The scores of one metric by the places of the candidates; NaN where there is none."""
+    """The scores of one metric by position of the candidate; NaN where there is none."""
 
     column: str
     values: Floats
     lines: npt.NDArray[np.int32]
-    """The line that gave the score, or what was no number; 0 where none did."""
+    """The line of the score or of the cell that was no number; 0 where there was neither."""
     not_numbers: dict[int, str] = field(default_factory=dict)
-    """What stands where a number should, by the places of the candidates."""
+    """Cells that are no numbers, by position of the candidate."""
 
     @property
     def n(self) -> int:
@@ -53,12 +56,12 @@ class MetricColumn:
 
     @property
     def missing(self) -> npt.NDArray[np.intp]:
-        """Places of the candidates of which the file says nothing."""
+        """Positions of the candidates that the file does not contain."""
         return np.flatnonzero(self.lines == 0)
 
 
 class ScoreRows:
-    """Takes records; `columns` are the metrics that were found, in the order of the file."""
+    """Collects the scores of records; `columns` are the metrics that were found, in the order of the file."""
 
     def __init__(self, candidates: Candidates, problems: Problems, *, is_mocha: bool, dataset: str = "") -> None:
         self.candidates, self.problems, self.dataset = candidates, problems, dataset
@@ -69,47 +72,48 @@ class ScoreRows:
         self._seen: set[str] = set()
         self._first: list[tuple[int, dict[str, Any]]] | None = []
         self._cells: list[tuple[str, int, MetricColumn]] = []
-        """Each column of scores, which half of a pair it is of, and where its scores go."""
+        """Each column of scores, which candidate of a pair it is of (0: no pair), and where its scores go."""
         self.id_column = self.dataset_column = ""
 
     def name_columns(self, names: Iterable[str], mapping: dict[str, str]) -> None:
-        """Find the columns of the ids. Raises Broken where there is none."""
+        """Find the columns of ids and datasets. Raises Broken where there is no column of ids."""
         synonyms = {"candidate_id": ID_NAMES, "dataset": SYNONYMS["dataset"]}
         plan = plan_columns(names, mapping, fields=SCORE_FIELDS, synonyms=synonyms)
         self.id_column, self.dataset_column = plan.column("candidate_id"), plan.column("dataset")
         if not self.id_column:
-            raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
+            raise Broken("no column for the candidate's ID; enter its name", column="candidate_id")
         self._seen = {self.id_column, self.dataset_column}
         self._seen |= {name for name, meaning in mapping.items() if meaning in ("", "ignore")} - {""}
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         self.n_rows += 1
         if self._first is None:
-            self._take(line, record)
+            self._add_scores(line, record)
             return
+        # The first rows are held back until they have told which columns are metrics.
         self._first.append((line, record))
         if len(self._first) == FIRST_ROWS:
-            self._settle_columns()
+            self._find_columns()
 
     def finish(self) -> None:
-        """Take what is left, and name the candidates that the file says nothing of."""
+        """Add the rows that are still held back, and list the candidates that the file does not contain."""
         if self._first is not None:
-            self._settle_columns()
+            self._find_columns()
         for each in self.columns.values():
-            for place in each.missing:
-                dataset, name = self.candidates.named(int(place))
+            for position in each.missing:
+                dataset, name = self.candidates.named(int(position))
                 self.problems.add("missing", None, each.column, dataset, name, None, "has no score in the file")
 
-    def _settle_columns(self) -> None:
+    def _find_columns(self) -> None:
         first, self._first = self._first or [], None
         names = dict.fromkeys(name for _line, record in first for name in record)
         for name in names:
-            self._meet(name, (record.get(name) for _line, record in first))
+            self._classify_column(name, (record.get(name) for _line, record in first))
         for line, record in first:
-            self._take(line, record)
+            self._add_scores(line, record)
 
-    def _meet(self, name: str, cells: Iterable[Any]) -> None:
-        """Tell whether a column is a metric by what its first cells hold."""
+    def _classify_column(self, name: str, cells: Iterable[Any]) -> None:
+        """Decide by its first cells whether a column is a metric."""
         filled = [cell for cell in cells if cell is not None and cell != ""]
         if name in self._seen or not filled:
             return
@@ -128,62 +132,68 @@ class ScoreRows:
             self.columns[metric] = MetricColumn(metric, np.full(n, np.nan), np.zeros(n, dtype=np.int32))
         self._cells.append((name, half, self.columns[metric]))
 
-    def _take(self, line: int, record: dict[str, Any]) -> None:
+    def _add_scores(self, line: int, record: dict[str, Any]) -> None:
+        # JSON lines may bring a key that no earlier row had.
         for name in record.keys() - self._seen:
-            self._meet(name, [record[name]])
-        name = self._text(record.get(self.id_column))
-        dataset = (self._text(record.get(self.dataset_column)) if self.dataset_column else "") or self.dataset
+            self._classify_column(name, [record[name]])
+        name = self._read_id(record.get(self.id_column))
+        dataset = (self._read_id(record.get(self.dataset_column)) if self.dataset_column else "") or self.dataset
         if not name:
-            said = record.get(self.id_column)
-            self.problems.add("unreadable", line, self.id_column, dataset, "", said, "is no id")
+            cell = record.get(self.id_column)
+            self.problems.add("unreadable", line, self.id_column, dataset, "", cell, "is not an ID")
             return
         filled = [
             (column, half, into, cell)
             for column, half, into in self._cells
             if (cell := record.get(column)) is not None and cell != ""
         ]
+        # A row without any score counts as matched where its id is one.
         halves = {half for _column, half, _into, _cell in filled} or {min((each[1] for each in self._cells), default=0)}
-        places = {half: self._find(line, dataset, name, half) for half in sorted(halves)}
-        self.n_matched += any(place is not None for place in places.values())
+        positions = {half: self._match_candidate(line, dataset, name, half) for half in sorted(halves)}
+        self.n_matched += any(position is not None for position in positions.values())
         repeated = []
         for column, half, into, cell in filled:
-            place = places[half]
-            if place is None:
+            position = positions[half]
+            if position is None:
                 continue
-            if into.lines[place]:
-                repeated.append((column, cell, into.lines[place]))
+            if into.lines[position]:
+                repeated.append((column, cell, into.lines[position]))
             else:
-                self._set(into, place, line, (dataset, name), column, cell)
+                self._set_score(into, position, line, (dataset, name), column, cell)
         if repeated:
             column = repeated[0][0] if len(repeated) == 1 else ""
-            reason = f"is there already on line {repeated[0][2]}; the first one counts"
+            reason = f"is on line {repeated[0][2]} already; the first score is used"
             self.problems.add("duplicate", line, column, dataset, name, repeated[0][1], reason)
 
-    def _find(self, line: int, dataset: str, name: str, half: int) -> int | None:
+    def _match_candidate(self, line: int, dataset: str, name: str, half: int) -> int | None:
         found = self.candidates.find(dataset, name, half=half)
         if not found.kind:
-            return found.place
+            return found.position
+        # An unknown pair is listed once, not for each of its candidates.
         if half < 2:
             self.problems.add(found.kind, line, self.id_column, dataset, name, name, found.reason)
         return None
 
-    def _set(self, into: MetricColumn, place: int, line: int, named: tuple[str, str], column: str, cell: Any) -> None:
-        into.lines[place] = line
+    def _set_score(
+        self, into: MetricColumn, position: int, line: int, named: tuple[str, str], column: str, cell: Any
+    ) -> None:
+        into.lines[position] = line
         number = read_number(cell)
         if number is None:
-            into.not_numbers[place] = describe_problem(cell)
-            self.problems.add("not a number", line, column, *named, cell, why_no_number(cell))
+            into.not_numbers[position] = format_value(cell)
+            self.problems.add("not a number", line, column, *named, cell, explain_no_number(cell))
         else:
-            into.values[place] = number
+            into.values[position] = number
 
     @staticmethod
-    def _text(value: Any) -> str:
+    def _read_id(value: Any) -> str:
+        # `type` and not `isinstance` here and below: in Python True is an int, and is neither an id nor a score.
         text = str(value) if type(value) is int else value
         return text if type(text) is str and len(text) <= ID_LENGTH and text.strip() else ""
 
 
 def pair_position(column: str) -> int:
-    """1 or 2 for a column with the scores of a pair's candidate, else 0."""
+    """Return 1 or 2 for a column with the scores of a pair's first or second candidate, otherwise 0."""
     return {"pred_score1": 1, "pred_score_1": 1, "pred_score2": 2, "pred_score_2": 2}.get(normal_name(column), 0)
 
 
@@ -192,7 +202,7 @@ def is_selected_by_default(column: str) -> bool:
 
 
 def read_number(cell: Any) -> float | None:
-    """A finite number, from a cell that is one or holds its digits."""
+    """Return the finite number that a cell is or spells, or None."""
     if type(cell) is str:
         text = cell.strip()
         cell = float(text) if PLAIN.fullmatch(text) else None
@@ -201,19 +211,19 @@ def read_number(cell: Any) -> float | None:
     return None
 
 
-def why_no_number(cell: Any) -> str:
+def explain_no_number(cell: Any) -> str:
     if type(cell) is float:
-        return "is not finite" if not math.isnan(cell) else "is NaN, which says that there is no score"
+        return "is NaN, which means no score" if math.isnan(cell) else "is not finite"
     if type(cell) is not str:
-        return f"is {describe_type(cell)}, and a number is wanted"
+        return f"is {describe_type(cell)}, not a number"
     if DECIMAL_COMMA.fullmatch(cell.strip()):
-        return "has a decimal comma; a point is wanted"
-    return f"is “{shorten_name(cell, 30)}”, and a number is wanted"
+        return "has a decimal comma; use a point"
+    return f"is “{shorten_name(cell, 30)}”, not a number"
 
 
-def count_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
-    """Why candidates have no score, by their places."""
-    for place in column.missing:
-        yield int(place), "not in the file"
-    for place, said in column.not_numbers.items():
-        yield place, f"not a number: “{shorten_name(said, 100)}”"
+def list_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
+    """Yield the position of each candidate without a score, and why it has none."""
+    for position in column.missing:
+        yield int(position), "not in the file"
+    for position, cell in column.not_numbers.items():
+        yield position, f"not a number: “{shorten_name(cell, 100)}”"

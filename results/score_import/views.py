@@ -1,4 +1,4 @@
-"""Scores from outside: choose a file, see what it holds and what is wrong, take its scores."""
+"""The pages of score files: upload, report, import."""
 
 from http import HTTPStatus
 from typing import Any
@@ -26,7 +26,7 @@ COUNTED = {
     "withdrawn": ("Withdrawn", "of candidates that are withdrawn"),
     "unreadable": ("Unreadable", "rows without an ID or malformed"),
 }
-"""Kinds of wrong rows as the page calls them, but for the missing ones, which are no rows."""
+"""Name and note of each kind of wrong row; candidates without a score are no rows and listed apart."""
 
 State, Step = ScoreFile.State, ScoreFile.Step
 
@@ -47,7 +47,7 @@ def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
                     upload=form.cleaned_data["file"],
                     options=form.options(),
                 )
-                return _to(job)
+                return _redirect_to(job)
     context = {"form": form, "n_candidates": count_candidates(project)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     return render(request, "results/score_import/new.html", context, status=status)
@@ -73,12 +73,13 @@ def score_file_job(request: ProjectRequest, project: Project, number: int) -> Ht
 def score_file_take(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     if job.is_live or job.step == Step.TAKE:
-        return _to(job)  # a second click
+        # A second click.
+        return _redirect_to(job)
     form = TakeForm(job, request.POST)
     if form.is_valid():
         with refusals(request, form):
             importing.request_import(job=job, actor=request.membership, names=form.names())
-            return _to(job)
+            return _redirect_to(job)
     return _render(request, job, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
@@ -87,14 +88,14 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
 def score_file_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     is_stopping = cancel_job(request, job, stop=importing.stop, done="Discarded. The file is deleted.")
-    return redirect("results:metric-list", project.slug) if is_stopping else _to(job)
+    return redirect("results:metric-list", project.slug) if is_stopping else _redirect_to(job)
 
 
 @requires(Right.READ)
 @never_cache
 @require_safe
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
-    """Every row that was wrong and every candidate without a score."""
+    """Send the list of every wrong row and of every candidate without a score."""
     job = _fetch(project, number)
     path = importing.find_problems_file(job)
     if not job.report or not path.is_file():
@@ -114,11 +115,12 @@ def _fetch(project: Project, number: int) -> ScoreFile:
     return get_object_or_404(files, number=number)
 
 
-def _to(job: ScoreFile) -> HttpResponse:
+def _redirect_to(job: ScoreFile) -> HttpResponse:
     return redirect("results:score-file", job.project.slug, job.number)
 
 
 def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    # A file that was refused as a whole stores the refusal in place of a report.
     report = job.report if job.report and "counts" in job.report else None
     refusal = job.report if job.report and "total" in job.report else None
     listed = [] if report is None else [each for kind in COUNTED for each in _listed(report, kind)]
@@ -140,7 +142,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
 
 
 def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The first problems of a kind, each with what the kind is called."""
+    """Return the first problems of a kind, each with the name of the kind."""
     return [{**each, "kind": COUNTED[kind][0]} for each in report["problems"].get(kind, [])]
 
 

@@ -13,16 +13,16 @@ from tests.browser.watching import Watch
 
 WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", "the cat sat on the mat")
 WRONG = {
-    2: ("nobody", "0.5", "is the id of no candidate in the project"),
-    3: ("c0", "nan", "is “nan”, and a number is wanted"),
-    4: ("c1", "0,5", "has a decimal comma; a point is wanted"),
-    5: ("c2", "Infinity", "is “Infinity”, and a number is wanted"),
-    6: ("c3", "n/a", "is “n/a”, and a number is wanted"),
-    8: ("c4", "0.7", "is there already on line 7; the first one counts"),
-    9: ("", "0.5", "is no id"),
-    10: ("somebody", "0.5", "is the id of no candidate in the project"),
-    11: ("c5", "1.2.3", "is “1.2.3”, and a number is wanted"),
-    12: ("c6", "=1", "is “=1”, and a number is wanted"),
+    2: ("nobody", "0.5", "matches no candidate of the project"),
+    3: ("c0", "nan", "is “nan”, not a number"),
+    4: ("c1", "0,5", "has a decimal comma; use a point"),
+    5: ("c2", "Infinity", "is “Infinity”, not a number"),
+    6: ("c3", "n/a", "is “n/a”, not a number"),
+    8: ("c4", "0.7", "is on line 7 already; the first score is used"),
+    9: ("", "0.5", "is not an ID"),
+    10: ("somebody", "0.5", "matches no candidate of the project"),
+    11: ("c5", "1.2.3", "is “1.2.3”, not a number"),
+    12: ("c6", "=1", "is “=1”, not a number"),
 }
 """Ten wrong rows of a file: on their lines the id, the score, and what the page says of it."""
 

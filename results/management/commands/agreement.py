@@ -1,4 +1,4 @@
-"""Krippendorff's alpha of a project's judgments."""
+"""Print Krippendorff's alpha of a project's judgments."""
 
 from dataclasses import asdict
 from typing import Any
@@ -18,6 +18,7 @@ from results.agreement.alpha import AgreementReport, AlphaLine, Resampling, meas
 from results.scope.gold_settings import CONFIDENCE, PARTS, RESAMPLES, SEED
 from results.scope.scopes import choose_criterion_to_measure, find_batch
 
+# More than a page allows, as nobody waits for a command in front of a browser.
 MOST_RESAMPLES = 100_000
 
 
@@ -26,25 +27,33 @@ class Command(ProjectCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--criterion", default="", metavar="KEY", help="needed where batches ask several")
+        parser.add_argument("--criterion", default="", metavar="KEY", help="required if batches ask several criteria")
         parser.add_argument(
             "--level",
             choices=[level.value for level in Level],
-            help="by default the criterion's own: ordinal for points, unless its rubric says otherwise",
+            help="level of measurement (default: the criterion's own)",
         )
-        parser.add_argument("--by", choices=PARTS, default="", help="alpha per part too")
+        parser.add_argument("--by", choices=PARTS, default="", help="also print alpha by part")
         parser.add_argument(
-            "--bootstrap", type=reader(_resamples), default=RESAMPLES, metavar="N", help=f"resamples ({RESAMPLES})"
+            "--bootstrap",
+            type=reader(_read_resamples),
+            default=RESAMPLES,
+            metavar="N",
+            help=f"number of resamples (default {RESAMPLES})",
         )
-        parser.add_argument("--unit", choices=("item", "passage"), default="item", help="what is resampled")
-        parser.add_argument("--seed", type=int, default=SEED, help=f"of the resamples ({SEED})")
-        parser.add_argument("--pairs", action="store_true", help="each pair of annotators over their common items too")
+        parser.add_argument(
+            "--unit", choices=("item", "passage"), default="item", help="unit of resampling (default item)"
+        )
+        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the resamples (default {SEED})")
+        parser.add_argument(
+            "--pairs", action="store_true", help="also print each pair of annotators on their common items"
+        )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
         which.add_argument(
             "--stage",
             choices=[stage.value for stage in Stage],
-            help="by default full: what is imported, full batches, and trials that these count",
+            help="default full: imported judgments, full batches, and trials that these count",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -79,7 +88,7 @@ class Command(ProjectCommand):
             result["by"] = report.by
             result["groups"] = [{report.by: group.name, **_as_dict(group.line, report)} for group in report.groups]
         if options["pairs"]:
-            result |= _pairs(scope)
+            result |= _compute_pairs(scope)
         self.answer(result)
 
 
@@ -109,15 +118,15 @@ def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
     }
 
 
-def _pairs(scope: Scope) -> dict[str, Any]:
+def _compute_pairs(scope: Scope) -> dict[str, Any]:
     pairs = pair_agreements(fetch_judgments(scope))
     if isinstance(pairs, Undefined):
         return {"pairs": None, "undefined_pairs": pairs.reason}
-    return {"n_pairs": pairs.n_pairs, "pairs": [_plain(asdict(pair)) for pair in pairs.computed]}
+    return {"n_pairs": pairs.n_pairs, "pairs": [_write_undefined(asdict(pair)) for pair in pairs.computed]}
 
 
-def _plain(pair: dict[str, Any]) -> dict[str, Any]:
-    """What is undefined as null, with the reason beside it."""
+def _write_undefined(pair: dict[str, Any]) -> dict[str, Any]:
+    """Return the pair with null for each undefined value, and the reason beside it."""
     plain: dict[str, Any] = {}
     for name, value in pair.items():
         is_undefined = isinstance(value, dict)
@@ -127,7 +136,7 @@ def _plain(pair: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _resamples(text: str) -> int:
+def _read_resamples(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= MOST_RESAMPLES:
         raise Refused(f"The number of resamples is a whole number from 1 to {MOST_RESAMPLES:,}.")
     return int(text)

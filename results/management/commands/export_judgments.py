@@ -1,4 +1,4 @@
-"""The judgments of a project as a file."""
+"""Write the judgments of a project to a file."""
 
 import hashlib
 import os
@@ -22,30 +22,34 @@ BUFFER_BYTES = 1024 * 1024
 
 class Command(ProjectCommand):
     help = (
-        "Judgments as long CSV or JSONL (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON "
+        "Export judgments as long CSV or JSONL (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON "
         "(one criterion)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--format", required=True, choices=tuple(FORMATS))
-        parser.add_argument("--criterion", default="", metavar="KEY", help="needed for mocha where there are several")
+        parser.add_argument("--criterion", default="", metavar="KEY", help="required for mocha if there are several")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
             "--stage",
             choices=[stage.value for stage in Stage],
-            help="by default full: what is imported, full batches, and trials that these count",
+            help="default full: imported judgments, full batches, and trials that these count",
         )
         which.add_argument(
-            "--batch", type=int, nargs="+", action="extend", default=[], metavar="NUMBER", help="these batches only"
+            "--batch", type=int, nargs="+", action="extend", default=[], metavar="NUMBER", help="only these batches"
         )
-        parser.add_argument("--texts", action="store_true", help="passages, questions, references and candidates too")
-        parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
-        parser.add_argument("--output", metavar="FILE", help="standard output if not given")
+        parser.add_argument(
+            "--texts", action="store_true", help="include passages, questions, references and candidates"
+        )
+        parser.add_argument(
+            "--comments", action="store_true", help="include annotators' comments, which may contain personal data"
+        )
+        parser.add_argument("--output", metavar="FILE", help="default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if self.as_json and not options["output"]:
-            raise CommandError("--json answers on standard output, so --output must name a file.", returncode=2)
+            raise CommandError("--json writes to standard output. Name a file with --output.", returncode=2)
         project = self.project(options)
         choices = Choices(
             project=project,
@@ -77,7 +81,7 @@ class Command(ProjectCommand):
 
 
 def _write_whole(statement: Statement, path: Path) -> int:
-    """Write beside the file and put it in place at the end: a file that broke off is never left there."""
+    """Write beside the file and rename it at the end, so that an interrupted export leaves no partial file."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:
@@ -85,6 +89,7 @@ def _write_whole(statement: Statement, path: Path) -> int:
     try:
         with os.fdopen(handle, "wb", BUFFER_BYTES) as file:
             n_rows = write(statement, file)
+        # mkstemp makes a file that only its owner can read.
         Path(name).chmod(0o644)
         Path(name).replace(path)
     except BaseException:

@@ -1,4 +1,4 @@
-"""A judgment set, frozen now."""
+"""Freeze a judgment set in this process."""
 
 from typing import Any
 
@@ -13,25 +13,31 @@ from results.sets.settings import Settings
 
 class Command(ProjectCommand):
     help = (
-        "Freeze the judgments as they stand as a numbered set of files that never changes. Nothing named: everything."
+        "Freeze the present judgments as a numbered set of files that never changes. Without filters, all are included."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         defaults = Settings()
-        parser.add_argument("--name", required=True, help="as a paper would call it")
+        parser.add_argument("--name", required=True, help="name of the set, as a paper would cite it")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
-            "--stage", choices=[stage.value for stage in Stage], help="by default full, or the trial alone"
+            "--stage",
+            choices=[stage.value for stage in Stage],
+            help="default full, or trial while there is nothing else",
         )
         which.add_argument("--batch", type=int, nargs="+", action="extend", default=[], metavar="NUMBER")
         for name in ("criterion", "dataset", "split", "source"):
             parser.add_argument(f"--{name}", nargs="+", action="extend", default=[], metavar=name.upper())
-        parser.add_argument("--blind", action="store_true", help="leave out judgments by people who see the sources")
-        parser.add_argument("--no-texts", action="store_true", help="ids only; there are no MOCHA files then")
-        parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
-        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="by default the project's rule")
-        parser.add_argument("--no-controls", action="store_true", help="keep controls out of the means that z rests on")
+        parser.add_argument("--blind", action="store_true", help="exclude judgments by people who can see the sources")
+        parser.add_argument("--no-texts", action="store_true", help="write ids only, and no MOCHA files")
+        parser.add_argument(
+            "--comments", action="store_true", help="include annotators' comments, which may contain personal data"
+        )
+        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="default: the project's rule")
+        parser.add_argument(
+            "--no-controls", action="store_true", help="exclude control ratings from z-score normalisation"
+        )
         parser.add_argument(
             "--study",
             type=int,
@@ -39,19 +45,21 @@ class Command(ProjectCommand):
             action="extend",
             default=[],
             metavar="NUMBER",
-            help="hold these studies too, with their tables and the scores of their metrics",
+            help="include these metric evaluations, with their tables and metric scores",
         )
         parser.add_argument("--seed", type=int, default=defaults.seed)
-        parser.add_argument("--bootstrap", type=int, default=defaults.n_resamples, metavar="N", help="resamples")
+        parser.add_argument(
+            "--bootstrap", type=int, default=defaults.n_resamples, metavar="N", help="number of resamples"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         if not 0 <= options["seed"] < 2**31 or not 1 <= options["bootstrap"] <= 100_000:
-            raise CommandError("--seed is 0 or more, and --bootstrap between 1 and 100,000.", returncode=2)
-        by_itself = freezing.default_settings(project)
+            raise CommandError("--seed must be 0 or more, and --bootstrap from 1 to 100,000.", returncode=2)
+        defaults = freezing.default_settings(project)
         settings = Settings(
             criteria=tuple(options["criterion"]),
-            stage=Stage(options["stage"] or by_itself.stage),
+            stage=Stage(options["stage"] or defaults.stage),
             batches=tuple(dict.fromkeys(options["batch"])),
             datasets=tuple(options["dataset"]),
             splits=tuple(options["split"]),
@@ -59,24 +67,27 @@ class Command(ProjectCommand):
             is_blind_only=options["blind"],
             with_texts=not options["no_texts"],
             with_comments=options["comments"],
-            gold=GoldRule(options["gold"] or by_itself.gold),
-            controls_in_z=by_itself.controls_in_z and not options["no_controls"],
+            gold=GoldRule(options["gold"] or defaults.gold),
+            controls_in_z=defaults.controls_in_z and not options["no_controls"],
             seed=options["seed"],
             studies=tuple(sorted(set(options["study"]))),
             n_resamples=options["bootstrap"],
         )
-        made = freezing.freeze_now(project=project, name=options["name"], settings=settings)
-        facts = made.facts
+        judgment_set = freezing.freeze_now(project=project, name=options["name"], settings=settings)
+        facts = judgment_set.facts
         result = {
             "project": project.slug,
-            "set": made.number,
-            "name": made.name,
+            "set": judgment_set.number,
+            "name": judgment_set.name,
             "n_included": facts["n_included"],
             "n_excluded": facts["n_total"] - facts["n_included"],
             "n_total": facts["n_total"],
             "n_rows": facts["n_rows"],
-            "n_bytes": made.n_bytes,
-            "sha256": made.sha256,
+            "n_bytes": judgment_set.n_bytes,
+            "sha256": judgment_set.sha256,
             "agreement": facts["criteria"],
         }
-        self.answer(result, f"Judgment set {made.number} is frozen: {facts['n_included']:,} judgments, {made.sha256}")
+        self.answer(
+            result,
+            f"Judgment set {judgment_set.number} is frozen: {facts['n_included']:,} judgments, {judgment_set.sha256}",
+        )

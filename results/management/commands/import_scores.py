@@ -1,4 +1,4 @@
-"""Scores by other metrics, from a file."""
+"""Import scores by other metrics from a file."""
 
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from results.score_import.rows import SCORE_FIELDS
 
 class Command(ProjectCommand):
     help = (
-        "Import scores by other metrics, matched by dataset and candidate id. Wrong rows are named and left out; a "
-        "file that cannot be read is refused whole."
+        "Import scores by other metrics, matched by dataset and candidate id. Wrong rows are listed and skipped; a "
+        "file that cannot be read is refused as a whole."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,14 +30,14 @@ class Command(ProjectCommand):
             action="extend",
             default=[],
             metavar="COLUMN",
-            help="columns to take (by default all)",
+            help="columns to import (default: all columns of scores)",
         )
-        parser.add_argument("--name", default="", help="of the metric, where one column is taken")
+        parser.add_argument("--name", default="", help="name of the metric, if one column is imported")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, path = self.project(options), options["file"]
         if not path.is_file():
-            raise Refused(f"There is no file {path}.")
+            raise Refused(f"The file {path} does not exist.")
         reading = Options(
             format=options["format"],
             encoding=options["encoding"],
@@ -69,7 +69,7 @@ class Command(ProjectCommand):
 
 
 def _choose(report: dict[str, Any], columns: list[str], name: str) -> dict[str, str]:
-    """The columns that are taken, each with the name of its metric."""
+    """Return the columns to import, each with the name of its metric."""
     names = list_names(report["columns"])
     if columns:
         own = {each["column"]: each["name"] for each in report["columns"]}
@@ -78,7 +78,8 @@ def _choose(report: dict[str, Any], columns: list[str], name: str) -> dict[str, 
         if len(names) != 1:
             there = ", ".join(names) or "none"
             raise CommandError(
-                f"--name is for one column, and these would be taken: {there}. Choose by --column.", returncode=2
+                f"--name is for one column, but these would be imported: {there}. Choose one with --column.",
+                returncode=2,
             )
         names = dict.fromkeys(names, " ".join(name.split()))
     return names
@@ -93,11 +94,11 @@ def _as_text(report: dict[str, Any], names: dict[str, str], path: Path) -> str:
     for kind, n in report["counts"].items():
         if n and kind != "missing":
             lines.append(f"{kind}: {n:,}")
-            lines += [f"  {_place(each)}: {each['reason']}" for each in report["problems"][kind]]
+            lines += [f"  {_locate(each)}: {each['reason']}" for each in report["problems"][kind]]
     return "\n".join(lines)
 
 
-def _place(problem: dict[str, Any]) -> str:
+def _locate(problem: dict[str, Any]) -> str:
     named = (
         problem["id"]
         if problem["id"] == problem["value"]

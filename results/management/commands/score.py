@@ -1,4 +1,4 @@
-"""Metrics over the candidates of a project, computed now and stored like any other run."""
+"""Compute metrics over the candidates of a project and store them like any other run."""
 
 from dataclasses import Field
 from typing import Any
@@ -14,11 +14,11 @@ from results.models import MetricRun
 
 
 class Command(ProjectCommand):
-    help = "Score every candidate of a project by one metric or several. --list names them with their settings."
+    help = "Score every candidate of a project with one or more metrics. --list prints them with their settings."
 
     def add_arguments(self, parser: CommandParser) -> None:
         ReportingCommand.add_arguments(self, parser)
-        parser.add_argument("--project", metavar="SLUG", help="needed but for --list")
+        parser.add_argument("--project", metavar="SLUG", help="required, except with --list")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--list", action="store_true", help="list the known metrics and what they lack here")
         what.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME")
@@ -28,26 +28,27 @@ class Command(ProjectCommand):
             action="extend",
             default=[],
             metavar="KEY=VALUE",
-            help="a setting, of every metric that has it",
+            help="a setting, for each metric that has it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["list"]:
             self.answer(
                 {
-                    "metrics": [_listed(name) for name in sorted(load_metrics())],
+                    "metrics": [_describe(name) for name in sorted(load_metrics())],
                     "problems": list(explain_not_imported()),
                 },
-                _list(),
+                _list_metrics(),
             )
             return
         if not options["project"]:
             raise CommandError("Name the project: --project SLUG", returncode=2)
         project = self.project(options)
         names = list(dict.fromkeys(options["metric"]))
-        settings = _settings_of(names, options["set"])
+        settings = _read_settings(names, options["set"])
         for name in names:
-            computing.make_metric(name, settings[name])  # what cannot be computed is refused before anything is
+            # Refuse what cannot be computed before anything is.
+            computing.make_metric(name, settings[name])
         runs = [
             computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)
             for name in names
@@ -56,8 +57,8 @@ class Command(ProjectCommand):
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
 
 
-def _settings_of(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
-    """The settings of each metric. Raises Refused for an unknown metric, CommandError for what none of them has."""
+def _read_settings(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings of each metric. Raises Refused for an unknown metric, CommandError for an unknown setting."""
     fields = {name: {each.name: each for each in find_metric(name).settings()} for name in names}
     settings: dict[str, dict[str, Any]] = {name: {} for name in names}
     for each in given:
@@ -67,14 +68,14 @@ def _settings_of(names: list[str], given: list[str]) -> dict[str, dict[str, Any]
         having = [name for name in names if key in fields[name]]
         if not having:
             there = ", ".join(sorted({name for each in fields.values() for name in each})) or "none"
-            raise CommandError(f"No metric that is named has a setting “{key}”; they have: {there}.", returncode=2)
+            raise CommandError(f"None of these metrics has a setting “{key}”. They have: {there}.", returncode=2)
         for name in having:
-            settings[name][key] = _read(fields[name][key], value)
+            settings[name][key] = _read_value(fields[name][key], value)
     return settings
 
 
-def _read(setting: "Field[Any]", text: str) -> Any:
-    """A value in the type of the setting's own."""
+def _read_value(setting: "Field[Any]", text: str) -> Any:
+    """Return the value in the type of the setting's default."""
     default = find_default(setting)
     try:
         if isinstance(default, bool):
@@ -108,7 +109,7 @@ def _score(run: MetricRun) -> str:
     return f"{summary['score']:.4f}" if summary["n"] else "undefined"
 
 
-def _listed(name: str) -> dict[str, Any]:
+def _describe(name: str) -> dict[str, Any]:
     metric = METRICS[name]
     return {
         "name": name,
@@ -126,10 +127,10 @@ def _listed(name: str) -> dict[str, Any]:
     }
 
 
-def _list() -> str:
+def _list_metrics() -> str:
     lines = list(explain_not_imported())
     for name in sorted(load_metrics()):
-        metric = _listed(name)
+        metric = _describe(name)
         lines.append(f"{name}: {metric['title']}" + (f" (not here: {metric['lacks']})" if metric["lacks"] else ""))
         for key, each in metric["settings"].items():
             choices = f" ({', '.join(map(str, each['choices']))})" if each["choices"] else ""

@@ -1,4 +1,4 @@
-"""A study of how metrics follow people, computed now and stored like any other."""
+"""Run a metric evaluation, store it like any other, and print its tables."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ from results.studies.tables import Table
 from results.studies.writing import write
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
-PLACES = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}
+FACETS = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}
 
 
 class Command(ProjectCommand):
-    help = "Compare metrics with what people said, store it as a study of the project, and print its tables."
+    help = "Run a metric evaluation: compare metrics with human judgments, store the result and print its tables."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -35,49 +35,58 @@ class Command(ProjectCommand):
             action="extend",
             default=[],
             metavar="NAME",
-            help="by name or title, once for each configuration; by default all that the kind can take",
+            help="by name, title or label (default: all metrics that the kind can use)",
         )
-        parser.add_argument("--criterion", default="", metavar="KEY", help="needed where batches ask several")
+        parser.add_argument("--criterion", default="", metavar="KEY", help="required if batches ask several criteria")
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--stage", choices=[stage.value for stage in Stage])
-        which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
-        for name in PLACES:
+        which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="only this batch")
+        for name in FACETS:
             option = f"--{name.replace('_', '-')}"
             parser.add_argument(option, nargs="+", action="extend", default=[], metavar=name.upper())
-        parser.add_argument("--blind", action="store_true", help="leave out judgments by people who see the sources")
-        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="by default the project's rule")
-        parser.add_argument("--least", default="1", metavar="N", help="judgments that an answer needs (1)")
-        parser.add_argument("--as-zero", action="store_true", help="a missing score counts as zero")
-        parser.add_argument("--bootstrap", default="", metavar="N", help="resamples")
-        parser.add_argument("--seed", default="", metavar="N")
-        parser.add_argument("--name", default="", help="to find it again")
+        parser.add_argument("--blind", action="store_true", help="exclude judgments by people who can see the sources")
+        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="default: the project's rule")
+        parser.add_argument("--least", default="1", metavar="N", help="minimum judgments per candidate (default 1)")
+        parser.add_argument("--as-zero", action="store_true", help="count missing scores as zero")
+        parser.add_argument("--bootstrap", default="", metavar="N", help="number of resamples")
+        parser.add_argument("--seed", default="", metavar="N", help="seed of the resamples")
+        parser.add_argument("--name", default="", help="name of the evaluation")
         parser.add_argument(
-            "--option", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="what the kind asks for"
+            "--option",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a setting of this kind of evaluation",
         )
         form = parser.add_mutually_exclusive_group()
         for name in FORMS:
-            form.add_argument(f"--{name}", action="store_const", const=name, dest="form", help=f"tables as {name}")
-        parser.add_argument("--table", default="", metavar="NAME", help="this table alone")
+            form.add_argument(
+                f"--{name}", action="store_const", const=name, dest="form", help=f"print tables as {name}"
+            )
+        parser.add_argument("--table", default="", metavar="NAME", help="print only this table")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, kind = self.project(options), KINDS[options["kind"]]
         if options["form"] and self.as_json:
             raise CommandError("Choose --json or one form of tables, not both.", returncode=2)
-        form = _filled_in(project, kind, options)
+        form = _fill_form(project, kind, options)
         study = running.study_now(
             project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed(), name=options["name"]
         )
         if self.as_json:
             self.answer(_as_dict(study))
             return
-        written = [write(table, FORMS[options["form"] or "markdown"]) for table in _tables(study, options["table"])]
+        written = [
+            write(table, FORMS[options["form"] or "markdown"]) for table in _choose_tables(study, options["table"])
+        ]
         if options["form"] is None:
             written.insert(0, f"Study {study.number}: {study.name}\n")
         self.stdout.write("\n".join(written), ending="")
 
 
-def _filled_in(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
-    """The page's own form. Raises CommandError for what it refuses, Refused for what the project does not have."""
+def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
+    """Return the page's own form, filled in. Raises CommandError or Refused for what it or the project lacks."""
     batch = None if options["batch"] is None else find_batch(project, options["batch"])
     choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
     asked: dict[str, Any] = {
@@ -85,29 +94,29 @@ def _filled_in(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
         "batch": batch and batch.number,
         "resamples": options["bootstrap"],
         **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},
-        **{name: [each or NONE for each in options[option]] for option, name in PLACES.items()},
+        **{name: [each or NONE for each in options[option]] for option, name in FACETS.items()},
         **_own_options(kind, project, options["option"]),
     }
     if options["metric"]:
         asked["metrics"] = [run.subject for run in choose_runs(current_runs(project), options["metric"])]
     form = fill_in(project, kind, {name: value for name, value in asked.items() if value})
-    for option, name in PLACES.items():
+    for option, name in FACETS.items():
         if options[option] and name not in form.fields:
-            raise Refused(f"The project has no choice of {name.replace('_', ' ')}.")
+            raise Refused(f"The project has no {name.replace('_', ' ')} to choose from.")
     if not form.is_valid():
-        said = [f"{name}: {sentence}" for name, errors in form.errors.items() for sentence in errors]
-        raise CommandError("\n".join(said), returncode=2)
+        problems = [f"{name}: {sentence}" for name, errors in form.errors.items() for sentence in errors]
+        raise CommandError("\n".join(problems), returncode=2)
     return form
 
 
 def _own_options(kind: Kind, project: Project, options: list[str]) -> dict[str, str]:
-    """What the kind asks for beside what every study does, given as name=value."""
+    """Return the settings of the kind alone, given as NAME=VALUE."""
     given = dict(each.partition("=")[::2] for each in options)
     fields = kind.fields(project)
     for name in given:
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise CommandError(f"A study of this kind has no option “{name}”; it has: {known}.", returncode=2)
+            raise CommandError(f"This kind of evaluation has no option “{name}”. It has: {known}.", returncode=2)
     return given
 
 
@@ -123,7 +132,7 @@ def _as_dict(study: Study) -> dict[str, Any]:
     }
 
 
-def _tables(study: Study, name: str) -> list[Table]:
+def _choose_tables(study: Study, name: str) -> list[Table]:
     tables = [section.table for section in presentation.list_sections(study)]
     chosen = [table for table in tables if name in ("", table.name)]
     if not chosen:

@@ -330,7 +330,7 @@ def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) ->
 def test_the_command_refuses_with_the_reason(project: Project) -> None:
     canonical(project)
     for arguments, words in (
-        (["--criterion", "fluency"], "there is correctness"),
+        (["--criterion", "fluency"], "Choose one of: correctness"),
         (["--batch", "7"], "no batch 7"),
     ):
         with pytest.raises(CommandError, match=words) as refused:

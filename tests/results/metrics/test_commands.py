@@ -74,8 +74,8 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
     assert text_of(*asked, "--column", "rank") == (
         "bleurt.csv: 3 rows, 2 of candidates of the project\n"
         "  rank: 2 scores, 0 missing, 0 not a number\n"
-        "unknown: 1\n  line 3, ghost: is the id of no candidate in the project\n"
-        "not a number: 1\n  line 4, wrong = n/a: is “n/a”, and a number is wanted\n"
+        "unknown: 1\n  line 3, ghost: matches no candidate of the project\n"
+        "not a number: 1\n  line 4, wrong = n/a: is “n/a”, not a number\n"
     )
 
 

@@ -78,15 +78,15 @@ def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tm
         if kind != "missing"
     }
     assert named == {
-        (3, "not a number", "nan", "is “nan”, and a number is wanted"),
-        (4, "not a number", "0,5", "has a decimal comma; a point is wanted"),
-        (5, "not a number", "Infinity", "is “Infinity”, and a number is wanted"),
-        (6, "not a number", "n/a", "is “n/a”, and a number is wanted"),
-        (7, "unknown", "ghost", "is the id of no candidate in the project"),
-        (8, "duplicate", "0.9", "is there already on line 2; the first one counts"),
-        (9, "withdrawn", "gone", "is a withdrawn candidate, which has no scores"),
-        (10, "ambiguous", "both", "is an id in several datasets; a column “dataset” says which"),
-        (11, "unreadable", "", "is no id"),
+        (3, "not a number", "nan", "is “nan”, not a number"),
+        (4, "not a number", "0,5", "has a decimal comma; use a point"),
+        (5, "not a number", "Infinity", "is “Infinity”, not a number"),
+        (6, "not a number", "n/a", "is “n/a”, not a number"),
+        (7, "unknown", "ghost", "matches no candidate of the project"),
+        (8, "duplicate", "0.9", "is on line 2 already; the first score is used"),
+        (9, "withdrawn", "gone", "is a withdrawn candidate"),
+        (10, "ambiguous", "both", "is an id in several datasets; add a column “dataset”"),
+        (11, "unreadable", "", "is not an ID"),
         (12, "unreadable", "", "too few cells: 2 instead of 3"),
     }
     assert found.report["counts"] == dict(zip(KINDS, (2, 1, 1, 1, 1, 4, 4), strict=True))
@@ -140,7 +140,7 @@ def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_pa
         ("cosmos", "pair-1"): 3, ("cosmos", "pair-2"): 2.5,
     }  # fmt: skip
     (unknown,) = found.report["problems"]["unknown"]
-    assert unknown["reason"] == "is no candidate of this dataset, but of another"
+    assert unknown["reason"] == "is a candidate of another dataset"
 
 
 def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_path: Path) -> None:
@@ -150,9 +150,9 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     assert scores(found, "late") == {"d": 3}
     told = [(each["line"], each["value"], each["reason"]) for each in found.report["problems"]["not a number"]]
     assert told == [
-        (1, "NaN", "is NaN, which says that there is no score"),
+        (1, "NaN", "is NaN, which means no score"),
         (2, "Infinity", "is not finite"),
-        (3, "true", "is true or false, and a number is wanted"),
+        (3, "true", "is true or false, not a number"),
     ]
 
 
