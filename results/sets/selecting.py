@@ -101,7 +101,7 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
         raise Refused("There is no batch yet, so there are no judgments.")
     for key in settings.criteria:
         if key not in known:
-            raise Refused("There is no criterion “{key}”; there is {keys}.".format(key=key, keys=", ".join(known)))
+            raise Refused("There is no criterion “{key}”. Choose one of: {keys}.".format(key=key, keys=", ".join(known)))
     for number in settings.batches:
         find_batch(project, number)
 

@@ -318,7 +318,7 @@ def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) ->
     assert answer("agreement", "--project", "bridges", "--by", "split")["groups"] == []
     level = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--level", "nominal")["level"]
     assert level == "nominal"
-    with pytest.raises(CommandError, match="no criterion “fluency”; there is correctness") as refused:
+    with pytest.raises(CommandError, match="no criterion “fluency”") as refused:
         call_command("agreement", "--project", "bridges", "--criterion", "fluency")
     assert refused.value.returncode == 1
     judge(project, {})
@@ -345,7 +345,7 @@ def test_several_criteria_must_be_told_apart(project: Project) -> None:
     rubric = make_rubric(project, "yang")
     candidate = project.datasets.get().candidates.all()[0]
     judge(project, {candidate: {make_membership(project): 3.0}}, rubric=rubric)
-    with pytest.raises(CommandError, match="name one of"):
+    with pytest.raises(CommandError, match="Choose one: "):
         call_command("agreement", "--project", "bridges")
     assert round(answer("agreement", "--project", "bridges", "--criterion", "correctness")["alpha"], 3) == 0.815
 

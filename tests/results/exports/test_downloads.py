@@ -91,7 +91,7 @@ def test_a_choice_that_cannot_be_is_said_on_the_page(
     rubric.criteria.create(position=9, key="fluency", name="Fluency")
     response = client.get("/p/bridges/export/mocha.json")
     assert response.status_code == 400
-    assert "name one of correctness, fluency" in response.content.decode()
+    assert "Choose one: correctness, fluency" in response.content.decode()
 
 
 def test_the_page_says_how_many_rows_there_are_and_why_some_do_not_count(

@@ -302,7 +302,7 @@ def test_the_command_writes_the_file_whole_or_not_at_all(project: Project, tmp_p
     assert capfd.readouterr().out.encode() == exported(project, "aggregated")
     with pytest.raises(CommandError, match="cannot be written"):
         call_command("export_judgments", "--project", "bridges", "--format", "long", "--output", "/nowhere/x.csv")
-    with pytest.raises(CommandError, match="there is correctness"):
+    with pytest.raises(CommandError, match="Choose one of: correctness"):
         call_command("export_judgments", "--project", "bridges", "--format", "long", "--criterion", "x")
     with pytest.raises(CommandError) as wrong:
         call_command("export_judgments", "--project", "bridges", "--format", "long", "--json")

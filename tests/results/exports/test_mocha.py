@@ -185,7 +185,7 @@ def test_one_file_holds_one_criterion(project: Project, owner: Membership, tmp_p
     rows = "candidate_id,annotator,correctness,fluency\nunit-00,x,5,80\nunit-01,x,4,20\n"
     criteria = ("correctness=correctness:1-5", "fluency=fluency:0-100")
     take_file(project, rows, "more.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=criteria)
-    with pytest.raises(Refused, match="name one of"):
+    with pytest.raises(Refused, match="Choose one: "):
         exported(project)
     fluency = json.loads(exported(project, criterion="fluency"))["canonical"]
     assert fluency["unit-00"]["metadata"]["scores"] == [80]

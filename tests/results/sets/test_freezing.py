@@ -117,7 +117,7 @@ def test_refusals_say_why(project: Project, manager: Membership) -> None:
         with pytest.raises(Refused, match=reason):
             ask(name)
     for over, reason in (
-        ({"criteria": ("taste",)}, "no criterion “taste”; there is correctness"),
+        ({"criteria": ("taste",)}, "no criterion “taste”"),
         ({"batches": (7,)}, "no batch 7"),
         ({"datasets": ("elsewhere",)}, "No judgment enters"),
         ({"splits": ("",)}, "No judgment enters"),
