@@ -73,17 +73,16 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
 
 
 def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
-    """Return the HITs that an item takes. A HIT holds candidates of one passage, so short passages make HITs that are
-    not full.
+    """Return the HITs that an item takes.
+
+    A HIT holds candidates of one passage, so short passages make HITs that are not full.
     """
     n_items = sum(size * n for size, n in passages)
     return sum(ceil(size / hit_size) * n for size, n in passages) / n_items if n_items else 1.0
 
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the simulated widths of alpha's interval by items and judgments, and how items are spread over
-    passages.
-    """
+    """Return the simulated widths of alpha's interval, and how items are spread over passages."""
     scope = read_scope(project, settings)
     if not scope.criterion.has_one_scale:
         return {"refusal": explain_several_scales(scope.criterion)}

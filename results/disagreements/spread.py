@@ -132,9 +132,7 @@ GROUP BY q.passage_id"""
 
 
 def measure_spread(scope: Scope) -> Spread:
-    """Return the spread of a scope's items with two counted ratings or more, and those that differ most with their
-    ratings.
-    """
+    """Return the spread of items with two counted ratings or more, and the ratings of those that differ most."""
     width = float(scope.criterion.high - scope.criterion.low)
     quarters = {quarter: (n, float(total)) for quarter, n, total in _execute(scope, _COUNT_BY_QUARTER, width=width)}
     n_items = sum(n for n, _total in quarters.values())

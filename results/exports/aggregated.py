@@ -40,7 +40,7 @@ SELECT {named(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS sc
 FROM scored s JOIN candidates c ON c.id = s.candidate_id
 LEFT JOIN adjudicated a
   ON a.candidate_id = s.candidate_id AND a.key = s.key AND a.low = s.low AND a.high = s.high
-ORDER BY c.place, s.key COLLATE "C", s.low, s.high"""
+ORDER BY c.position, s.key COLLATE "C", s.low, s.high"""
 
 
 def select_gold(scored: str, adjudicated: str) -> str:

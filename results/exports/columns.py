@@ -83,7 +83,7 @@ def candidates(columns: Columns, *, where: str = "") -> str:
     # of a million rows takes longer.
     return f"""
     SELECT c.id, {listed(columns)},
-           row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS place
+           row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS position
     FROM projects_candidate c
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id

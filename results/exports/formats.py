@@ -20,8 +20,9 @@ _STAGE_NAMES = {Stage.TRIAL: "trial", Stage.ALL: "all-stages"}
 
 
 def make_statement(form: str, choices: Choices) -> Statement:
-    """Return the statement of a format. Raises Refused where no criterion fits, or where MOCHA would have to hold
-    several.
+    """Return the statement of a format.
+
+    Raises Refused where no criterion fits, or where MOCHA would have to hold several.
     """
     if form == "mocha":
         return _mocha(choices)

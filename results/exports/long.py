@@ -40,7 +40,7 @@ JOIN candidates c ON c.id = j.candidate_id
 JOIN work w ON w.id = j.assignment_id
 JOIN criteria cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
-_ORDER = 'ORDER BY c.place, cr.key COLLATE "C", w.place'
+_ORDER = 'ORDER BY c.position, cr.key COLLATE "C", w.position'
 
 
 # Both lists are MATERIALIZED: written into the joins, the guard and the formatting would run once per judgment, and
@@ -51,7 +51,7 @@ def _with(choices: Choices, writing: Writing) -> str:
 WITH candidates AS MATERIALIZED ({candidates(_about(choices, writing))}),
 work AS MATERIALIZED (
     SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, {listed(work_columns(writing))},
-           row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS place
+           row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS position
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id

@@ -27,9 +27,7 @@ SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'sour
 
 
 def select_scores(run: MetricRun, form: str) -> Statement:
-    """Return the statement of every candidate of the run by dataset and id: its score, or the reason why it
-    has none.
-    """
+    """Return the statement of a run's candidates by dataset and id: each score, or the reason why it is missing."""
     is_csv = form == "csv"
     return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)
 

@@ -44,9 +44,7 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Answer the page that polls the unfinished runs; once another set of them is unfinished, the page reloads
-    itself.
-    """
+    """Answer the page that polls the unfinished runs; it reloads itself once these are others."""
     context = _jobs(project)
     response = render(request, "results/metrics/_jobs.html", context)
     if request.GET.get("live", "") != context["live_ids"]:

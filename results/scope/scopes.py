@@ -66,8 +66,9 @@ def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = N
 
 
 def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
-    """Return the criterion as `choose_criterion` does; before there is a batch, the one that the first batch would
-    ask. Raises Refused.
+    """Return the criterion as `choose_criterion` does; before there is a batch, the one that the first batch would ask.
+
+    Raises Refused.
     """
     criteria = criteria_in_use(project, batch)
     if criteria:

@@ -28,9 +28,7 @@ State, Step = ScoreFile.State, ScoreFile.Step
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", options: Options) -> ScoreFile:
-    """Keep an uploaded file and queue its check. Raises Refused where it is too large or the project has no
-    candidate.
-    """
+    """Keep an uploaded file and queue its check. Raises Refused where it is too large."""
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
     with uploads.kept_upload(upload) as stored_name, transaction.atomic():
@@ -58,8 +56,10 @@ def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) 
 
 
 def stop(job: ScoreFile) -> bool:
-    """Discard a file. Returns True if it has stopped now, False if the worker is told to stop. Raises Refused if its
-    scores are imported already.
+    """Discard a file.
+
+    Returns True if it has stopped now, False if the worker is told to stop. Raises Refused if its scores are imported
+    already.
     """
     # A checked file waits for nobody's worker, so its row is ended here; the condition in the UPDATE decides a race
     # with an import.

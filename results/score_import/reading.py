@@ -36,8 +36,9 @@ class Read:
 def read_scores(
     *, project: Project, path: Path, name: str, options: Options, problems_path: Path | None, on_progress: OnProgress
 ) -> Read:
-    """Match every row to its candidate. Raises FileRefused where the file as a whole cannot be read; a wrong row is
-    only reported.
+    """Match every row to its candidate.
+
+    Raises FileRefused where the file as a whole cannot be read; a wrong row is only reported.
     """
     candidates = Candidates(project)
     with Problems(problems_path, LIMITS) as problems:

@@ -18,9 +18,7 @@ def figures_by_rule(figures: Figures, rule: str) -> Figures:
 
 
 def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
-    """Return the charts of the distribution of gold scores, of all candidates and of each part; none where
-    undefined.
-    """
+    """Return the distribution of gold scores, of all candidates and of each part; nothing where undefined."""
     chosen = figures_by_rule(figures, rule)
     if chosen["undefined"]:
         return []

@@ -1,1 +1,1 @@
-"""Frozen judgment sets."""
+"""Judgment sets: frozen, downloaded, compared and retired."""

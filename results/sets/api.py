@@ -1,4 +1,4 @@
-"""Judgment sets: listed, frozen by a job, asked after, and downloaded whole or file by file."""
+"""Judgment sets by the API: listed, frozen by a job, and downloaded whole or file by file."""
 
 from http import HTTPStatus
 from typing import Any
@@ -50,15 +50,15 @@ class SetSerializer(StrictSerializer):
     number = serializers.IntegerField()
     name = serializers.CharField()
     state = serializers.ChoiceField(choices=JudgmentSet.State.choices)
-    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    is_live = serializers.BooleanField(help_text="Whether the job is unfinished. If so, poll again.")
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="How far the job is; 0 before it has begun.")
-    error = serializers.CharField(help_text="Why it was not frozen; empty otherwise.")
-    settings = serializers.JSONField(help_text="What was chosen.")
-    facts = serializers.JSONField(help_text="Counts, agreement, versions, and what changed since the set before.")
+    total = serializers.IntegerField(help_text="Steps of the job; 0 before it starts.")
+    error = serializers.CharField(help_text="Why freezing failed; otherwise empty.")
+    settings = serializers.JSONField(help_text="The selection of judgments, and the gold rule.")
+    facts = serializers.JSONField(help_text="Counts, agreement, versions, and the changes since the previous set.")
     files = FileSerializer(many=True)
-    n_bytes = serializers.IntegerField(help_text="Of the archive.")
-    sha256 = serializers.CharField(help_text="Of the archive; empty until it is frozen.")
+    n_bytes = serializers.IntegerField(help_text="Size of the archive.")
+    sha256 = serializers.CharField(help_text="SHA-256 of the archive; empty until it is frozen.")
     frozen_at = serializers.DateTimeField(allow_null=True)
     retired_at = serializers.DateTimeField(allow_null=True)
     retired_why = serializers.CharField()
@@ -74,12 +74,14 @@ class NewSetSerializer(StrictSerializer):
     splits = serializers.ListField(child=TextField(allow_blank=True), **MANY)
     sources = serializers.ListField(child=TextField(allow_blank=True), **MANY)
     is_blind_only = StrictBooleanField(required=False)
-    with_texts = StrictBooleanField(required=False, help_text="Without them there are no MOCHA files.")
-    with_comments = StrictBooleanField(required=False, help_text="Free text: people may have written personal data.")
+    with_texts = StrictBooleanField(required=False, help_text="Required for the MOCHA files.")
+    with_comments = StrictBooleanField(required=False, help_text="Free text that may contain personal data.")
     gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in GoldRule])
     controls_in_z = StrictBooleanField(required=False)
     studies = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=INT32), help_text="Their numbers; none by itself.", **SOME
+        child=serializers.IntegerField(min_value=1, max_value=INT32),
+        help_text="Numbers of metric evaluations. None by default.",
+        **SOME,
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     n_resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
@@ -106,24 +108,28 @@ class SetList(ProjectEndpoint):
     def post(self, request: Request, slug: str) -> Response:
         """Freeze a judgment set.
 
-        A job makes the files from one moment; nothing named takes everything. Once frozen it never changes.
+        A job writes the files from one snapshot. Without filters all judgments are included. A frozen set never
+        changes.
         """
         sent = self.sent(NewSetSerializer)
         name = sent.pop("name")
+        # What the request leaves out is as on the form: the project's stage and gold rule.
         settings = Settings.from_dict({**freezing.default_settings(self.project).as_dict(), **sent})
-        made = freezing.request_set(project=self.project, actor=self.membership, name=name, settings=settings)
-        place = reverse("api:set-show", args=[slug, made.number])
-        return Response(_described(self.project, made.number), HTTPStatus.ACCEPTED, headers={"Location": place})
+        judgment_set = freezing.request_set(project=self.project, actor=self.membership, name=name, settings=settings)
+        location = reverse("api:set-show", args=[slug, judgment_set.number])
+        return Response(
+            _serialize(self.project, judgment_set.number), HTTPStatus.ACCEPTED, headers={"Location": location}
+        )
 
 
 class SetShow(ProjectEndpoint):
     @extend_schema(responses=SetSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Ask after a judgment set.
+        """Read a judgment set.
 
-        How far the job is; once it is frozen, its figures and files with their SHA-256.
+        Its progress and, once it is frozen, its figures and files with their SHA-256.
         """
-        return Response(_described(self.project, number))
+        return Response(_serialize(self.project, number))
 
 
 class SetArchive(ProjectEndpoint):
@@ -131,7 +137,7 @@ class SetArchive(ProjectEndpoint):
     def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
         """Download a judgment set.
 
-        All files as one ZIP, the same bytes each time; a retired one says so in a note beside them.
+        All files as one ZIP, the same bytes each time. The archive of a retired set also contains the note RETIRED.md.
         """
         return downloads.stream_archive(self.project, number, is_head=request.method == "HEAD")
 
@@ -141,7 +147,7 @@ class SetFile(ProjectEndpoint):
     def get(self, request: Request, slug: str, number: int, name: str) -> HttpResponseBase:
         """Download a file of a judgment set.
 
-        By the name that the set lists.
+        By its name in the set's list of files.
         """
         return downloads.stream_file(self.project, number, name, is_head=request.method == "HEAD")
 
@@ -150,5 +156,5 @@ def _sets(project: Project) -> Any:
     return project.judgment_sets.select_related("successor")
 
 
-def _described(project: Project, number: int) -> dict[str, Any]:
+def _serialize(project: Project, number: int) -> dict[str, Any]:
     return dict(SetSerializer(get_object_or_404(_sets(project), number=number)).data)

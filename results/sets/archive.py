@@ -1,4 +1,4 @@
-"""The archive of a set: one ZIP file, made once, out of which every file is read; and what says that it is whole."""
+"""The archive of a set: one ZIP, written once, out of which every file is read, and the check that it is unchanged."""
 
 import hashlib
 import io
@@ -13,10 +13,10 @@ import orjson
 
 CHUNK_BYTES = 256 * 1024
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The date of every file in the archive: when it was made is no part of what it holds."""
+"""The date of every file, the earliest that a ZIP can hold: the same files give the same bytes at any time."""
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 PACKED = (".parquet",)
-"""Files that are packed already."""
+"""Files that are compressed already, and stored as they are."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,24 @@ class File:
 def write_archive(
     folder: Path, path: Path, *, inside: str, about: dict[str, Any], on_bytes: Callable[[int], None]
 ) -> list[File]:
-    """Pack the files of a folder, sorted by name, below the folder `inside`, with their sums beside them.
+    """Pack the files of a folder, sorted by name, into the folder `inside`, with their sums beside them.
 
     The manifest lists every other file; `sha256sum --check SHA256SUMS` checks them all.
     """
-    files = [_file_of(each) for each in sorted(folder.iterdir(), key=lambda each: each.name.encode())]
+    files = [_measure_file(each) for each in sorted(folder.iterdir(), key=lambda each: each.name.encode())]
     manifest = {**about, "files": [file.as_dict() for file in files]}
     (folder / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-    files.append(_file_of(folder / MANIFEST))
+    files.append(_measure_file(folder / MANIFEST))
+    # The manifest has no sum of itself or of SHA256SUMS, and SHA256SUMS none of itself: nothing can hold its own
+    # hash.
     (folder / SUMS).write_text("".join(f"{file.sha256}  {file.name}\n" for file in files), encoding="ascii")
-    files = sorted([*files, _file_of(folder / SUMS)], key=lambda file: file.name.encode())
+    files = sorted([*files, _measure_file(folder / SUMS)], key=lambda file: file.name.encode())
     n_done = 0
+    # "x" refuses to write over an archive: none is ever made twice.
     with zipfile.ZipFile(path, "x") as archive:
         for file in files:
-            with (folder / file.name).open("rb") as source, archive.open(_entry(inside, file), "w") as target:
-                for chunk in _chunks(source):
+            with (folder / file.name).open("rb") as source, archive.open(_make_entry(inside, file), "w") as target:
+                for chunk in _read_chunks(source):
                     target.write(chunk)
                     n_done += len(chunk)
                     on_bytes(n_done)
@@ -61,9 +64,9 @@ def compute_sha256(path: Path) -> str:
 
 
 def read_file(path: Path, inside: str, name: str) -> Iterator[bytes]:
-    """One file out of the archive, in chunks."""
+    """Yield one file of the archive in chunks."""
     with zipfile.ZipFile(path) as archive, archive.open(f"{inside}/{name}") as file:
-        yield from _chunks(file)
+        yield from _read_chunks(file)
 
 
 def read_lines(path: Path, inside: str, name: str) -> Iterator[bytes]:
@@ -73,13 +76,13 @@ def read_lines(path: Path, inside: str, name: str) -> Iterator[bytes]:
 
 def read_archive(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        yield from _chunks(file)
+        yield from _read_chunks(file)
 
 
 def unpack(path: Path, folder: Path, *, inside: str, files: list[File], is_packed: bool) -> Path:
-    """Write the files into `folder/inside`, or the archive into `folder`; what stands there must not be in the way.
+    """Write the files to `folder/inside`, or the archive to `folder`.
 
-    Raises OSError.
+    Raises OSError, also where one of them exists already.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (f"{inside}.zip" if is_packed else inside)
@@ -95,12 +98,14 @@ def unpack(path: Path, folder: Path, *, inside: str, files: list[File], is_packe
 
 
 def add_retirement_note(path: Path, inside: str, name: str, text: bytes) -> tuple[int, Iterator[bytes]]:
-    """The archive with one more file at its end, and its length: every entry that was there stays byte by byte."""
+    """Return the length and the chunks of the archive with one more file; every entry before it stays byte by byte."""
     with path.open("rb") as base, zipfile.ZipFile(path) as archive:
+        # A ZIP ends in a directory of its entries. The new entry is written from there on, followed by a new
+        # directory; what stands before is sent from the stored file as it is.
         start = archive.start_dir
         tail = _Tail(base, start)
         with zipfile.ZipFile(tail, "a") as longer:
-            entry = _entry(inside, File(name, len(text), ""))
+            entry = _make_entry(inside, File(name, len(text), ""))
             longer.writestr(entry, text)
     rest = tail.rest()
 
@@ -117,7 +122,7 @@ def add_retirement_note(path: Path, inside: str, name: str, text: bytes) -> tupl
 
 
 class _Tail(io.RawIOBase):
-    """An archive that is written to from its directory on, in memory; what stands before is only read."""
+    """A ZIP file as zipfile wants it for appending: the entries are read from disk, the rest is kept in memory."""
 
     def __init__(self, base: IO[bytes], start: int) -> None:
         super().__init__()
@@ -166,38 +171,39 @@ class _Tail(io.RawIOBase):
 
 
 def find_breaches(path: Path, *, sha256: str, inside: str, files: list[File]) -> list[str]:
-    """Sentences on what is not as it was frozen; none where every byte is."""
+    """Return a sentence for each difference from what was frozen; none where every byte is the same."""
     if not path.is_file():
-        return ["The archive is gone."]
-    found = [] if compute_sha256(path) == sha256 else ["The archive has another SHA-256 than when it was frozen."]
+        return ["The archive is missing."]
+    found = [] if compute_sha256(path) == sha256 else ["The SHA-256 of the archive has changed since it was frozen."]
     try:
         with zipfile.ZipFile(path) as archive:
             names = [f"{inside}/{file.name}" for file in files]
             if archive.namelist() != names:
-                found.append("The archive holds other files than when it was frozen.")
+                found.append("The archive has other files than when it was frozen.")
             for file, name in zip(files, names, strict=True):
-                found += _breaches_of(archive, name, file)
+                found += _find_file_breaches(archive, name, file)
     except zipfile.BadZipFile:
         found.append("The archive cannot be read.")
     return found
 
 
-def _breaches_of(archive: zipfile.ZipFile, name: str, file: File) -> list[str]:
+def _find_file_breaches(archive: zipfile.ZipFile, name: str, file: File) -> list[str]:
     try:
         with archive.open(name) as source:
             is_same = hashlib.file_digest(source, "sha256").hexdigest() == file.sha256  # type: ignore[arg-type]
     except (KeyError, zipfile.BadZipFile, zlib.error, EOFError):
         return [f"{file.name} cannot be read."]
-    return [] if is_same else [f"{file.name} has another SHA-256 than when it was frozen."]
+    return [] if is_same else [f"The SHA-256 of {file.name} has changed since it was frozen."]
 
 
-def _file_of(path: Path) -> File:
+def _measure_file(path: Path) -> File:
     return File(path.name, path.stat().st_size, compute_sha256(path))
 
 
-def _entry(inside: str, file: File) -> zipfile.ZipInfo:
+def _make_entry(inside: str, file: File) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(f"{inside}/{file.name}", LONG_AGO)
-    entry.create_system = 3  # Unix, wherever it is made
+    # zipfile would note the system that it runs on, and Windows would give other bytes.
+    entry.create_system = 3
     entry.external_attr = 0o644 << 16
     entry.file_size = file.n_bytes
     is_packed = file.name.endswith(PACKED)
@@ -205,6 +211,6 @@ def _entry(inside: str, file: File) -> zipfile.ZipInfo:
     return entry
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+def _read_chunks(file: IO[bytes]) -> Iterator[bytes]:
     while chunk := file.read(CHUNK_BYTES):
         yield chunk

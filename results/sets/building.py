@@ -1,6 +1,6 @@
-"""Building a set: read what the database holds as of one moment, make the other files of that alone, pack them.
+"""Building a set: read the database as of one moment, derive the other files from what was read, pack them.
 
-`derive` asks the database nothing: from the canonical files and `set.json` the same files come again.
+`derive` asks the database nothing: from the canonical files and `set.json` it writes the same files again.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from results.sets.mocha import write_mocha
 from results.sets.parquet import write_parquet
 from results.sets.provenance import Terms, read_terms
 from results.sets.scores import Judgments, read_judgments, read_norms, score
-from results.sets.selecting import Asked, Preview, Selection, preview
+from results.sets.selecting import Preview, ScaledCriterion, Selection, preview
 from results.sets.settings import Settings
 from results.sets.tables import write_tables
 
 SET, FIGURES = "set.json", "figures.json"
-NOTHING = "No judgment enters this set. Choose more batches, criteria or data, or wait for the first judgments."
+NOTHING = "No judgments are included. Select more batches, criteria or data, or wait for the first judgments."
 
 OnProgress = Callable[[int, int], None]
 
@@ -38,17 +38,17 @@ STEPS = {
     "changes": 10,
     "archive": 20,
 }
-"""How much of the whole each step takes, about; in hundredths."""
+"""About how many hundredths of the time each step takes."""
 
 
 class Progress:
-    """How far a build is, in judgments; it may be stopped at each call."""
+    """The progress of a build, in judgments; each call may raise Cancelled."""
 
     def __init__(self, on_progress: OnProgress, n_rows: int) -> None:
         self._on_progress, self._n_rows = on_progress, max(1, n_rows)
 
     def of(self, step: str, total: int = 0) -> Callable[[int], None]:
-        """What to call within a step, with how many of its `total` are done; of the judgments, if none is given."""
+        """Return what a step calls with how many of its `total` are done; without a total, of the judgments."""
         before = 0
         for name, weight in STEPS.items():
             if name == step:
@@ -65,7 +65,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Identity:
-    """What a set is called."""
+    """Number, name and folder of a set."""
 
     number: int
     name: str
@@ -73,9 +73,9 @@ class Identity:
 
 
 def read(selection: Selection, identity: Identity, folder: Path, on_progress: OnProgress) -> Preview:
-    """Write the canonical files and `set.json`. Raises Refused where nothing enters.
+    """Write the canonical files and `set.json`. Raises Refused where no judgment is included.
 
-    The caller sees to it that all is read as of one moment.
+    The caller holds the snapshot that makes all of them belong to one moment.
     """
     on_progress(0, 0)
     counts = preview(selection)
@@ -83,7 +83,7 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
         raise Refused(NOTHING)
     progress = Progress(on_progress, counts.n_rows)
     canonical.write_canonical(selection, folder, lambda name, n: progress.of(name)(n))
-    of_studies = studies.read_studies(selection, folder)
+    evaluations = studies.read_studies(selection, folder)
     whole = counts.whole
     about = {
         "set": {"number": identity.number, "name": identity.name},
@@ -95,14 +95,14 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
             "n_total": whole.n_total,
             "n_rows": counts.n_rows,
         },
-        "studies": of_studies,
+        "studies": evaluations,
     }
     _write_json(folder / SET, about)
     return counts
 
 
 def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> dict[str, Any]:
-    """Make every other file of a set of those in the folder; returns its figures and what changed since the earlier."""
+    """Write every other file from those in the folder; return the figures and the changes since the earlier set."""
     about: Terms = orjson.loads((folder / SET).read_bytes())
     settings = Settings.from_dict(about["settings"])
     judgments = read_judgments(folder, progress.of("scores"))
@@ -117,7 +117,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         "criteria": measure(judgments, settings, _levels(about, judgments)),
     }
     norms = read_norms(folder)
-    golds = {asked: score(judgments, asked, norms) for asked in judgments.parts}
+    golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
     write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
     if settings.with_texts:
         write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
@@ -129,6 +129,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
             changes = describe(earlier, settings, figures, lines, progress.of("changes"))
         _write_json(folder / CHANGES, changes)
+    # Last, as the README lists the files that are there.
     readme.write_texts(folder, about, figures, changes)
     citation = readme.format_citation(about, figures)
     return {
@@ -148,13 +149,14 @@ def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> li
     )
 
 
-def _levels(about: Terms, judgments: Judgments) -> dict[Asked, Level]:
-    """The level of measurement of each criterion, as its newest rubric has it."""
+def _levels(about: Terms, judgments: Judgments) -> dict[ScaledCriterion, Level]:
+    """Return the level of measurement of each criterion, as its newest rubric has it."""
     levels: dict[str, Level] = {}
-    for rubric in about["rubrics"]:  # the newest first
+    # Rubrics come with the newest first, whose level wins.
+    for rubric in about["rubrics"]:
         for criterion in rubric["criteria"]:
             levels.setdefault(criterion["key"], Level(criterion["level"]))
-    return {asked: levels[asked.key] for asked in judgments.parts}
+    return {criterion: levels[criterion.key] for criterion in judgments.parts}
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

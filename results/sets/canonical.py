@@ -1,6 +1,6 @@
 """The files that are read from the database: judgments, candidates, passages and annotators, all of one snapshot.
 
-Whatever else a set holds is made of these files and of `set.json` alone.
+Whatever else a set holds is derived from these files and `set.json` alone.
 """
 
 import io
@@ -28,11 +28,11 @@ CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annota
 BUFFER_BYTES = 1024 * 1024
 
 OnRows = Callable[[int], None]
-"""Called with the number of rows written so far of a file; it may raise Cancelled."""
+"""Called with the number of rows of a file written so far; it may raise Cancelled."""
 
 
 def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, int], None]) -> int:
-    """Write the files into a folder; the caller sees to it that they belong to one moment. Returns the judgments."""
+    """Write the files into a folder and return the number of judgments. The caller holds the snapshot."""
     parameters = selection.parameters()
     statements = {
         LONG_JSONL: (_select_long(selection, AS_JSON), LINES),
@@ -45,13 +45,14 @@ def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, 
     n_rows = {}
     for name, (select, form) in statements.items():
         with (folder / name).open("wb", BUFFER_BYTES) as file:
-            counting = _Counting(file, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
-            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), counting)
+            # `name=name` binds the name of this file; the lambda would otherwise see the loop's last one.
+            counting_file = _CountingFile(file, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
+            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), counting_file)
     return n_rows[LONG_JSONL]
 
 
-class _Counting(io.RawIOBase):
-    """A file that tells how many lines it has been given."""
+class _CountingFile(io.RawIOBase):
+    """A file that reports how many lines were written to it."""
 
     def __init__(self, file: IO[bytes], on_rows: OnRows) -> None:
         super().__init__()
@@ -63,14 +64,18 @@ class _Counting(io.RawIOBase):
         return self._file.write(data)
 
 
-def _with(selection: Selection, writing: Writing) -> str:
-    """The CTEs that every statement begins with: the criteria, candidates and work within the choice."""
+# As in the long export, candidates and work are MATERIALIZED, so that texts are guarded and times formatted once each
+# and not once per judgment. Work that its annotator removed on withdrawing consent is left out of a set altogether,
+# while an export only marks it as not counted: a set is made to be published (docs/decisions/0010). Nameless
+# annotators sort by the order of their import, as their pseudonyms mean nothing.
+def _write_ctes(selection: Selection, writing: Writing) -> str:
+    """Return the CTEs of every statement: the selected criteria, candidates, work and judgments."""
     return f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS MATERIALIZED (
-    SELECT c.id, {listed(_about(writing))},
+    SELECT c.id, {listed(_candidate_columns(writing))},
            NOT {is_judgeable("c", "p")} AS is_gone,
-           row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS place
+           row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS position
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE d.project_id = %(project)s AND {IN_CHOICE}),
@@ -78,14 +83,14 @@ work AS MATERIALIZED (
     SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, a.not_blind, {listed(work_columns(writing))},
            row_number() OVER (
                ORDER BY b.number, CASE WHEN m.kind = 'unknown' THEN '' ELSE m.pseudonym END COLLATE "C", m.id, a.id
-           ) AS place
+           ) AS position
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id
     JOIN projects_rubric r ON r.id = b.rubric_id
     JOIN projects_membership m ON m.id = a.annotator_id
     WHERE b.project_id = %(project)s AND {IN_BATCHES}),
-said AS (
+judged AS (
     SELECT *, {first_judgment("why_not", selection)} AS reason FROM (
         SELECT j.id, j.assignment_id, j.item_id, j.candidate_id, j.annotator_id, j.criterion_id, j.value, j.is_counted,
                j.not_counted_reason, j.judged_at, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
@@ -110,23 +115,21 @@ def _select_long(selection: Selection, writing: Writing) -> str:
         "left_out_reason": "nullif(j.reason, '')",
         **judgment_columns(writing, with_comments=settings.with_comments),
     }
-    columns = ", ".join((named(_about(writing), "c"), listed(judgment), named(work_columns(writing), "w")))
+    columns = ", ".join((named(_candidate_columns(writing), "c"), listed(judgment), named(work_columns(writing), "w")))
     rest = """
-FROM said j
+FROM judged j
 JOIN candidates c ON c.id = j.candidate_id
 JOIN work w ON w.id = j.assignment_id
 JOIN criteria cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
-    order = 'ORDER BY c.place, cr.key COLLATE "C", cr.kind COLLATE "C", cr.low, cr.high, w.place, j.id'
+    order = 'ORDER BY c.position, cr.key COLLATE "C", cr.kind COLLATE "C", cr.low, cr.high, w.position, j.id'
     if writing is AS_JSON:
-        return (
-            f"{_with(selection, writing)} SELECT row_to_json(line) {rest} CROSS JOIN LATERAL (SELECT {columns}) line "
-            f"{order}"
-        )
-    return f"{_with(selection, writing)} SELECT {columns} {rest} {order}"
+        line = f"CROSS JOIN LATERAL (SELECT {columns}) line"
+        return f"{_write_ctes(selection, writing)} SELECT row_to_json(line) {rest} {line} {order}"
+    return f"{_write_ctes(selection, writing)} SELECT {columns} {rest} {order}"
 
 
-def _about(writing: Writing) -> Columns:
+def _candidate_columns(writing: Writing) -> Columns:
     return {
         **ids(writing),
         "question_type": "q.type",
@@ -152,7 +155,7 @@ _ADJUDICATED = f"""coalesce((SELECT json_agg(json_build_object('criterion', cr.k
 
 
 def _select_candidates(selection: Selection) -> str:
-    """Every candidate that the long file names, and both of each minimal pair within the choice, judged or not."""
+    """Return the statement of the candidates in the long file, and of all selected minimal pairs."""
     with_texts = selection.settings.with_texts
     texts = {**_TEXTS, "passage_is_text_hash": "p.external_id LIKE 'text-%%'"} if with_texts else {}
     pair = """CASE WHEN mp.id IS NOT NULL THEN json_build_object('candidate_id', c2.external_id,
@@ -167,7 +170,7 @@ def _select_candidates(selection: Selection) -> str:
         "is_second_of_pair": "EXISTS (SELECT FROM projects_minimalpair s WHERE s.candidate_2_id = c.id)",
         **texts,
     }
-    return f"""{_with(selection, AS_JSON)}
+    return f"""{_write_ctes(selection, AS_JSON)}
 SELECT row_to_json(line)
 FROM candidates chosen
 JOIN projects_candidate c ON c.id = chosen.id
@@ -178,10 +181,11 @@ LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
 LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
 CROSS JOIN LATERAL (SELECT {listed(columns)}) line
 WHERE {_IS_NAMED}
-ORDER BY chosen.place"""
+ORDER BY chosen.position"""
 
 
-_IS_NAMED = """(chosen.id IN (SELECT candidate_id FROM said)
+# Candidates that the long file names, even withdrawn ones, and pairs that may have scores from their import alone.
+_IS_NAMED = """(chosen.id IN (SELECT candidate_id FROM judged)
     OR NOT chosen.is_gone AND EXISTS (
         SELECT FROM projects_minimalpair x WHERE x.candidate_1_id = chosen.id OR x.candidate_2_id = chosen.id))"""
 
@@ -195,7 +199,7 @@ def _select_passages(selection: Selection) -> str:
         "text": "p.text",
         "documents": "p.documents",
     }
-    return f"""{_with(selection, AS_JSON)}
+    return f"""{_write_ctes(selection, AS_JSON)}
 SELECT row_to_json(line)
 FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id
 CROSS JOIN LATERAL (SELECT {listed(columns)}) line
@@ -206,11 +210,14 @@ ORDER BY d.name COLLATE "C", p.external_id COLLATE "C\""""
 
 
 def _select_annotators(selection: Selection) -> str:
-    """Of each annotator on each scale: how much of theirs enters, and the mean and deviation that z-scores rest on.
+    """Return the statement of each annotator's included judgments on each scale, and of the norms behind z scores.
 
-    These two are of all that they scored in the batches of the set, whatever else was chosen; where the switch says so
-    what they said of controls is in them, and in nothing else.
+    Mean and deviation are over everything that they scored in the batches of the set, whatever else was selected, and
+    over controls where the settings say so. Controls enter nothing else.
     """
+    # Norms are over all criteria and candidates in the batches, as on the pages of scores, so this statement has CTEs
+    # of its own; `is_within` tells what the set includes. Sums of floats depend on their order: avg and stddev sort
+    # first, so that the same judgments give the same digits.
     return f"""
 WITH criteria AS ({ALL_CRITERIA}),
 candidates AS (
@@ -222,7 +229,7 @@ work AS (
     SELECT a.id, a.not_blind FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
     WHERE b.project_id = %(project)s AND {IN_BATCHES}),
-said AS (
+judged AS (
     SELECT *, {first_judgment("why_not", selection)} AS reason FROM (
         SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
                c.is_chosen AND cr.is_asked AS is_within, {WHY_NOT} AS why_not
@@ -231,7 +238,7 @@ said AS (
         JOIN candidates c ON c.id = j.candidate_id
         JOIN work w ON w.id = j.assignment_id) found),
 scored AS (
-    SELECT annotator_id, kind, low, high, is_within, true AS is_judgment, score FROM said WHERE reason = ''
+    SELECT annotator_id, kind, low, high, is_within, true AS is_judgment, score FROM judged WHERE reason = ''
     UNION ALL
     SELECT j.annotator_id, cr.kind, cr.low, cr.high, false, false, {SCORE}
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id JOIN work w ON w.id = j.assignment_id

@@ -1,4 +1,4 @@
-"""The codebook: what each column of each table means, its type, unit and values."""
+"""The codebook: meaning, type, unit and values of each column of each table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ CODEBOOK = "codebook.csv"
 
 
 class Kind(StrEnum):
-    """What stands in a column."""
+    """The type of the values in a column."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -39,6 +39,8 @@ _T, _N, _W, _B, _D, _L, _O = Kind.TEXT, Kind.NUMBER, Kind.WHOLE, Kind.TRUTH, Kin
 _UTC = "UTC, ISO 8601"
 _SECONDS = "seconds"
 
+# These texts are written into the codebook of every set. The same judgments have to give the same bytes in every
+# version, so the texts keep their words where pages have others.
 _IDS = (
     Column("dataset", _T, "The dataset that the candidate belongs to."),
     Column("split", _T, "The split of its passage.", values="train, dev, test or another name; empty: none"),
@@ -184,13 +186,13 @@ _PASSAGES = (
 
 
 def long_columns(settings: Settings) -> tuple[Column, ...]:
-    """The columns of the long file, in order."""
+    """Return the columns of the long file, in order."""
     remarks = _REMARKS if settings.with_comments else ()
     return (*_IDS, _TYPE, _IS_WITHDRAWN, *_SCALE, *_JUDGMENT, *remarks, *_WORK)
 
 
 def columns_by_file(settings: Settings) -> dict[str, tuple[Column, ...]]:
-    """The columns of every table of a set."""
+    """Return the columns of every table of a set."""
     texts = settings.with_texts
     return {
         "long.csv, long.jsonl, judgments.parquet": long_columns(settings),
@@ -203,7 +205,7 @@ def columns_by_file(settings: Settings) -> dict[str, tuple[Column, ...]]:
 
 
 def metric_columns(metrics: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
-    """The columns of the metric scores: those that name a candidate, and one for each metric."""
+    """Return the columns of the metric scores: those that name a candidate, and one for each metric."""
     return (
         *_IDS,
         *(
@@ -216,8 +218,8 @@ def metric_columns(metrics: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
 def write_codebook(folder: Path, settings: Settings, metrics: Sequence[Mapping[str, Any]] = ()) -> None:
     with (folder / CODEBOOK).open("wb") as file:
         write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
-        of_metrics = {"metric_scores.csv": metric_columns(metrics)} if metrics else {}
-        for name, columns in {**columns_by_file(settings), **of_metrics}.items():
+        metric_files = {"metric_scores.csv": metric_columns(metrics)} if metrics else {}
+        for name, columns in {**columns_by_file(settings), **metric_files}.items():
             for row in _rows(name, columns):
                 write_row(file, row)
 

@@ -1,4 +1,4 @@
-"""The figures of a set: what enters, and how far annotators agree; of its own files alone."""
+"""The figures of a set: included judgments and agreement, computed from its own files."""
 
 from typing import Any
 
@@ -10,28 +10,28 @@ from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from results.scope.gold_settings import CONFIDENCE
-from results.sets.scores import PLACES, Judgments
-from results.sets.selecting import Asked
+from results.sets.scores import FACETS, Judgments
+from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings
 
 Figures = dict[str, Any]
 
 
-def measure(judgments: Judgments, settings: Settings, levels: dict[Asked, Level]) -> list[Figures]:
-    """Counts and agreement of each criterion on each scale."""
-    return [_measure_one(judgments, asked, settings, levels[asked]) for asked in judgments.parts]
+def measure(judgments: Judgments, settings: Settings, levels: dict[ScaledCriterion, Level]) -> list[Figures]:
+    """Return counts and agreement of each criterion on each scale."""
+    return [_measure_criterion(judgments, criterion, settings, levels[criterion]) for criterion in judgments.parts]
 
 
-def _measure_one(judgments: Judgments, asked: Asked, settings: Settings, own: Level) -> Figures:
-    part, frame = judgments.parts[asked], judgments.frame(asked)
+def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, settings: Settings, own: Level) -> Figures:
+    part, frame = judgments.parts[criterion], judgments.frame(criterion)
     patterns = Patterns.from_frame(frame)
     outcomes = {level: krippendorff_alpha(patterns, level=level) for level in Level}
     return {
-        "criterion": asked.key,
-        "scale_kind": asked.kind,
-        "scale_low": asked.low,
-        "scale_high": asked.high,
-        "scale": asked.scale,
+        "criterion": criterion.key,
+        "scale_kind": criterion.kind,
+        "scale_low": criterion.low,
+        "scale_high": criterion.high,
+        "scale": criterion.scale,
         "level": own.value,
         "n_judgments": len(part.values),
         "n_candidates": len(np.unique(np.frombuffer(part.units, np.int32))),
@@ -44,9 +44,9 @@ def _measure_one(judgments: Judgments, asked: Asked, settings: Settings, own: Le
         "by": {
             name: [
                 {"name": label, **_as_dict(krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own))}
-                for label, rows in judgments.rows_by(asked, name)
+                for label, rows in judgments.rows_by(criterion, name)
             ]
-            for name in PLACES
+            for name in FACETS
         },
     }
 
@@ -60,11 +60,11 @@ def _interval(patterns: Patterns, level: Level, settings: Settings, *, by_group:
         confidence=CONFIDENCE,
         by_group=by_group,
     )[level]
-    asked = {"confidence": CONFIDENCE, "n_resamples": settings.n_resamples, "seed": settings.seed}
+    method = {"confidence": CONFIDENCE, "n_resamples": settings.n_resamples, "seed": settings.seed}
     if isinstance(found, Undefined):
-        return {"low": None, "high": None, "undefined": found.reason, **asked}
+        return {"low": None, "high": None, "undefined": found.reason, **method}
     assert isinstance(found, Interval)
-    return {"low": found.low, "high": found.high, "undefined_share": found.undefined_share, **asked}
+    return {"low": found.low, "high": found.high, "undefined_share": found.undefined_share, **method}
 
 
 def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:

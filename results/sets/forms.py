@@ -1,4 +1,4 @@
-"""What a judgment set is asked by its form."""
+"""The form of a new judgment set."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ GOLDS = [
 
 
 class SetForm(FacetsForm):
-    """Which judgments, which texts, which gold score; where nothing is ticked, all are taken."""
+    """Which judgments, which texts, which gold score; where nothing is ticked, all are included."""
 
     criteria = forms.MultipleChoiceField(label="Criteria", required=False, widget=forms.CheckboxSelectMultiple)
     stage = forms.ChoiceField(label="Stage", required=False, choices=STAGES)
@@ -77,28 +77,28 @@ class SetForm(FacetsForm):
         self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
         self.offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
         self.offer_facets(project)
-        of_studies = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
-        if of_studies:
-            self.fields["studies"].choices = of_studies  # type: ignore[attr-defined]
+        evaluations = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
+        if evaluations:
+            self.fields["studies"].choices = evaluations  # type: ignore[attr-defined]
         else:
             del self.fields["studies"]
 
     def settings(self) -> Settings:
-        """What was asked for; what a set holds by itself where nothing was."""
+        """Return the selected settings, with the project's defaults where nothing was sent."""
         if not self.is_bound:
             return self.defaults
-        asked = self.cleaned_data
+        data = self.cleaned_data
         return Settings(
-            criteria=tuple(asked.get("criteria", ())),
-            stage=Stage(asked.get("stage") or self.defaults.stage),
-            batches=tuple(asked.get("batches", ())),
+            criteria=tuple(data.get("criteria", ())),
+            stage=Stage(data.get("stage") or self.defaults.stage),
+            batches=tuple(data.get("batches", ())),
             **self.read_facets("datasets", "splits", "sources"),
-            is_blind_only=asked["blind"],
-            with_texts=asked["texts"],
-            with_comments=asked["comments"],
-            gold=GoldRule(asked["gold"] or self.defaults.gold),
-            controls_in_z=asked["controls"],
-            seed=SEED if asked["seed"] is None else asked["seed"],
-            studies=tuple(sorted(asked.get("studies", ()))),
-            n_resamples=RESAMPLES if asked["resamples"] is None else asked["resamples"],
+            is_blind_only=data["blind"],
+            with_texts=data["texts"],
+            with_comments=data["comments"],
+            gold=GoldRule(data["gold"] or self.defaults.gold),
+            controls_in_z=data["controls"],
+            seed=SEED if data["seed"] is None else data["seed"],
+            studies=tuple(sorted(data.get("studies", ()))),
+            n_resamples=RESAMPLES if data["resamples"] is None else data["resamples"],
         )

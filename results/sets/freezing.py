@@ -1,7 +1,7 @@
-"""Freezing: a choice of judgments becomes a numbered set of files that never changes again.
+"""Freezing: a selection of judgments becomes a numbered set of files that never changes again.
 
-The files are made before the transaction that stores the set, from one snapshot, in a folder of the attempt's own; the
-archive gets a name that nobody else has. What a killed worker leaves is removed by `tidy`.
+The files are written before the transaction that stores the set, from one snapshot, in a folder that belongs to the
+attempt; the archive gets a name that no other has. What a killed worker leaves is deleted by `delete_files`.
 """
 
 import secrets
@@ -34,14 +34,15 @@ from results.sets.settings import Settings
 
 NAME_LENGTH = 120
 ARCHIVE = ".zip"
-LEFT_SECONDS = 3600
-"""What nobody has written to for so long is left over, unless a row says otherwise."""
+# Longer than any step of a build goes without writing; a live attempt is spared by its row in any case.
+ORPHAN_SECONDS = 3600
+"""Files that nothing has written to for this long are orphans, unless a row says otherwise."""
 
 State = JudgmentSet.State
 
 
 def default_settings(project: Project) -> Settings:
-    """What a set of the project holds where nothing is said: all of its stage, gold scores by the project's rule."""
+    """Return the settings of a set where nothing is selected: the project's stage and gold rule."""
     rule = read_gold_rule(project)
     return Settings(stage=default_stage(project), gold=rule.rule, controls_in_z=rule.with_controls)
 
@@ -49,13 +50,13 @@ def default_settings(project: Project) -> Settings:
 def request_set(
     *, project: Project, actor: Membership, name: str, settings: Settings, is_enqueued: bool = True
 ) -> JudgmentSet:
-    """Queue a set under the project's next number. Raises Refused where no judgment would enter.
+    """Queue a set under the project's next number. Raises Refused where no judgment would be included.
 
-    The project's rule on adjudicated scores is taken as it is now. Locks the numbering of the project's sets.
+    The project's rule on adjudicated scores is fixed now. Locks the numbering of the project's sets.
     """
     name = " ".join(name.split())
     if not name:
-        raise Refused("Give the set a name.")
+        raise Refused("Enter a name for the set.")
     if len(name) > NAME_LENGTH:
         raise Refused(f"The name is longer than {NAME_LENGTH} characters.")
     refuse_unknown(project, settings)
@@ -64,123 +65,151 @@ def request_set(
     if not preview(Selection(project, settings)).n_included:
         raise Refused(building.NOTHING)
     with transaction.atomic():
-        made = JudgmentSet.objects.create(
+        judgment_set = JudgmentSet.objects.create(
             project=project,
             number=next_number(project, JudgmentSet),
             name=name,
             settings=settings.as_dict(),
             requested_by=actor,
         )
-        log.record(project, actor, Act.ASK_FOR_JUDGMENT_SET, made, after={"name": name, "settings": made.settings})
+        log.record(
+            project,
+            actor,
+            Act.ASK_FOR_JUDGMENT_SET,
+            judgment_set,
+            after={"name": name, "settings": judgment_set.settings},
+        )
         if is_enqueued:
-            queue.enqueue_on_commit(made)
-    return made
+            queue.enqueue_on_commit(judgment_set)
+    return judgment_set
 
 
 def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSet:
-    """Freeze a set in this process, for the project's owner. Raises Refused, also with what ended the job."""
+    """Freeze a set in this process, on behalf of the project's owner.
+
+    Raises Refused, also with the error of a failed job.
+    """
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused("This project has no owner, and a set needs somebody it is for.")
-    made = request_set(project=project, actor=owner, name=name, settings=settings, is_enqueued=False)
-    run(made.pk)
-    made.refresh_from_db()
-    if not made.is_frozen:
-        raise Refused(made.error or f"Freezing ended as “{made.get_state_display()}”.")
-    return made
+        raise Refused("The project has no owner. A set is frozen in an owner's name, so add one first.")
+    judgment_set = request_set(project=project, actor=owner, name=name, settings=settings, is_enqueued=False)
+    run(judgment_set.pk)
+    judgment_set.refresh_from_db()
+    if not judgment_set.is_frozen:
+        raise Refused(judgment_set.error or f"Freezing ended as “{judgment_set.get_state_display()}”.")
+    return judgment_set
 
 
-def start_again(*, made: JudgmentSet) -> None:
+def start_again(*, judgment_set: JudgmentSet) -> None:
     """Queue a set that failed, was cancelled or was interrupted twice, with the same settings."""
-    if made.is_frozen:
+    if judgment_set.is_frozen:
         raise Refused("This set is frozen already.")
-    queue.queue(made)
+    queue.queue(judgment_set)
 
 
 def run(pk: int) -> str | None:
-    """Do the job: read and make the files as of one moment, then store the set. Returns the state it ended in."""
+    """Do the job: read and write the files as of one moment, then store the set.
+
+    Returns the state in which it ended.
+    """
     state = running.run(JudgmentSet, pk, make, only_reads=True, finish=store)
     delete_files()
     return state
 
 
-def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job, all within one snapshot; nothing is left of it where it fails."""
-    if made.project.deleted_at is not None:
+def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
+    """Write the files of a set within one snapshot, and return what its row stores; the act of the job."""
+    if judgment_set.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
-    settings = Settings.from_dict(made.settings)
-    identity = building.Identity(made.number, made.name, made.folder_name)
-    stem = f"{made.pk}-{made.attempt}-{secrets.token_hex(8)}"
-    with _room(stem) as room:
-        counts = building.read(Selection(made.project, settings), identity, room.folder, on_progress)
+    settings = Settings.from_dict(judgment_set.settings)
+    identity = building.Identity(judgment_set.number, judgment_set.name, judgment_set.folder_name)
+    # The random part keeps an attempt that was taken for dead, and wakes late, from writing into its successor's
+    # folder.
+    stem = f"{judgment_set.pk}-{judgment_set.attempt}-{secrets.token_hex(8)}"
+    with _workspace(stem) as workspace:
+        counts = building.read(Selection(judgment_set.project, settings), identity, workspace.folder, on_progress)
         progress = building.Progress(on_progress, counts.n_rows)
-        figures = building.derive(room.folder, progress, _earlier(made))
-        files = building.pack(room.folder, room.archive, identity, progress)
-        sha256 = archive.compute_sha256(room.archive)
-        room.keep()
+        figures = building.derive(workspace.folder, progress, _find_earlier(judgment_set))
+        files = building.pack(workspace.folder, workspace.archive, identity, progress)
+        sha256 = archive.compute_sha256(workspace.archive)
+        # Only a whole archive is kept: whatever fails before this line leaves nothing behind.
+        workspace.keep()
     about = figures.pop("about")
+    # An evaluation rests on judgments that may lie outside the set. Its annotators are stored with the set, so that
+    # it is retired when one of them withdraws consent.
     if settings.studies:
-        figures["annotators"] = sorted({*figures["annotators"], *studies.find_annotators_behind_studies(made.project)})
+        figures["annotators"] = sorted(
+            {*figures["annotators"], *studies.find_annotators_behind_studies(judgment_set.project)}
+        )
     return {
         "facts": {**figures, "folder": identity.folder},
         "files": [file.as_dict() for file in files],
-        "stored_name": room.archive.name,
-        "n_bytes": room.archive.stat().st_size,
+        "stored_name": workspace.archive.name,
+        "n_bytes": workspace.archive.stat().st_size,
         "sha256": sha256,
         "frozen_at": datetime.fromisoformat(about["snapshot_at"]),
     }
 
 
-def store(made: JudgmentSet, changes: dict[str, Any]) -> None:
-    """What belongs to the set in the transaction that marks it as frozen."""
-    after = {"number": made.number, "name": made.name, "sha256": changes["sha256"]}
-    log.record(made.project, made.requested_by, Act.FREEZE_JUDGMENT_SET, made, after=after)
+def store(judgment_set: JudgmentSet, changes: dict[str, Any]) -> None:
+    """Log the set in the transaction that marks it as frozen."""
+    after = {"number": judgment_set.number, "name": judgment_set.name, "sha256": changes["sha256"]}
+    log.record(judgment_set.project, judgment_set.requested_by, Act.FREEZE_JUDGMENT_SET, judgment_set, after=after)
 
 
-def find_path(made: JudgmentSet) -> Path:
-    return folder() / made.stored_name
+def find_path(judgment_set: JudgmentSet) -> Path:
+    return folder() / judgment_set.stored_name
 
 
-def as_earlier(made: JudgmentSet) -> Earlier:
-    """A frozen set as one to compare a later one with."""
+def as_earlier(judgment_set: JudgmentSet) -> Earlier:
+    """Return a frozen set as one to compare a later set with."""
     return Earlier(
-        number=made.number,
-        name=made.name,
-        sha256=made.sha256,
-        settings=Settings.from_dict(made.settings),
-        facts=made.facts,
-        long_lines=lambda: archive.read_lines(find_path(made), made.facts["folder"], canonical.LONG_JSONL),
+        number=judgment_set.number,
+        name=judgment_set.name,
+        sha256=judgment_set.sha256,
+        settings=Settings.from_dict(judgment_set.settings),
+        facts=judgment_set.facts,
+        long_lines=lambda: archive.read_lines(
+            find_path(judgment_set), judgment_set.facts["folder"], canonical.LONG_JSONL
+        ),
     )
 
 
-def find_files(made: JudgmentSet) -> list[archive.File]:
-    return [archive.File(**each) for each in made.files]
+def find_files(judgment_set: JudgmentSet) -> list[archive.File]:
+    return [archive.File(**each) for each in judgment_set.files]
 
 
-def verify(made: JudgmentSet) -> list[str]:
-    """Recompute every SHA-256 of a frozen set; sentences on what differs. Raises Refused where nothing is frozen."""
-    if not made.is_frozen:
+def verify(judgment_set: JudgmentSet) -> list[str]:
+    """Recompute every SHA-256 of a frozen set; return a sentence for each difference.
+
+    Raises Refused where nothing is frozen.
+    """
+    if not judgment_set.is_frozen:
         raise Refused("This set is not frozen yet.")
     return archive.find_breaches(
-        find_path(made), sha256=made.sha256, inside=made.facts["folder"], files=find_files(made)
+        find_path(judgment_set),
+        sha256=judgment_set.sha256,
+        inside=judgment_set.facts["folder"],
+        files=find_files(judgment_set),
     )
 
 
 def folder() -> Path:
-    """Where archives are kept: no web server looks there."""
+    """Return the folder of the archives; no web server serves it."""
     path = Path(site.MEDIA_ROOT) / "sets"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def delete_files() -> None:
-    """Remove what attempts left that did not end with a frozen set, but for those that are under way."""
-    before = time.time() - LEFT_SECONDS
+    """Delete what attempts left that did not end with a frozen set, except those that are unfinished."""
+    before = time.time() - ORPHAN_SECONDS
     left = [path for path in folder().iterdir() if path.stat().st_mtime < before]
     if not left:
         return
     rows = {row[0]: row[1:] for row in JudgmentSet.objects.values_list("pk", "stored_name", "state", "attempt")}
     for path in left:
+        # The name begins with the row and the attempt, so a file is judged without opening it.
         pk, attempt = map(int, path.name.split("-")[:2])
         stored_name, state, newest = rows.get(pk, ("", State.FAILED, 0))
         is_live = state in (*JudgmentSet.LIVE, State.INTERRUPTED) and attempt == newest
@@ -189,8 +218,8 @@ def delete_files() -> None:
 
 
 @dataclass
-class _Room:
-    """The folder that an attempt works in, and the archive that it makes."""
+class _Workspace:
+    """The folder that an attempt works in, and the archive that it writes."""
 
     folder: Path
     archive: Path
@@ -201,18 +230,18 @@ class _Room:
 
 
 @contextmanager
-def _room(stem: str) -> Iterator[_Room]:
-    room = _Room(folder() / stem, folder() / f"{stem}{ARCHIVE}")
-    room.folder.mkdir(mode=0o700)
+def _workspace(stem: str) -> Iterator[_Workspace]:
+    workspace = _Workspace(folder() / stem, folder() / f"{stem}{ARCHIVE}")
+    workspace.folder.mkdir(mode=0o700)
     try:
-        yield room
+        yield workspace
     finally:
-        shutil.rmtree(room.folder, ignore_errors=True)
-        if not room.is_kept:
-            room.archive.unlink(missing_ok=True)
+        shutil.rmtree(workspace.folder, ignore_errors=True)
+        if not workspace.is_kept:
+            workspace.archive.unlink(missing_ok=True)
 
 
-def _earlier(made: JudgmentSet) -> Earlier | None:
-    """The frozen set before this one; None where there is none, or where its files are gone."""
-    before = made.project.judgment_sets.frozen().filter(number__lt=made.number).first()
+def _find_earlier(judgment_set: JudgmentSet) -> Earlier | None:
+    """Return the previous frozen set, or None where there is none or its archive is gone."""
+    before = judgment_set.project.judgment_sets.frozen().filter(number__lt=judgment_set.number).first()
     return as_earlier(before) if before is not None and find_path(before).is_file() else None

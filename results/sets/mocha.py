@@ -1,7 +1,7 @@
 """MOCHA's JSON of a set: train, dev and test with scores, test without, and minimal pairs; one criterion a file.
 
-The entries are those of the export (`results.exports.mocha`): they import again to the same thing. A candidate stands
-in a file if it has a gold score; a minimal pair always, with the scores it came with, if any.
+The entries are those of the export (`results.exports.mocha`) and can be imported again. A candidate is in a file if it
+has a gold score; a minimal pair always, with its imported scores, if any.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,51 +15,57 @@ import orjson
 from projects.database.csv import trim_number
 from results.sets.canonical import PASSAGES
 from results.sets.scores import EVERY, Judgments, Line, read_adjudicated, read_gold
-from results.sets.selecting import Asked
+from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings
-from results.sets.tables import Golds, describe_judgment, list_candidates
+from results.sets.tables import Golds, list_candidates, list_ratings
 
 SPLITS = ("train", "dev", "test")
 OTHER = "other"
-"""The file of candidates whose split has another name, or none; its name stands in each entry."""
+"""The file of candidates whose split has another name or none; each entry names its split."""
 NO_SCORES, PAIRS = "test-no-scores", "minimal_pairs"
 
-Answer = list[tuple[float, str | None]]
+Ratings = list[tuple[float, str | None]]
 
 
 def write_mocha(
     folder: Path, judgments: Judgments, golds: Golds, settings: Settings, on_rows: Callable[[int], None]
 ) -> None:
-    """Write the files that have an entry."""
-    stems = _stems(judgments)
-    pairs = _said_of_pairs(folder, judgments)
+    """Write the files that have at least one entry."""
+    names = _name_files(judgments)
+    pairs = _read_second_candidates(folder, judgments)
     with ExitStack() as stack, (folder / PASSAGES).open("rb") as passages:
-        passage_of = _passages(passages)
+        read_passage = _index_passages(passages)
         files = _Files(folder, stack)
         for unit, line in enumerate(list_candidates(folder)):
             if unit % EVERY == 0:
                 on_rows(unit)
             if line["is_withdrawn"] or line["is_second_of_pair"]:
                 continue
-            passage = passage_of(line["dataset"], line["passage_id"])
-            for asked, scores in golds.items():
-                said = describe_judgment(judgments, asked, unit)
+            passage = read_passage(line["dataset"], line["passage_id"])
+            for criterion, scores in golds.items():
+                ratings = list_ratings(judgments, criterion, unit)
                 if line["minimal_pair"]:
                     pair = pairs.get((line["dataset"], line["minimal_pair"]["candidate_id"]))
                     if pair:
-                        files.add(f"{stems[asked]}-{PAIRS}.json", line, _pair(line, pair, passage, asked, said))
+                        files.add(
+                            f"{names[criterion]}-{PAIRS}.json",
+                            line,
+                            _make_pair(line, pair, passage, criterion, ratings),
+                        )
                     continue
-                gold = read_gold(scores, settings, unit, read_adjudicated(line, asked))
+                gold = read_gold(scores, settings, unit, read_adjudicated(line, criterion))
                 if gold is None:
                     continue
                 split = line["split"] if line["split"] in SPLITS else OTHER
-                files.add(f"{stems[asked]}-{split}.json", line, _entry(line, passage, trim_number(gold), said))
+                files.add(
+                    f"{names[criterion]}-{split}.json", line, _make_entry(line, passage, trim_number(gold), ratings)
+                )
                 if split == "test":
-                    files.add(f"{stems[asked]}-{NO_SCORES}.json", line, _entry(line, passage, None, []))
+                    files.add(f"{names[criterion]}-{NO_SCORES}.json", line, _make_entry(line, passage, None, []))
 
 
 class _Files:
-    """Files of entries by dataset, opened when the first entry comes."""
+    """Files of entries by dataset, opened with their first entry."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack
@@ -69,6 +75,7 @@ class _Files:
         if name not in self._open:
             opened = self._stack.enter_context((self._folder / name).open("wb"))
             self._open[name] = (opened, [])
+            # The stack unwinds backwards, so the closing braces are written before the file is closed.
             self._stack.callback(opened.write, b"\n}}\n")
         file, datasets = self._open[name]
         if not datasets:
@@ -83,21 +90,21 @@ class _Files:
         file.write(orjson.dumps(key) + b":" + orjson.dumps(entry))
 
 
-def _stems(judgments: Judgments) -> dict[Asked, str]:
-    """What the files of a criterion are called: by its key where there are several, by its scale too where need be."""
+def _name_files(judgments: Judgments) -> dict[ScaledCriterion, str]:
+    """Return the file name of each criterion, with its key and scale as far as these tell criteria apart."""
     parts = list(judgments.parts)
-    keys = [asked.key for asked in parts]
+    keys = [criterion.key for criterion in parts]
     if len(parts) == 1:
         return {parts[0]: "mocha"}
     return {
-        asked: f"mocha-{asked.key}"
-        + (f"-{asked.kind}-{asked.low}-to-{asked.high}" if keys.count(asked.key) > 1 else "")
-        for asked in parts
+        criterion: f"mocha-{criterion.key}"
+        + (f"-{criterion.kind}-{criterion.low}-to-{criterion.high}" if keys.count(criterion.key) > 1 else "")
+        for criterion in parts
     }
 
 
-def _entry(line: Line, passage: Line, score: float | None, said: Answer) -> dict[str, Any]:
-    reference = _shown_reference(line)
+def _make_entry(line: Line, passage: Line, score: float | None, ratings: Ratings) -> dict[str, Any]:
+    reference = _choose_reference(line)
     return _without_none(
         {
             "context": passage["text"],
@@ -106,17 +113,25 @@ def _entry(line: Line, passage: Line, score: float | None, said: Answer) -> dict
             "candidate": line["candidate"],
             "score": score,
             "metadata": _without_none(
-                {**_scores("", said), "source": line["source"] or None, "concord": _concord(line, passage, reference)}
+                {
+                    **_list_scores("", ratings),
+                    "source": line["source"] or None,
+                    "concord": _list_own_keys(line, passage, reference),
+                }
             ),
         }
     )
 
 
-def _pair(
-    line: Line, second: tuple[Line, dict[Asked, Answer]], passage: Line, asked: Asked, said: Answer
+def _make_pair(
+    line: Line,
+    second: tuple[Line, dict[ScaledCriterion, Ratings]],
+    passage: Line,
+    criterion: ScaledCriterion,
+    ratings: Ratings,
 ) -> dict[str, Any]:
-    other, said_of_other = second
-    reference, given = _shown_reference(line), line["minimal_pair"]
+    other, other_ratings = second
+    reference, given = _choose_reference(line), line["minimal_pair"]
     return _without_none(
         {
             "context": passage["text"],
@@ -127,11 +142,11 @@ def _pair(
             **{f"score{n}": trim_number(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
             "metadata": _without_none(
                 {
-                    **_scores("1", said),
-                    **_scores("2", said_of_other[asked]),
+                    **_list_scores("1", ratings),
+                    **_list_scores("2", other_ratings[criterion]),
                     "source": line["source"] or None,
                     "concord": {
-                        **_concord(line, passage, reference),
+                        **_list_own_keys(line, passage, reference),
                         **_without_none({"phenomenon": given["phenomenon"]}),
                     },
                 }
@@ -140,21 +155,21 @@ def _pair(
     )
 
 
-def _scores(ending: str, said: Answer) -> dict[str, Any]:
-    """Scores and raters; no raters where one of them is unknown."""
-    if not said:
+def _list_scores(ending: str, ratings: Ratings) -> dict[str, Any]:
+    """Return scores and raters; no raters where one of them is unknown."""
+    if not ratings:
         return {}
-    names = [name for _, name in said]
+    names = [name for _, name in ratings]
     return _without_none(
         {
-            f"scores{ending}": [trim_number(value) for value, _ in said],
+            f"scores{ending}": [trim_number(value) for value, _ in ratings],
             f"raters{ending}": None if None in names else names,
         }
     )
 
 
-def _concord(line: Line, passage: Line, reference: Line | None) -> dict[str, Any]:
-    """What MOCHA has no key for, by the names that the import knows."""
+def _list_own_keys(line: Line, passage: Line, reference: Line | None) -> dict[str, Any]:
+    """Return what MOCHA has no key for, by the names that the import reads."""
     has_own_id = passage["text"] != "" or passage["documents"] is not None or not line["passage_is_text_hash"]
     references = [each if each["opinion"] else each["text"] for each in line["references"]]
     return _without_none(
@@ -178,32 +193,35 @@ def _concord(line: Line, passage: Line, reference: Line | None) -> dict[str, Any
     )
 
 
-def _shown_reference(line: Line) -> Line | None:
-    """The question's first reference that is not the candidate itself: a metric would compare it with itself."""
+def _choose_reference(line: Line) -> Line | None:
+    """Return the first reference that is not the candidate itself: otherwise a metric would compare it with itself."""
     references: list[Line] = line["references"]
     others = (each for each in references if each["text"] != line["candidate"])
     return next(others, references[0] if references else None)
 
 
-def _said_of_pairs(folder: Path, judgments: Judgments) -> dict[tuple[str, str], tuple[Line, dict[Asked, Answer]]]:
-    """The second candidates of the minimal pairs with what was said of them; pairs are few."""
+def _read_second_candidates(
+    folder: Path, judgments: Judgments
+) -> dict[tuple[str, str], tuple[Line, dict[ScaledCriterion, Ratings]]]:
+    """Return the second candidates of the minimal pairs with their ratings. Pairs are few, so they fit into memory."""
     return {
         (line["dataset"], line["candidate_id"]): (
             line,
-            {asked: describe_judgment(judgments, asked, unit) for asked in judgments.parts},
+            {criterion: list_ratings(judgments, criterion, unit) for criterion in judgments.parts},
         )
         for unit, line in enumerate(list_candidates(folder))
         if line["is_second_of_pair"] and not line["is_withdrawn"]
     }
 
 
-def _passages(file: IO[bytes]) -> Callable[[str, str], Line]:
-    """A passage by dataset and id, read when it is wanted: all of them might not fit into memory."""
+def _index_passages(file: IO[bytes]) -> Callable[[str, str], Line]:
+    """Return a function that reads a passage by dataset and id: all of them might not fit into memory."""
     places: dict[tuple[str, str], int] = {}
     while text := file.readline():
         line = orjson.loads(text)
         places[line["dataset"], line["passage_id"]] = file.tell() - len(text)
 
+    # Candidates come sorted by id, and those of one passage mostly stand together.
     @lru_cache(maxsize=32)
     def read(dataset: str, passage_id: str) -> Line:
         file.seek(places[dataset, passage_id])

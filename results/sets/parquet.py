@@ -14,9 +14,11 @@ from results.sets.scores import Line
 from results.sets.settings import Settings
 
 PARQUET = "judgments.parquet"
+# Rows are Python objects until they are a portion, so portions are small; row groups are larger, as readers fetch and
+# compress them whole.
 ROWS_AT_ONCE = 2_500
 GROUP_BATCHES = 4
-"""A row group holds this many portions."""
+"""Portions in a row group."""
 
 _TYPES = {
     Kind.TEXT: pa.string(),
@@ -50,6 +52,7 @@ def _portions(rows: Iterator[Line], columns: tuple[Column, ...], schema: pa.Sche
 
 
 def _array(column: Column, values: list[object]) -> pa.Array:
+    # Times are ISO texts in the long file, which Arrow parses itself.
     if column.kind is Kind.TIME:
         return pa.array(values, pa.string()).cast(_TYPES[column.kind])
     return pa.array(values, _TYPES[column.kind])

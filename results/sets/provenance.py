@@ -1,4 +1,4 @@
-"""What the judgments of a set were given under: rubrics, instructions, consents and batches, as plain values."""
+"""Where the judgments of a set come from: rubrics, instructions, consents and batches, as plain values."""
 
 from typing import Any
 
@@ -14,11 +14,12 @@ Terms = dict[str, Any]
 
 
 def read_terms(selection: Selection) -> Terms:
-    """The terms of the batches within the choice that hold judgments; no personal data."""
+    """Return the provenance of the selected batches that hold judgments; no personal data."""
     parameters = selection.parameters()
     with connection.cursor() as cursor:
         cursor.execute(_BATCHES, parameters)
         counted = {pk: (n, n_annotators) for pk, n, n_annotators in cursor.fetchall()}
+        # The transaction is the snapshot that all files are read from, so its time is that of the set.
         cursor.execute("SELECT to_char(transaction_timestamp() AT TIME ZONE 'UTC', %s)", [TIME])
         (snapshot_at,) = cursor.fetchone()
     batches = list(
@@ -28,14 +29,14 @@ def read_terms(selection: Selection) -> Terms:
         .order_by("number")
     )
     rubrics = {batch.rubric_id: batch.rubric for batch in batches}
-    asked = selection.settings.criteria
+    keys = selection.settings.criteria
     return {
         "project": {"slug": selection.project.slug, "name": selection.project.name},
         "snapshot_at": snapshot_at,
         "code_version": code_version(),
         "batches": [{**_batch(batch), "n_judgments": counted[batch.pk][0]} for batch in batches],
         "rubrics": [
-            _rubric(rubric, asked) for rubric in sorted(rubrics.values(), key=lambda each: each.version, reverse=True)
+            _rubric(rubric, keys) for rubric in sorted(rubrics.values(), key=lambda each: each.version, reverse=True)
         ],
         "instructions": _texts(batch.instructions for batch in batches),
         "consents": _texts(batch.consent for batch in batches),
@@ -59,7 +60,7 @@ def _batch(batch: Batch) -> Terms:
     }
 
 
-def _rubric(rubric: Rubric, asked: tuple[str, ...]) -> Terms:
+def _rubric(rubric: Rubric, keys: tuple[str, ...]) -> Terms:
     criteria = sorted(rubric.criteria.all(), key=lambda each: each.position)
     names = ("key", "name", "statement", "kind", "low", "high", "anchors", "is_reversed", "level")
     return {
@@ -67,7 +68,7 @@ def _rubric(rubric: Rubric, asked: tuple[str, ...]) -> Terms:
         "name": rubric.name,
         "is_imported": rubric.is_imported,
         "criteria": [
-            {name: getattr(each, name) for name in names} for each in criteria if not asked or each.key in asked
+            {name: getattr(each, name) for name in names} for each in criteria if not keys or each.key in keys
         ],
     }
 
@@ -80,6 +81,7 @@ def _texts(versions: Any) -> list[Terms]:
     ]
 
 
+# Work that its annotator removed is in no file of a set, so it is not counted here either.
 _BATCHES = """
 SELECT h.batch_id, count(*), count(DISTINCT j.annotator_id)
 FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id

@@ -1,4 +1,4 @@
-"""What a set says of itself in words: README with citation, datasheet, codebook, rubric, instructions and consent."""
+"""The texts of a set: README with citation, datasheet, codebook, rubric, instructions and consent."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +13,8 @@ from results.sets.settings import Settings
 
 README, DATASHEET = "README.md", "datasheet.md"
 
+# What these files say was written into sets from the first version on, and keeps its words: the same judgments have
+# to give the same bytes.
 FILES = {
     "README.md": "what the set holds, and how to cite it",
     "datasheet.md": "what, by whom, how, on which terms, agreement, limits",
@@ -53,7 +55,7 @@ MOCHA = {
 }
 
 
-# The README of every set so far names kinds in these words. Pages say `Study.Kind.label`; files of sets keep theirs.
+# Pages name kinds by `Study.Kind.label`.
 KINDS: dict[str, str] = {
     Study.Kind.CORRELATION: "correlation per question",
     Study.Kind.SYSTEMS: "correlation per system",
@@ -73,19 +75,19 @@ def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: di
     for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
         if versions:
             _write(folder / name, _versions(versions))
-    of_studies = list(studies.list_studies(folder))
-    _write(folder / DATASHEET, [*_datasheet(about, figures, settings), *_limits_of_studies(of_studies, columns)])
+    evaluations = list(studies.list_studies(folder))
+    datasheet = [*_datasheet(about, figures, settings), *_limits_of_studies(evaluations, columns)]
+    _write(folder / DATASHEET, datasheet)
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
-    of_readme = _readme(about, figures, changes, settings, names)
-    _write(folder / README, [*of_readme, *_studies(of_studies)])
+    _write(folder / README, [*_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)])
 
 
 def describe_file(name: str) -> str:
-    """What a file of a set holds."""
+    """Return what a file of a set holds."""
     if name in FILES:
         return FILES[name]
-    if of_study := studies.describe_file(name):
-        return of_study
+    if description := studies.describe_file(name):
+        return description
     endings = sorted(MOCHA, key=len, reverse=True)
     return next((MOCHA[ending] for ending in endings if name.endswith(ending)), "")
 
@@ -99,14 +101,14 @@ def format_title(about: Terms) -> str:
 
 
 def format_citation(about: Terms, figures: dict[str, Any]) -> str:
-    """How a paper names the set; the authors are the project's to name."""
+    """Return how a paper names the set; its authors are the project's to name."""
     day = about["snapshot_at"][:10]
-    what = _judgments(figures)
+    what = _name_judgments(figures)
     return f"{format_title(about)}. {what[0].upper()}{what[1:]}, frozen on {day} with {about['code_version']}."
 
 
-def _judgments(figures: dict[str, Any]) -> str:
-    """What they are: nobody may take a program's for a person's."""
+def _name_judgments(figures: dict[str, Any]) -> str:
+    """Return what the judgments are: nobody may take a program's for a person's."""
     return "judgments, some of them by programs" if figures["has_simulated_annotators"] else "human judgments"
 
 
@@ -116,7 +118,7 @@ def _readme(
     counts = about["counts"]
     yield from (f"# {format_title(about)}", "")
     yield (
-        f"{counts['n_included']:,} {_judgments(figures)}, of answers to questions, frozen on "
+        f"{counts['n_included']:,} {_name_judgments(figures)}, of answers to questions, frozen on "
         f"{about['snapshot_at'][:10]}. "
         "A frozen set never changes; a later one says what changed. If a file RETIRED.md stands beside this one, the "
         "set was retired, and that file says why and by which set it is succeeded."
@@ -128,7 +130,7 @@ def _readme(
     yield from ("", "## What enters", "", "| judgments | |", "|---|---:|")
     yield f"| enter gold scores and agreement | {counts['n_included']:,} |"
     for reason, n in counts["left_out"].items():
-        yield f"| left out: {_cell(reason)} | {n:,} |"
+        yield f"| left out: {_escape_cell(reason)} | {n:,} |"
     yield f"| in all | {counts['n_total']:,} |"
     yield ""
     yield (
@@ -136,7 +138,7 @@ def _readme(
         "not. What annotators took out when they withdrew their consent is in no file."
     )
     yield from ("", "## What was chosen", "")
-    yield from (f"- {name}: {_line(value)}" for name, value in settings.chosen())
+    yield from (f"- {name}: {_flatten(value)}" for name, value in settings.list_choices())
     yield from ("", "## Agreement", "", *_agreement(figures))
     if changes:
         yield from _changes(changes)
@@ -150,8 +152,10 @@ def _readme(
 
 def _changes(changes: dict[str, Any]) -> Iterator[str]:
     against, judgments = changes["against"], changes["judgments"]
-    yield from (f"## What changed since set {against['number']}, {_line(against['name'])}", "")
-    yield from (f"- {each['name']}: {_line(each['before'])} → {_line(each['after'])}" for each in changes["settings"])
+    yield from (f"## What changed since set {against['number']}, {_flatten(against['name'])}", "")
+    yield from (
+        f"- {each['name']}: {_flatten(each['before'])} → {_flatten(each['after'])}" for each in changes["settings"]
+    )
     yield f"- Judgments that enter: {changes['n_included']['before']:,} → {changes['n_included']['after']:,}"
     for key, words in CHANGED.items():
         yield f"- {words}: {judgments[key]:,}"
@@ -205,11 +209,12 @@ def _datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Ite
     yield "|---|---|---:|---:|---:|---:|---|"
     for batch in about["batches"]:
         yield (
-            f"| {batch['number']} {_cell(batch['name'])} | {batch['kind']} | {_or(batch['judgments_wanted'])} | "
-            f"{_or(batch['hit_size'])} | {batch['rubric_version']} | {batch['n_judgments']:,} | {_pay(batch)} |"
+            f"| {batch['number']} {_escape_cell(batch['name'])} | {batch['kind']} "
+            f"| {_format_count(batch['judgments_wanted'])} | {_format_count(batch['hit_size'])} "
+            f"| {batch['rubric_version']} | {batch['n_judgments']:,} | {_describe_pay(batch)} |"
         )
     yield from ("", f"Gold score: {settings.gold_in_words}.", "", "## Consent", "")
-    yield _consent(about)
+    yield _describe_consent(about)
     yield from ("", "## Agreement", "", *_agreement(figures), "## Limits", "")
     yield from _limits(about, figures, settings)
 
@@ -229,22 +234,22 @@ def _limits(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterat
         yield "- Annotators' comments are in this set. They are free text: people may have written personal data."
 
 
-def _consent(about: Terms) -> str:
+def _describe_consent(about: Terms) -> str:
     versions = [str(each["version"]) for each in about["consents"]]
     without = [str(batch["number"]) for batch in about["batches"] if batch["consent_version"] is None]
-    said = f"Annotators agreed to consent.md, version {', '.join(versions)}, before they rated." if versions else ""
+    agreed = f"Annotators agreed to consent.md, version {', '.join(versions)}, before they rated." if versions else ""
     rest = f"No consent text was asked for in batch {', '.join(without)}." if without else ""
-    return " ".join(each for each in (said, rest) if each)
+    return " ".join(each for each in (agreed, rest) if each)
 
 
 def _rubric(about: Terms) -> Iterator[str]:
     for rubric in about["rubrics"]:
-        yield from (f"# {_line(rubric['name'])}, version {rubric['version']}", "")
+        yield from (f"# {_flatten(rubric['name'])}, version {rubric['version']}", "")
         if rubric["is_imported"]:
             yield from ("Made for judgments that were collected elsewhere.", "")
         for each in rubric["criteria"]:
             kind = "Whole points" if each["kind"] == ScaleKind.ORDINAL else "A slider"
-            yield from (f"## {_line(each['name'])} (`{each['key']}`)", "")
+            yield from (f"## {_flatten(each['name'])} (`{each['key']}`)", "")
             if each["statement"]:
                 yield from (each["statement"], "")
             turned = "; reversed" if each["is_reversed"] else ""
@@ -255,7 +260,7 @@ def _rubric(about: Terms) -> Iterator[str]:
 
 
 def _anchor(anchor: Terms) -> str:
-    return f"{anchor['value']}: {_line(anchor['text'])}"
+    return f"{anchor['value']}: {_flatten(anchor['text'])}"
 
 
 def _versions(versions: list[Terms]) -> Iterator[str]:
@@ -263,7 +268,7 @@ def _versions(versions: list[Terms]) -> Iterator[str]:
         yield from (f"<!-- version {version['version']} -->", "", version["text"], "")
 
 
-def _pay(batch: Terms) -> str:
+def _describe_pay(batch: Terms) -> str:
     if batch["kind"] == "imported":
         return "not known"
     if not (batch["cents_per_hit"] or batch["cents_per_item"]):
@@ -272,8 +277,8 @@ def _pay(batch: Terms) -> str:
     return ", ".join(f"{cents / 100:.2f} {of}" for cents, of in parts if cents)
 
 
-def _studies(found: list[Study]) -> Iterator[str]:
-    """What the README says of each study."""
+def _list_evaluations(found: list[Study]) -> Iterator[str]:
+    """Yield what the README says of each evaluation."""
     if not found:
         return
     yield from ("", "## Studies", "")
@@ -284,9 +289,9 @@ def _studies(found: list[Study]) -> Iterator[str]:
     yield ""
     for study in found:
         result = study.result or {}
-        metrics = ", ".join(_line(metric["label"]) for metric in result["metrics"])
+        metrics = ", ".join(_flatten(metric["label"]) for metric in result["metrics"])
         yield (
-            f"- Study {study.number}, {_line(study.name)} (`study-{study.number}.json`): {KINDS[study.kind]}, "
+            f"- Study {study.number}, {_flatten(study.name)} (`study-{study.number}.json`): {KINDS[study.kind]}, "
             f"{result['n']:,} answers, {metrics}; seed {study.seed}, read on {result['read_at'][:10]}"
         )
 
@@ -306,14 +311,14 @@ def _limits_of_studies(found: list[Study], columns: list[Terms]) -> Iterator[str
         yield "- Causes of errors are in the words of the project's researchers."
 
 
-def _or(value: int | None) -> str:
+def _format_count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def _line(text: str) -> str:
-    """A text from outside on one line of Markdown."""
+def _flatten(text: str) -> str:
+    """Return a text from outside on one line of Markdown."""
     return " ".join(text.split())
 
 
-def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
+def _escape_cell(text: str) -> str:
+    return _flatten(text).replace("|", "\\|")

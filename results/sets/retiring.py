@@ -1,4 +1,4 @@
-"""Retiring: a set that should not be used any more says so, with the reason and its successor; its files stay."""
+"""Retiring: a set that should no longer be used is marked, with the reason and its replacement; its files stay."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -11,85 +11,93 @@ from results.sets import freezing
 from results.sets.settings import Settings
 
 NOTE = "RETIRED.md"
-"""What says so in the downloads of a retired set."""
-TAKEN_OUT = "An annotator withdrew their consent after it was frozen, and took their work out."
+"""The file that marks the downloads of a retired set."""
+TAKEN_OUT = "An annotator withdrew consent after the set was frozen and removed their work."
 SLACK_SECONDS = 10
-"""A withdrawal may be written down a moment before the snapshot that does not see it yet."""
+"""How long before the snapshot a withdrawal may be timed that the snapshot does not see yet."""
 
 
 @transaction.atomic
-def retire(*, made: JudgmentSet, actor: Membership | None, why: str) -> None:
+def retire(*, judgment_set: JudgmentSet, actor: Membership | None, why: str) -> None:
     """Mark a frozen set as retired; `actor` None is the system. Raises Refused. Locks the set."""
     why = why.strip()
     if not why:
-        raise Refused("Say why the set is retired: its readers will want to know.")
-    locked = _lock(made)
+        raise Refused("Enter the reason for retiring the set. Its readers will see it.")
+    locked = _lock(judgment_set)
     if not locked.is_frozen:
         raise Refused("Only a frozen set can be retired.")
     if locked.retired_at is not None:
         raise Refused("This set is retired already.")
-    JudgmentSet.objects.filter(pk=made.pk).update(retired_at=Now(), retired_by=actor, retired_why=why)
-    log.record(made.project, actor, Act.RETIRE_JUDGMENT_SET, made, why=why)
-    made.refresh_from_db()
+    JudgmentSet.objects.filter(pk=judgment_set.pk).update(retired_at=Now(), retired_by=actor, retired_why=why)
+    log.record(judgment_set.project, actor, Act.RETIRE_JUDGMENT_SET, judgment_set, why=why)
+    judgment_set.refresh_from_db()
 
 
 @transaction.atomic
-def request_successor(*, made: JudgmentSet, actor: Membership) -> JudgmentSet:
-    """Ask for the successor of a retired set: the same name and settings, the judgments of now. Raises Refused.
+def request_successor(*, judgment_set: JudgmentSet, actor: Membership) -> JudgmentSet:
+    """Request the replacement of a retired set: the same name and settings, the present judgments. Raises Refused.
 
-    A successor that did not come about is queued once more. Locks the set.
+    A replacement that failed is queued once more. Locks the set.
     """
-    locked = _lock(made)
+    locked = _lock(judgment_set)
     if locked.retired_at is None:
-        raise Refused("Only a retired set has a successor.")
+        raise Refused("Only a retired set can be replaced.")
     if locked.successor is not None:
         if locked.successor.is_frozen or locked.successor.is_live:
-            raise Refused(f"Its successor is judgment set {locked.successor.number}.")
-        freezing.start_again(made=locked.successor)
+            raise Refused(f"It is replaced by judgment set {locked.successor.number} already.")
+        freezing.start_again(judgment_set=locked.successor)
         return locked.successor
     successor = freezing.request_set(
-        project=made.project, actor=actor, name=made.name, settings=Settings.from_dict(made.settings)
+        project=judgment_set.project,
+        actor=actor,
+        name=judgment_set.name,
+        settings=Settings.from_dict(judgment_set.settings),
     )
-    JudgmentSet.objects.filter(pk=made.pk).update(successor=successor)
+    JudgmentSet.objects.filter(pk=judgment_set.pk).update(successor=successor)
     return successor
 
 
 def retire_taken_out() -> int:
-    """Retire every frozen set that holds judgments which their annotator has taken out since; how many there were."""
+    """Retire every frozen set with judgments that their annotator has removed since; return their number."""
     found = JudgmentSet.objects.select_related("project").filter(pk__in=find_taken_out())
-    for made in found:
-        retire(made=made, actor=None, why=TAKEN_OUT)
+    for judgment_set in found:
+        retire(judgment_set=judgment_set, actor=None, why=TAKEN_OUT)
     return len(found)
 
 
 def find_taken_out(project: Project | None = None) -> list[int]:
-    """The ids of frozen sets, not retired yet, with judgments that their annotator has taken out since."""
+    """Return the ids of frozen sets, not retired yet, with judgments that their annotator has removed since."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_OUT, {"project": project.pk if project else None, "slack": SLACK_SECONDS})
         return [row[0] for row in cursor.fetchall()]
 
 
-def retirement_note(made: JudgmentSet) -> bytes:
-    """What stands in RETIRED.md beside the files of a retired set."""
-    assert made.retired_at is not None
-    successor = made.successor
-    then = (
-        f"It is succeeded by judgment set {successor.number}, “{successor.name}”."
+def retirement_note(judgment_set: JudgmentSet) -> bytes:
+    """Return the text of RETIRED.md, which stands beside the files of a retired set."""
+    assert judgment_set.retired_at is not None
+    successor = judgment_set.successor
+    replacement = (
+        f"It is replaced by judgment set {successor.number}, “{successor.name}”."
         if successor is not None and successor.is_frozen
-        else "It has no successor yet."
+        else "It has no replacement yet."
     )
     return (
-        f"# Judgment set {made.number} is retired\n\n"
-        f"“{made.name}” was retired on {made.retired_at:%Y-%m-%d}: {made.retired_why}\n\n{then}\n\n"
-        "Do not use it for new work, and do not pass it on. Its other files are as they were frozen.\n"
+        f"# Judgment set {judgment_set.number} is retired\n\n"
+        f"“{judgment_set.name}” was retired on {judgment_set.retired_at:%Y-%m-%d}: {judgment_set.retired_why}\n\n"
+        f"{replacement}\n\n"
+        "Do not use it for new work, and do not pass it on. Its other files are unchanged.\n"
     ).encode()
 
 
-def _lock(made: JudgmentSet) -> JudgmentSet:
+def _lock(judgment_set: JudgmentSet) -> JudgmentSet:
+    # PostgreSQL cannot lock the nullable side of an outer join, and the project needs no lock.
     rows = JudgmentSet.objects.select_for_update(no_key=True, of=("self",)).select_related("successor", "project")
-    return rows.get(pk=made.pk)
+    return rows.get(pk=judgment_set.pk)
 
 
+# A set stores the pseudonyms of everyone behind its files. Withdrawals are compared with its snapshot; one that was
+# timed just before may have been committed after, hence the slack. Retiring a set once too often is harmless, missing
+# one is not.
 _TAKEN_OUT = """
 SELECT s.id FROM results_judgmentset s
 WHERE s.frozen_at IS NOT NULL AND s.retired_at IS NULL

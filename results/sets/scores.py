@@ -21,13 +21,13 @@ from measures.gold_scores import gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.standardising import MEAN, SD
 from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL
-from results.sets.selecting import Asked
+from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings
 
 EVERY = 20_000
-"""After so many lines somebody is told how far it is, and may stop it."""
+"""Lines between two reports of progress, at which the job may also be cancelled."""
 NOBODY = -1
-PLACES = ("dataset", "split", "source")
+FACETS = ("dataset", "split", "source")
 
 Floats = npt.NDArray[np.float64]
 Line = dict[str, Any]
@@ -35,9 +35,10 @@ Line = dict[str, Any]
 
 @dataclass
 class Scores:
-    """The judgments of one criterion on one scale that enter, in the order of the long file; reversed ones turned."""
+    """The included judgments of one criterion on one scale, in the order of the long file; reversed ones turned."""
 
-    asked: Asked
+    criterion: ScaledCriterion
+    # Arrays take 16 bytes for each of a million judgments; lists would take several times that.
     units: "array[int]" = field(default_factory=lambda: array("i"))
     annotators: "array[int]" = field(default_factory=lambda: array("i"))
     values: "array[float]" = field(default_factory=lambda: array("d"))
@@ -45,33 +46,33 @@ class Scores:
     left_out: Counter[str] = field(default_factory=Counter)
 
     starts: "array[int]" = field(default_factory=lambda: array("i"))
-    """Where the judgments of each unit begin, and where those of the last one end."""
+    """Where the judgments of each unit begin, and where those of the last unit end."""
 
-    def slice_of(self, unit: int) -> slice:
-        """Where the judgments of a unit stand."""
+    def find_slice(self, unit: int) -> slice:
+        """Return the slice of a unit's judgments."""
         return slice(self.starts[unit], self.starts[unit + 1])
 
 
 @dataclass
 class Judgments:
-    """All that the long file says in numbers."""
+    """The long file in numbers."""
 
     n_rows: int = 0
     names: list[str] = field(default_factory=list)
     """Pseudonyms; judgments point to them, or to NOBODY where the annotator is unknown."""
     everybody: set[str] = field(default_factory=set)
-    """Pseudonyms of all who have a row in the file, whether it enters or not."""
+    """Pseudonyms of all who have a row in the file, included or not."""
     kinds: set[str] = field(default_factory=set)
-    parts: dict[Asked, Scores] = field(default_factory=dict)
+    parts: dict[ScaledCriterion, Scores] = field(default_factory=dict)
     n_units: int = 0
     groups: "array[int]" = field(default_factory=lambda: array("i"))
     """The passage of each unit."""
-    places: "dict[str, array[int]]" = field(default_factory=lambda: {name: array("i") for name in PLACES})
-    labels: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in PLACES})
+    facets: "dict[str, array[int]]" = field(default_factory=lambda: {name: array("i") for name in FACETS})
+    labels: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in FACETS})
 
-    def frame(self, asked: Asked) -> pd.DataFrame:
-        """The long frame of one criterion on one scale; units and groups are numbers."""
-        part = self.parts[asked]
+    def frame(self, criterion: ScaledCriterion) -> pd.DataFrame:
+        """Return the long frame of one criterion on one scale; units and groups are numbers."""
+        part = self.parts[criterion]
         units = np.frombuffer(part.units, np.int32)
         annotators = pd.Categorical.from_codes(
             np.frombuffer(part.annotators, np.int32), pd.Index(self.names, dtype="str")
@@ -85,10 +86,10 @@ class Judgments:
             }
         )
 
-    def rows_by(self, asked: Asked, name: str) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-        """The rows of that frame in each dataset, split or source, by the bytes of its name."""
-        units = np.frombuffer(self.parts[asked].units, np.int32)
-        codes = np.frombuffer(self.places[name], np.int32)[units] if len(units) else units
+    def rows_by(self, criterion: ScaledCriterion, name: str) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """Yield the rows of that frame in each dataset, split or source, by the bytes of its name."""
+        units = np.frombuffer(self.parts[criterion].units, np.int32)
+        codes = np.frombuffer(self.facets[name], np.int32)[units] if len(units) else units
         labels = self.labels[name]
         for code in sorted(set(codes.tolist()), key=lambda code: labels[code].encode()):
             yield labels[code], codes == code
@@ -98,23 +99,25 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
     """Read the long file beside the candidates; both are sorted by dataset and candidate id, byte by byte."""
     found = Judgments()
     numbers: dict[str, int] = {}
-    codes: dict[str, dict[str, int]] = {name: {} for name in PLACES}
+    codes: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     passages: dict[tuple[str, str], int] = {}
     here: tuple[str, str] | None = None
     with (folder / CANDIDATES).open("rb") as candidates, (folder / LONG_JSONL).open("rb") as long:
         for row in map(orjson.loads, long):
             key = (row["dataset"], row["candidate_id"])
+            # Both files have the same order, so one step forward finds the next candidate and neither file is held in
+            # memory.
             while here != key:
                 line = orjson.loads(next(candidates))
                 here = (line["dataset"], line["candidate_id"])
-                _place(found, line, codes, passages)
-            _add(found, row, numbers)
+                _add_candidate(found, line, codes, passages)
+            _add_judgment(found, row, numbers)
             found.n_rows += 1
             if found.n_rows % EVERY == 0:
                 on_rows(found.n_rows)
         for rest in candidates:
-            _place(found, orjson.loads(rest), codes, passages)
-    found.groups = _in_order(found.groups, passages)
+            _add_candidate(found, orjson.loads(rest), codes, passages)
+    found.groups = _number_by_name(found.groups, passages)
     found.names = list(numbers)
     found.labels = {name: list(each) for name, each in codes.items()}
     found.parts = dict(sorted(found.parts.items()))
@@ -125,27 +128,27 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
     return found
 
 
-def _place(
+def _add_candidate(
     found: Judgments, line: Line, codes: dict[str, dict[str, int]], passages: dict[tuple[str, str], int]
 ) -> None:
     found.n_units += 1
     found.groups.append(passages.setdefault((line["dataset"], line["passage_id"]), len(passages)))
     for name, known in codes.items():
-        found.places[name].append(known.setdefault(line[name], len(known)))
+        found.facets[name].append(known.setdefault(line[name], len(known)))
 
 
-def _in_order(groups: "array[int]", passages: dict[tuple[str, str], int]) -> "array[int]":
-    """The passages numbered by dataset and id, byte by byte, so that a seed draws them as the agreement page does."""
+def _number_by_name(groups: "array[int]", passages: dict[tuple[str, str], int]) -> "array[int]":
+    """Return the passages numbered by dataset and id, so that a seed draws the same as on the agreement page."""
     rank = np.empty(len(passages), np.int32)
     rank[[passages[each] for each in sorted(passages)]] = np.arange(len(passages))
     return array("i", rank[np.frombuffer(groups, np.int32)].tobytes() if groups else b"")
 
 
-def _add(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
-    asked = Asked(row["criterion"], row["scale_kind"], row["scale_low"], row["scale_high"])
-    part = found.parts.get(asked)
+def _add_judgment(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
+    criterion = ScaledCriterion(row["criterion"], row["scale_kind"], row["scale_low"], row["scale_high"])
+    part = found.parts.get(criterion)
     if part is None:
-        part = found.parts[asked] = Scores(asked)
+        part = found.parts[criterion] = Scores(criterion)
     unit, name = found.n_units - 1, row["annotator"]
     if name is not None:
         found.everybody.add(name)
@@ -162,7 +165,7 @@ def _add(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
 
 @dataclass(frozen=True)
 class GoldScores:
-    """Aggregated score of each unit; NaN where that is undefined."""
+    """The aggregated scores of each unit; NaN where undefined."""
 
     n: npt.NDArray[np.int64]
     mean: Floats
@@ -170,28 +173,30 @@ class GoldScores:
     sd: Floats
     z_mean: Floats
     no_z: str
-    """Why a candidate that was judged has no z."""
+    """Why a judged candidate has no z score."""
 
     def by(self, rule: GoldRule) -> Floats:
         return {GoldRule.MEAN: self.mean, GoldRule.MEDIAN: self.median, GoldRule.Z: self.z_mean}[rule]
 
 
 Norms = dict[tuple[str, int, int], pd.DataFrame]
-"""Mean and deviation of each annotator, as `measures.standardising.annotator_norms` gives them, for each scale."""
+"""Mean and deviation of each annotator for each scale, as `measures.standardising.annotator_norms` returns them."""
 
 
 def read_norms(folder: Path) -> Norms:
-    """The norms that were frozen beside the judgments: what was said of controls may be in them."""
+    """Return the norms that were frozen beside the judgments; ratings of controls may be in them."""
     frame = pd.read_csv(folder / ANNOTATORS, dtype={"annotator": "str"})
     scales = frame[["scale_kind", "scale_low", "scale_high"]].apply(tuple, axis=1)
     return {scale: frame[scales == scale].set_index("annotator")[[MEAN, SD]].astype("float64") for scale in set(scales)}
 
 
-def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
-    """Gold scores of every unit by each rule: `measures.gold_scores` of the judgments, and of their z-scores."""
-    frame = judgments.frame(asked)
-    of_scale = norms.get((asked.kind, asked.low, asked.high), pd.DataFrame({MEAN: [], SD: []}, dtype="float64"))
-    raw, z = gold_scores(frame), gold_by(GoldRule.Z, frame, norms=of_scale)
+def score(judgments: Judgments, criterion: ScaledCriterion, norms: Norms) -> GoldScores:
+    """Return gold scores of every unit by each rule: `measures.gold_scores` of the judgments, and of their z scores."""
+    frame = judgments.frame(criterion)
+    scale_norms = norms.get(
+        (criterion.kind, criterion.low, criterion.high), pd.DataFrame({MEAN: [], SD: []}, dtype="float64")
+    )
+    raw, z = gold_scores(frame), gold_by(GoldRule.Z, frame, norms=scale_norms)
 
     def spread(column: pd.Series, fill: float) -> npt.NDArray[Any]:
         return column.reindex(range(judgments.n_units), fill_value=fill).to_numpy()
@@ -207,7 +212,7 @@ def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
 
 
 def read_gold(scores: GoldScores, settings: Settings, unit: int, adjudicated: float | None) -> float | None:
-    """The gold score of a unit by the rule of the set; None without a judgment, settled or not."""
+    """Return the gold score of a unit by the rule of the set; None without a judgment, adjudicated or not."""
     if not scores.n[unit]:
         return None
     if settings.does_adjudication_win and adjudicated is not None:
@@ -216,12 +221,12 @@ def read_gold(scores: GoldScores, settings: Settings, unit: int, adjudicated: fl
     return None if np.isnan(found) else found
 
 
-def read_adjudicated(line: Line, asked: Asked) -> float | None:
-    """The score that was settled on for a candidate, the newest; reversed ones turned."""
+def read_adjudicated(line: Line, criterion: ScaledCriterion) -> float | None:
+    """Return the newest adjudicated score of a candidate, reversed criteria turned, or None."""
     found = [
         each["score"]
         for each in line["adjudicated"]
         if (each["criterion"], each["scale_kind"], each["scale_low"], each["scale_high"])
-        == (asked.key, asked.kind, asked.low, asked.high)
+        == (criterion.key, criterion.kind, criterion.low, criterion.high)
     ]
     return found[-1] if found else None

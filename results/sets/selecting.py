@@ -1,4 +1,4 @@
-"""Which judgments a set takes in, and why it leaves out the others: one rule for the preview and for the files."""
+"""Which judgments a set includes, and why it excludes the others: one rule for the preview and for the files."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +32,7 @@ class Selection:
 
     @cached_property
     def has_several_versions(self) -> bool:
-        """Whether somebody may have judged a candidate twice on one criterion, under two versions of the rubric."""
+        """Whether an annotator may have judged a candidate twice on one criterion, under two versions of the rubric."""
         return any(len(criterion.ids) > 1 for criterion in criteria_in_use(self.project))
 
     def parameters(self) -> dict[str, Any]:
@@ -52,8 +52,8 @@ class Selection:
 
 
 @dataclass(frozen=True, order=True)
-class Asked:
-    """A criterion on one scale: what one score answers."""
+class ScaledCriterion:
+    """A criterion on one scale. Scores on different scales are never mixed."""
 
     key: str
     kind: str
@@ -68,25 +68,25 @@ class Asked:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a set would hold: of each criterion on each scale the judgments that enter and those that do not."""
+    """What a set would hold: the included and excluded judgments of each criterion on each scale."""
 
-    parts: tuple[tuple[Asked, Inclusion, int, int | None], ...]
+    parts: tuple[tuple[ScaledCriterion, Inclusion, int, int | None], ...]
 
     @property
     def n_included(self) -> int:
-        return sum(entering.n_included for _, entering, _, _ in self.parts)
+        return sum(included.n_included for _, included, _, _ in self.parts)
 
     @property
     def whole(self) -> Inclusion:
         counts: dict[str, int] = {}
-        for _asked, entering, _n_candidates, _n_annotators in self.parts:
-            for reason, n in entering.left_out:
+        for _asked, included, _n_candidates, _n_annotators in self.parts:
+            for reason, n in included.left_out:
                 counts[reason] = counts.get(reason, 0) + n
         return Inclusion(self.n_included, tuple(sorted(counts.items())))
 
     @property
     def n_rows(self) -> int:
-        """Rows of the long file: all that is within the choice, but for what its annotator has taken out."""
+        """Rows of the long file: everything within the selection except work that its annotator removed."""
         outside = (ANOTHER_STAGE, ANOTHER_BATCH, NOT_CHOSEN, TAKEN_OUT)
         return self.whole.n_total - sum(n for reason, n in self.whole.left_out if reason in outside)
 
@@ -101,24 +101,26 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
         raise Refused("There is no batch yet, so there are no judgments.")
     for key in settings.criteria:
         if key not in known:
-            raise Refused("There is no criterion “{key}”. Choose one of: {keys}.".format(key=key, keys=", ".join(known)))
+            raise Refused(
+                "There is no criterion “{key}”. Choose one of: {keys}.".format(key=key, keys=", ".join(known))
+            )
     for number in settings.batches:
         find_batch(project, number)
 
 
 def preview(selection: Selection) -> Preview:
-    """Count in one statement every judgment of the criteria, by whether it enters and why not."""
+    """Count every judgment of the criteria in one statement, by whether it is included and why not."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS.format(reason=first_judgment("reason", selection)), selection.parameters())
         rows = cursor.fetchall()
-    found: dict[Asked, dict[str, tuple[int, int, int | None]]] = {}
+    found: dict[ScaledCriterion, dict[str, tuple[int, int, int | None]]] = {}
     for key, kind, low, high, reason, n, n_candidates, n_annotators in rows:
-        found.setdefault(Asked(key, kind, low, high), {})[reason] = (int(n), n_candidates, n_annotators)
+        found.setdefault(ScaledCriterion(key, kind, low, high), {})[reason] = (int(n), n_candidates, n_annotators)
     parts = []
-    for asked, counts in sorted(found.items()):
+    for criterion, counts in sorted(found.items()):
         n, n_candidates, n_annotators = counts.pop("", (0, 0, 0))
-        entering = Inclusion(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
-        parts.append((asked, entering, n_candidates, n_annotators))
+        included = Inclusion(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
+        parts.append((criterion, included, n_candidates, n_annotators))
     return Preview(tuple(parts))
 
 
@@ -126,7 +128,7 @@ IN_CHOICE = " AND ".join(
     f"(cardinality(%({name})s::text[]) = 0 OR {column} = ANY (%({name})s))"
     for column, name in {"d.name": "datasets", "p.split": "splits", "c.source": "sources"}.items()
 )
-"""SQL: whether a candidate lies within the datasets, splits and sources that were chosen."""
+"""SQL: whether a candidate is in the selected datasets, splits and sources."""
 
 IN_BATCHES = """(cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s))
     AND b.id <> ALL (%(left_out)s::bigint[])"""
@@ -142,13 +144,14 @@ WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
             WHEN c.is_gone THEN 'withdrawn'
             WHEN j.value IS NULL THEN 'cannot be judged'
             WHEN %(blind)s AND w.not_blind THEN 'not blind' ELSE '' END"""
-"""SQL: why a judgment within the choice does not enter; empty for one that does."""
+"""SQL: why a judgment within the selection is excluded; empty for one that is included."""
 
 SCORE = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
 
 
 def first_judgment(reason: str, selection: Selection) -> str:
-    """SQL: of what one annotator said of a candidate under several versions of a criterion the newest enters."""
+    """Return SQL of the reason that includes only an annotator's newest judgment of a candidate and criterion."""
+    # Without a second version nothing can be judged twice, and sorting a million judgments for the window is saved.
     if not selection.has_several_versions:
         return reason
     return f"""CASE WHEN {reason} = '' AND row_number() OVER (
@@ -156,6 +159,8 @@ def first_judgment(reason: str, selection: Selection) -> str:
         THEN 'judged anew' ELSE {reason} END"""
 
 
+# The preview counts every judgment of the criteria, so that what was filtered out is shown too: outside the batches
+# first, outside the facets next, then the reasons of `WHY_NOT`. The files leave out the first two altogether.
 _COUNTS = f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS (
@@ -168,7 +173,7 @@ work AS (
         WHEN NOT ({IN_BATCHES}) THEN '{ANOTHER_BATCH}' ELSE '' END AS outside
     FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
     WHERE b.project_id = %(project)s),
-said AS (
+judged AS (
     SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high,
            CASE WHEN w.outside <> '' THEN w.outside WHEN NOT c.is_chosen THEN '{NOT_CHOSEN}'
            ELSE {WHY_NOT} END AS reason
@@ -176,9 +181,9 @@ said AS (
     JOIN criteria cr ON cr.id = j.criterion_id
     JOIN candidates c ON c.id = j.candidate_id
     JOIN work w ON w.id = j.assignment_id),
-entering AS (SELECT candidate_id, annotator_id, key, kind, low, high, {{reason}} AS reason FROM said)
+included AS (SELECT candidate_id, annotator_id, key, kind, low, high, {{reason}} AS reason FROM judged)
 SELECT e.key, e.kind, e.low, e.high, e.reason, count(*),
        CASE WHEN reason = '' THEN count(DISTINCT candidate_id) END,
        CASE WHEN reason = '' AND NOT bool_or(m.kind = 'unknown') THEN count(DISTINCT annotator_id) END
-FROM entering e JOIN projects_membership m ON m.id = e.annotator_id
+FROM included e JOIN projects_membership m ON m.id = e.annotator_id
 GROUP BY 1, 2, 3, 4, 5"""

@@ -1,4 +1,4 @@
-"""What a judgment set is to hold, and how its gold scores and intervals are made."""
+"""The settings of a judgment set: which judgments, texts and evaluations it holds, and how scores are computed."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from results.scope.gold_settings import SEED, GoldSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(GoldSettings):
-    """Which judgments, which texts, which rule. `batches` are numbers; those named are taken whatever their stage."""
+    """Which judgments, texts and rules. `batches` are numbers; batches that are named count whatever their stage."""
 
     criteria: tuple[str, ...] = ()
     batches: tuple[int, ...] = ()
@@ -17,11 +17,11 @@ class Settings(GoldSettings):
     with_comments: bool = False
     seed: int = SEED
     studies: tuple[int, ...] = ()
-    """By their numbers; a set holds none unless it was asked to."""
+    """Numbers of metric evaluations; none by default."""
 
-    def chosen(self) -> list[tuple[str, str]]:
-        """What was chosen, in words."""
-        one_of = {
+    def list_choices(self) -> list[tuple[str, str]]:
+        """Return the name and value of each choice as README.md and changes.json write them."""
+        selections = {
             "Criteria": (self.criteria, "all that were asked"),
             "Datasets": (self.datasets, "all"),
             "Splits": (self.splits, "all"),
@@ -32,7 +32,7 @@ class Settings(GoldSettings):
             ("Batches", batches or STAGES[self.stage]),
             *(
                 (name, ", ".join(each or "none named" for each in values) or every)
-                for name, (values, every) in one_of.items()
+                for name, (values, every) in selections.items()
             ),
             ("By people who saw the sources", "left out" if self.is_blind_only else "taken in"),
             ("Texts", "yes" if self.with_texts else "no"),
@@ -44,6 +44,7 @@ class Settings(GoldSettings):
 
     @property
     def gold_in_words(self) -> str:
+        """The gold rule as the files of a set describe it."""
         rule = {
             GoldRule.MEAN: "the mean of the judgments, unrounded",
             GoldRule.MEDIAN: "the median of the judgments",
@@ -52,6 +53,36 @@ class Settings(GoldSettings):
         }[self.gold]
         return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule
 
+
+def reword_choice(name: str, value: str) -> tuple[str, str]:
+    """Return a choice as pages show it, given as `Settings.list_choices` or a stored changes.json has it."""
+    for written, shown in _VALUES:
+        value = value.replace(written, shown)
+    return _NAMES.get(name, name), value
+
+
+# Files of sets keep the words of their first version, so that the same judgments give the same bytes in every version,
+# and changes between an old and a new set list nothing but changes. Pages say it in today's words.
+_NAMES = {
+    "By people who saw the sources": "Judgments by people who can see the sources",
+    "Studies": "Metric evaluations",
+    "Intervals": "Confidence intervals",
+}
+_VALUES = (
+    ("all that were asked", "all"),
+    ("all of the full collection", "full collection"),
+    ("all, trials that are kept apart too", "full collection and trials"),
+    ("the trials that are kept apart", "trials"),
+    ("none named", "unspecified"),
+    ("left out", "excluded"),
+    ("taken in", "included"),
+    ("the mean of the judgments, unrounded", "mean of the judgments"),
+    ("the median of the judgments", "median of the judgments"),
+    ("the mean of z-scores, each annotator's own mean and deviation taken out", "mean of z scores"),
+    ("; controls enter these two", ", control ratings included"),
+    ("; controls do not enter these two", ", control ratings excluded"),
+    ("; a score that was settled on wins", "; adjudicated scores replace it"),
+)
 
 STAGES = {
     Stage.FULL: "all of the full collection",

@@ -1,7 +1,7 @@
-"""Studies in a set, where they are asked for: what each was asked and what came of it, its tables, the metric scores.
+"""Metric evaluations in a set, on request: settings and result of each, its tables, and the metric scores.
 
-Studies and scores are read from the database with everything else of a set; the tables follow from these files alone.
-A study rests on the answers that its own settings name, which need not be those of the set.
+Evaluations and scores are read from the database with everything else of a set; the tables follow from these files
+alone. An evaluation rests on the candidates that its own settings name, which need not be those of the set.
 """
 
 import re
@@ -30,85 +30,88 @@ from results.studies.tables import FORM_NAMES, Table
 from results.studies.writing import write
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
-ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
+ID_COLUMNS = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
 SLACK = timedelta(seconds=10)
-"""So much earlier than its result a study may have read its judgments."""
+"""How long after a withdrawal an evaluation must have started to have seen it for certain."""
 ROWS = 10_000
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
-_OF_STUDY = re.compile(r"study-(\d+)(?:-(.+))?\.(json|csv|tex|md)")
+_STUDY_FILE = re.compile(r"study-(\d+)(?:-(.+))?\.(json|csv|tex|md)")
 
 
 def find_studies(project: Project) -> list[Study]:
-    """The studies of a project that a set can hold, the newest first: done, and of nothing that was taken out since."""
-    agreed = ConsentAcceptance.objects.filter(membership__project=project, is_taken_out=True)
-    taken_out: datetime | None = agreed.aggregate(newest=Max("withdrawn_at"))["newest"]
+    """Return the evaluations that a set can hold, the newest first: done, and without removed judgments."""
+    # An evaluation that read its judgments before the last removal may rest on removed work.
+    removals = ConsentAcceptance.objects.filter(membership__project=project, is_taken_out=True)
+    removed_at: datetime | None = removals.aggregate(newest=Max("withdrawn_at"))["newest"]
     done = project.studies.filter(state=Study.State.DONE).exclude(result=None).defer("result")
-    found = done.filter(started_at__gt=taken_out + SLACK) if taken_out else done
+    found = done.filter(started_at__gt=removed_at + SLACK) if removed_at else done
     return [study for study in found if study.kind in KINDS]
 
 
 def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:
-    """These studies, in the order of their numbers. Raises Refused for one that a set cannot hold."""
+    """Return these evaluations in the order of their numbers. Raises Refused for one that a set cannot hold."""
     known = {study.number: study for study in find_studies(project)} if (wanted := sorted(set(numbers))) else {}
     for number in wanted:
         if number not in known:
             raise Refused(
-                f"There is no study {number} that a set could hold: it is not done, or an annotator took their work "
-                  "out since. Run it again."
-            )  # fmt: skip
+                f"Metric evaluation {number} cannot be included: it is not done, or an annotator removed their work "
+                "since. Run it again."
+            )
     return [known[number] for number in wanted]
 
 
 def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
-    """Write each study and the scores of its metrics into the folder; what there is to say of them in `set.json`."""
+    """Write each evaluation and the scores of its metrics into the folder; return their entries in `set.json`."""
     studies = choose_studies(selection.project, selection.settings.studies)
     for study in studies:
         _write(folder / f"study-{study.number}.json", _content(study))
     if studies:
         columns = _columns(selection.project, studies)
-        _write(folder / METRICS, {"columns": [_about(*each) for each in columns]})
+        _write(folder / METRICS, {"columns": [_describe_column(*each) for each in columns]})
         _write_scores(folder, [(name, run) for name, run, _studies, _asked in columns])
     return [{"number": study.number, "name": study.name, "kind": str(study.kind)} for study in studies]
 
 
 def find_annotators_behind_studies(project: Project) -> set[str]:
-    """Pseudonyms of all whose judgments a study of the project may rest on: a set with studies goes where they go."""
+    """Return the pseudonyms of all whose judgments an evaluation of the project may rest on."""
     judgments = Judgment.objects.filter(assignment__hit__batch__project=project, candidate__isnull=False)
     names = judgments.exclude(not_counted_reason=TAKEN_OUT).values_list("annotator__pseudonym", flat=True)
     return set(names.distinct())
 
 
 def write_tables(folder: Path) -> None:
-    """Write the tables of each study: as CSV one by one, as LaTeX and as Markdown all in one file."""
+    """Write the tables of each evaluation: each as CSV, and all in one file as LaTeX and as Markdown."""
+    # The files of a set are in English, whatever language the worker or the request has.
     with translation.override("en"):
         for study in list_studies(folder):
             stem = f"study-{study.number}"
             tables = [section.table for section in list_sections(study)]
             for table in tables:
                 (folder / f"{stem}-{table.name}.csv").write_bytes(write(table, "csv").encode())
-            (folder / f"{stem}.tex").write_text(_together(tables, "tex"), encoding="utf-8")
-            (folder / f"{stem}.md").write_text(_together(tables, "md"), encoding="utf-8")
+            (folder / f"{stem}.tex").write_text(_join_tables(tables, "tex"), encoding="utf-8")
+            (folder / f"{stem}.md").write_text(_join_tables(tables, "md"), encoding="utf-8")
 
 
 def list_studies(folder: Path) -> Iterator[Study]:
-    """The studies that a set holds, by number, read from its files."""
-    found = {int(match[1]): path for path in folder.iterdir() if (match := _OF_STUDY.fullmatch(path.name))
+    """Yield the evaluations that a set holds, by number, read from its files."""
+    found = {int(match[1]): path for path in folder.iterdir() if (match := _STUDY_FILE.fullmatch(path.name))
              if match[3] == "json"}  # fmt: skip
     for _number, path in sorted(found.items()):
+        # An unsaved row: `presentation` shows it as it is, without asking the database.
         yield Study(**orjson.loads(path.read_bytes()))
 
 
 def list_metrics(folder: Path) -> list[dict[str, Any]]:
-    """What the set says of each column of metric scores; nothing where it has none."""
+    """Return the entry of each column of metric scores; nothing where a set has none."""
     path = folder / METRICS
     columns: list[dict[str, Any]] = orjson.loads(path.read_bytes())["columns"] if path.exists() else []
     return columns
 
 
 def describe_file(name: str) -> str:
-    """What a file of a study holds; empty for a file of another kind."""
-    match = _OF_STUDY.fullmatch(name)
+    """Return what a file of an evaluation holds; empty for a file of another kind."""
+    match = _STUDY_FILE.fullmatch(name)
     if match is None:
         return ""
     number, table, form = match.groups()
@@ -117,15 +120,15 @@ def describe_file(name: str) -> str:
     return f"study {number}: " + (f"the table {table} as CSV" if table else f"its tables as {FORM_NAMES[form]}")
 
 
-def _together(tables: list[Table], form: str) -> str:
-    """All tables in one file; what LaTeX says it needs stands once, on top."""
+def _join_tables(tables: list[Table], form: str) -> str:
+    """Return all tables in one file; the packages that LaTeX needs are listed once, on top."""
     lines = [line for table in tables for line in ("", *write(table, form).splitlines())]
     needed = dict.fromkeys(line for line in lines if form == "tex" and line.startswith("% "))
     return "\n".join([*needed, *(line for line in lines if line not in needed)]).strip("\n") + "\n"
 
 
 def _content(study: Study) -> dict[str, Any]:
-    """A study without who asked for it, and with what people have said of it since."""
+    """Return an evaluation without its requester, and with the causes of errors that people have named since."""
     result = study.result
     assert result is not None
     figures = {**result["figures"], **KINDS[study.kind].beside(study)}
@@ -140,7 +143,7 @@ def _content(study: Study) -> dict[str, Any]:
 
 
 def _columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRun, list[int], set[int]]]:
-    """A column for each metric: its name, the run whose scores stand, the studies, and the runs that they took."""
+    """Return for each metric a column name, the run whose scores count, the evaluations, and the runs they used."""
     asked: dict[str, tuple[list[int], set[int]]] = {}
     for study in studies:
         for metric in (study.result or {})["metrics"]:
@@ -157,7 +160,7 @@ def _columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRu
     return columns
 
 
-def _about(name: str, run: MetricRun, studies: list[int], taken: set[int]) -> dict[str, Any]:
+def _describe_column(name: str, run: MetricRun, studies: list[int], taken: set[int]) -> dict[str, Any]:
     return {
         "column": name,
         "title": run.title,
@@ -174,7 +177,7 @@ def _about(name: str, run: MetricRun, studies: list[int], taken: set[int]) -> di
 
 
 def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
-    """A row for each candidate of the set, a column for each metric; empty where it has no score."""
+    """Write a row for each candidate of the set and a column for each metric; empty where it has no score."""
     places = {(line["dataset"], line["candidate_id"]): place for place, line in enumerate(list_candidates(folder))}
     scores: list[Floats] = []
     for _name, run in columns:
@@ -187,9 +190,9 @@ def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
                 column[place] = value
         scores.append(column)
     with (folder / METRIC_SCORES).open("wb") as file:
-        write_row(file, (*ABOUT, *(name for name, _run in columns)))
+        write_row(file, (*ID_COLUMNS, *(name for name, _run in columns)))
         for place, line in enumerate(list_candidates(folder)):
-            about: list[Value] = [guard_text(line[name]) for name in ABOUT]
+            about: list[Value] = [guard_text(line[name]) for name in ID_COLUMNS]
             write_row(file, [*about, *(float(column[place]) for column in scores)])
 
 

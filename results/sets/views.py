@@ -20,7 +20,7 @@ from results.sets import downloads, freezing, readme, retiring
 from results.sets.forms import SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
-from results.sets.settings import Settings
+from results.sets.settings import Settings, reword_choice
 from results.sets.studies import find_studies
 
 
@@ -41,7 +41,7 @@ def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Choose and look at the counts by GET; freeze by POST."""
+    """Select and preview by GET; freeze by POST."""
     form = SetForm(project, request.POST if request.method == "POST" else request.GET or None)
     if not form.criteria_in_use:
         return render(request, "results/sets/new.html", {"form": form})
@@ -50,13 +50,13 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            made = freezing.request_set(
+            judgment_set = freezing.request_set(
                 project=project, actor=request.membership, name=request.POST.get("name", ""), settings=form.settings()
             )
         except Refused as refused:
             refusal = refused.message
         else:
-            return redirect(made)
+            return redirect(judgment_set)
     return _preview(request, project, form, refusal)
 
 
@@ -64,17 +64,18 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    made = _fetch(project, number)
-    settings = Settings.from_dict(made.settings)
+    judgment_set = _fetch(project, number)
+    settings = Settings.from_dict(judgment_set.settings)
     context = {
-        **_progress(made, can_manage=request.membership.can_manage),
-        "chosen": settings.chosen(),
-        "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(made)],
-        "left_out": sorted(made.facts.get("left_out", {}).items()),
-        "changed": _changed(made),
-        "is_taken_out": made.pk in retiring.find_taken_out(project),
-        "taken_out_words": retiring.TAKEN_OUT,
-        "predecessors": made.predecessors.order_by("number"),
+        **_progress(judgment_set, can_manage=request.membership.can_manage),
+        "chosen": _list_choices(settings),
+        "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
+        "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
+        "changed": _list_changes(judgment_set),
+        "changed_settings": _list_changed_settings(judgment_set),
+        "is_taken_out": judgment_set.pk in retiring.find_taken_out(project),
+        "taken_out_reason": retiring.TAKEN_OUT,
+        "predecessors": judgment_set.predecessors.order_by("number"),
         "can_manage": request.membership.can_manage,
     }
     return render(request, "results/sets/show.html", context)
@@ -90,38 +91,38 @@ def set_job(request: ProjectRequest, project: Project, number: int) -> HttpRespo
 @requires(Right.MANAGE)
 @require_POST
 def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    made = _fetch(project, number)
-    cancel_job(request, made)
-    return redirect(made)
+    judgment_set = _fetch(project, number)
+    cancel_job(request, judgment_set)
+    return redirect(judgment_set)
 
 
 @requires(Right.MANAGE)
 @require_POST
 def set_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    made = _fetch(project, number)
+    judgment_set = _fetch(project, number)
     with refusals(request):
-        freezing.start_again(made=made)
-    return redirect(made)
+        freezing.start_again(judgment_set=judgment_set)
+    return redirect(judgment_set)
 
 
 @requires(Right.MANAGE)
 @require_POST
 def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    made = _fetch(project, number)
+    judgment_set = _fetch(project, number)
     with refusals(request):
-        retiring.retire(made=made, actor=request.membership, why=request.POST.get("why", ""))
-    return redirect(made)
+        retiring.retire(judgment_set=judgment_set, actor=request.membership, why=request.POST.get("why", ""))
+    return redirect(judgment_set)
 
 
 @requires(Right.MANAGE)
 @require_POST
 def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Freeze the judgments of now with the settings of a retired set."""
-    made = _fetch(project, number)
+    """Freeze the present judgments with the settings of a retired set."""
+    judgment_set = _fetch(project, number)
     with refusals(request):
-        successor = retiring.request_successor(made=made, actor=request.membership)
+        successor = retiring.request_successor(judgment_set=judgment_set, actor=request.membership)
         return redirect(successor)
-    return redirect(made)
+    return redirect(judgment_set)
 
 
 @requires(Right.READ)
@@ -147,7 +148,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     context = {
         "form": form,
         "counts": counts,
-        "chosen": settings.chosen(),
+        "chosen": _list_choices(settings),
         "settings": settings,
         "studies": [study for study in find_studies(project) if study.number in settings.studies],
         "refusal": refusal,
@@ -160,26 +161,39 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     return render(request, "results/sets/new.html", context, status=status)
 
 
-def _changed(made: JudgmentSet) -> list[tuple[str, int]]:
-    """How many judgments differ from the set before, in words."""
-    changes = made.facts.get("changes")
+def _list_choices(settings: Settings) -> list[tuple[str, str]]:
+    return [reword_choice(name, value) for name, value in settings.list_choices()]
+
+
+def _list_changed_settings(judgment_set: JudgmentSet) -> list[tuple[str, str, str]]:
+    """Return the name of each changed setting with its values before and after."""
+    changes = judgment_set.facts.get("changes") or {"settings": []}
+    return [
+        (*reword_choice(each["name"], each["before"]), reword_choice(each["name"], each["after"])[1])
+        for each in changes["settings"]
+    ]
+
+
+def _list_changes(judgment_set: JudgmentSet) -> list[tuple[str, int]]:
+    """Return how many judgments differ from the previous set, by what happened to them."""
+    changes = judgment_set.facts.get("changes")
     return [(words, changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
 
 
 def _values(value: Any) -> list[Any]:
-    """What a field holds, as its hidden inputs say it again; an empty box says nothing."""
+    """Return the values of a field's hidden inputs; an empty field has none."""
     values = value if isinstance(value, list | tuple) else [value]
     return [each for each in values if each not in (None, "", False)]
 
 
-def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
-    args = [made.project.slug, made.number]
+def _progress(judgment_set: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
+    args = [judgment_set.project.slug, judgment_set.number]
     job = job_context(
-        made,
+        judgment_set,
         title="Freezing the judgment set",
         urls="results:set",
         args=args,
         counts="judgments",
         can_cancel=can_manage,
     )
-    return {"set": made, **job}
+    return {"set": judgment_set, **job}

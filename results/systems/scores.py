@@ -54,9 +54,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the systems' scores in two batches, as z scores and raw means, on each criterion that both ask and on
-    all.
-    """
+    """Return the systems' scores in two batches, as z scores and raw means, on each common criterion and on all."""
     asked = [
         _drop_several_scales(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
         for name in ("first", "second")
@@ -120,8 +118,9 @@ def _pair_up(first: Mapping[str, float], second: Mapping[str, float]) -> list[di
 
 
 def _compare(frames: list[pd.DataFrame], scores: list[SystemScore]) -> list[dict[str, Any]]:
-    """Return each of the best systems compared with each; over all criteria, by the mean of one annotator's ratings
-    of one item.
+    """Return each of the best systems compared with each.
+
+    Over all criteria, one annotator's ratings of an item are averaged.
     """
     if not frames:
         return []

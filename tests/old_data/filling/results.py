@@ -134,7 +134,7 @@ def freeze(bay: Bay) -> None:
     _withdraw(bay)
     retiring.retire_taken_out()
     first.refresh_from_db()
-    freezing.run(retiring.request_successor(made=first, actor=bay["owner"]).pk)
+    freezing.run(retiring.request_successor(judgment_set=first, actor=bay["owner"]).pk)
     runs = list(MetricRun.objects.filter(project=bay.project).newest()[:3])
     study = studying.study_now(project=bay.project, kind="correlation", settings=_settings(bay, runs), seed=6)
     # A set takes no study that may have begun before the withdrawal.

@@ -131,5 +131,5 @@ def test_a_stop_in_the_middle_of_a_statement_leaves_a_sound_connection(
     assert list(freezing.folder().iterdir()) == []
     monkeypatch.undo()
     made.refresh_from_db()
-    freezing.start_again(made=made)
+    freezing.start_again(judgment_set=made)
     assert freezing.run(made.pk) == JudgmentSet.State.DONE

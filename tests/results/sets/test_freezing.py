@@ -84,7 +84,7 @@ def test_the_database_refuses_changes_of_a_frozen_set(
     with pytest.raises(InternalError, match="immutable"), transaction.atomic():
         JudgmentSet.objects.filter(pk=made.pk).delete()
     with pytest.raises(Refused, match="frozen already"):
-        freezing.start_again(made=made)
+        freezing.start_again(judgment_set=made)
     JudgmentSet.objects.filter(pk=made.pk).update(retired_why="A reason", retired_at=F("frozen_at"))
 
 
@@ -144,7 +144,7 @@ def test_a_set_that_is_cancelled_leaves_nothing_and_can_be_frozen_again(
     monkeypatch.setattr(building, "derive", derive)
     made.refresh_from_db()
     assert (made.state, made.files, made.stored_name) == ("cancelled", [], "")
-    freezing.start_again(made=made)
+    freezing.start_again(judgment_set=made)
     assert freezing.run(made.pk) == JudgmentSet.State.DONE
     assert freezing.run(made.pk) is None, "A second message does nothing."
     with pytest.raises(Refused, match="already finished"):

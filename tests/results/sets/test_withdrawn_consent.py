@@ -37,7 +37,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
     assert made.retired_by is None
     assert LogEntry.objects.get(act="retire judgment set").actor is None
     assert annotator.pseudonym not in made.retired_why
-    successor = retiring.request_successor(made=made, actor=manager)
+    successor = retiring.request_successor(judgment_set=made, actor=manager)
     assert retiring.retire_taken_out() == 0
     assert successor.settings == made.settings
     later = freeze(project, manager, "Later")
