@@ -1,1 +1,1 @@
-"""Metric evaluations: automatic metrics against human judgments."""
+"""Metric evaluations: automatic metrics compared with human judgments."""

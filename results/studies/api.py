@@ -1,4 +1,4 @@
-"""Studies, to be read: what each was asked, how far it is, and what came of it."""
+"""Metric evaluations by the API, to be read: settings, progress and result."""
 
 from typing import Any
 
@@ -24,11 +24,11 @@ class StudySerializer(StrictSerializer):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=Study.Kind.choices)
     state = serializers.ChoiceField(choices=Study.State.choices)
-    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    is_live = serializers.BooleanField(help_text="Whether the job is unfinished. If so, poll again.")
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="How far the job is; 0 before it has begun.")
-    error = serializers.CharField(help_text="Why there is no result; empty otherwise.")
-    settings = serializers.JSONField(help_text="What was asked, everything filled in; metrics by their subjects.")
+    total = serializers.IntegerField(help_text="Steps of the job; 0 before it starts.")
+    error = serializers.CharField(help_text="Why the evaluation failed; otherwise empty.")
+    settings = serializers.JSONField(help_text="The settings, with every default filled in; metrics by their subjects.")
     seed = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -37,7 +37,7 @@ class StudySerializer(StrictSerializer):
 class WholeStudySerializer(StudySerializer):
     result = serializers.JSONField(
         allow_null=True,
-        help_text="Metrics with their settings, what was left out, the human ceiling, and figures; what is undefined "
+        help_text="Metrics with their settings, exclusions, the human ceiling, and figures; what is undefined "
         "is an object with its reason. Null until it is done.",
     )
 
@@ -47,7 +47,7 @@ class StudyList(ProjectEndpoint):
 
     @extend_schema(responses=make_page_serializer(StudySerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """List studies.
+        """List metric evaluations.
 
         The newest first, without their results.
         """
@@ -59,9 +59,9 @@ class StudyList(ProjectEndpoint):
 class StudyShow(ProjectEndpoint):
     @extend_schema(responses=WholeStudySerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Read a study.
+        """Read a metric evaluation.
 
-        What it was asked and, once it is done, all that its page shows.
+        Its settings and, once it is done, everything that its page shows.
         """
         study: Any = get_object_or_404(self.project.studies, number=number)
         return Response(WholeStudySerializer(study).data)

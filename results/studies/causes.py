@@ -1,4 +1,4 @@
-"""Why a metric went wrong on an answer: causes in people's own words, kept whatever study shows the answer."""
+"""Causes of errors: why a metric differs on a candidate, in people's words, kept whatever evaluation lists it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,21 +11,21 @@ from projects.models import Act, Candidate, Membership, Project, Question
 from results.models import ErrorCause, Study
 
 BETWEEN = "|"
-"""Stands between the subjects of two metrics that are compared."""
+"""The character between the subjects of two metrics that are compared."""
 CAUSE_LENGTH = 60
 MOST_KNOWN = 200
-"""So many causes are offered to whoever types one."""
+"""The most causes that are suggested while one is typed."""
 
 
 def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str, cause: str) -> None:
-    """Say why the two sides of a list differ on an answer of it; an empty text takes the cause back.
+    """Store why the two sides of a list differ on a candidate of it; an empty text deletes the cause.
 
-    Raises Refused for an answer that is not in the list, and for a text that is too long.
+    Raises Refused for a candidate that is not in the list, and for a text that is too long.
     """
     cause = " ".join(cause.split())
     if len(cause) > CAUSE_LENGTH:
         raise Refused(f"The cause is longer than {CAUSE_LENGTH} characters.")
-    if candidate not in _listed(study, compared):
+    if candidate not in _find_listed(study, compared):
         raise Refused("This candidate is not in the list.")
     with transaction.atomic():
         rows = ErrorCause.objects.select_for_update(no_key=True).filter(
@@ -36,24 +36,26 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
             return
         if cause:
             ErrorCause.objects.update_or_create(
-                project=study.project, candidate_id=candidate, compared=compared,
+                project=study.project,
+                candidate_id=candidate,
+                compared=compared,
                 defaults={"cause": cause, "by": actor},
-            )  # fmt: skip
+            )
         else:
             rows.delete()
-        said = {"candidate": candidate, "compared": compared}
+
         log.record(
             study.project,
             actor,
             Act.NAME_CAUSE_OF_ERROR,
             study,
             before={"cause": before},
-            after={"cause": cause, **said},
+            after={"cause": cause, "candidate": candidate, "compared": compared},
         )
 
 
 def read_causes(project: Project, candidates: Iterable[int]) -> dict[str, Any]:
-    """By what is compared and the answer's id the cause that was given; and all causes of the project, by name."""
+    """Return the cause of each candidate by what is compared, and all causes of the project by name."""
     rows = ErrorCause.objects.filter(project=project, candidate__in=candidates)
     causes: dict[str, dict[str, str]] = {}
     for compared, candidate, cause in rows.values_list("compared", "candidate_id", "cause"):
@@ -63,7 +65,7 @@ def read_causes(project: Project, candidates: Iterable[int]) -> dict[str, Any]:
 
 
 def read_texts(project: Project, candidates: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """Question, references and answer of each."""
+    """Return question, references and text of each candidate."""
     rows = Candidate.objects.of(project).filter(pk__in=candidates).select_related("question")
     found = rows.prefetch_related("question__references")
     return {
@@ -76,7 +78,7 @@ def _references(question: Question) -> list[str]:
     return [each.text for each in question.references.all()]
 
 
-def _listed(study: Study, compared: str) -> set[int]:
+def _find_listed(study: Study, compared: str) -> set[int]:
     lists = study.result["figures"].get("lists", []) if study.result else []
     return {
         each["candidate"]

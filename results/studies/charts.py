@@ -1,4 +1,4 @@
-"""Charts that several kinds of study share: metrics with the human ceiling, maps of figures, scatters."""
+"""Charts that several kinds of evaluation share: metrics with the human ceiling, heat maps, scatter plots."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ from projects.charts.drawing import Chart
 from results.studies.tables import Estimate, Value
 
 MOST_IN_MAP = 600
-"""So many cells are drawn; the table has more."""
+"""The most cells of a heat map; the table has more."""
 WIDTH = 400
-"""Of a plot that stands beside its table."""
+"""The width of a plot beside its table."""
 
 
 def draw_metrics(
     name: str, title: str, found: Sequence[tuple[str, Value]], ceiling: Mapping[str, Any], *, axis: str
 ) -> Chart:
-    """Each metric with its interval, and the human ceiling behind them."""
+    """Return each metric with its interval, and the human ceiling as a line with a band."""
     estimates = [(label, Estimate(value) if isinstance(value, float) else value) for label, value in found]
     rows = [
         {"metric": label, "value": value.value, "low": value.low, "high": value.high}
@@ -39,35 +39,35 @@ def draw_metrics(
 
 
 def _is_right(at: float, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the ceiling lies to the right of most of what is drawn, so that its words stand on its left."""
+    """Return whether the ceiling lies right of most of the drawing, so that its label goes to its left."""
     ends: list[float] = [at, *(row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None)]
     return at > (min(ends) + max(ends)) / 2
 
 
 def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
-    """A square for each cell of `row`, `column` and `value`, darker where it is lower."""
-    shown = [{**cell, "said": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
+    """Return a square for each cell of `row`, `column` and `value`, darker where it is lower."""
+    labelled = [{**cell, "label": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
     values = [cell["value"] for cell in cells]
     spec = specs.heat_map(
-        row, column, "value", "said", title="correlation", domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
+        row, column, "value", "label", title="correlation", domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
     )
-    return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
+    return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 
 
 def map_of_p(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
-    """A square for each `better`, `than` and their `p`."""
-    shown = [{**cell, "said": _short(cell["p"])} for cell in cells]
-    spec = specs.heat_map("better", "than", "p", "said", title="p", domain=(0, 1), order=order)
-    return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=("better", "than", "p"))
+    """Return a square for each `better`, `than` and their `p`."""
+    labelled = [{**cell, "label": _format_p(cell["p"])} for cell in cells]
+    spec = specs.heat_map("better", "than", "p", "label", title="p", domain=(0, 1), order=order)
+    return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=("better", "than", "p"))
 
 
-def _short(p: float) -> str:
+def _format_p(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def scatter(
     name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str, series: str = ""
 ) -> Chart:
-    """A point for each row of `metric` and `human`, in the colour of its series where there are any."""
+    """Return a point for each row of `metric` and `human`, coloured by series where there are any."""
     spec = specs.scatter("metric", "human", x_title=x_title, y_title=y_title, series=series)
     return Chart(name, title, rows, {**spec, "width": WIDTH})

@@ -1,4 +1,4 @@
-"""What a new study is asked by its form."""
+"""The form of a new metric evaluation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +20,11 @@ from results.studies.metrics_chosen import current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import Settings, default_settings
 
-PLACES = ("datasets", "splits", "sources", "question_types")
+FACETS = ("datasets", "splits", "sources", "question_types")
 
 
 class StudyForm(FacetsForm):
-    """Which metrics, which gold scores, which answers; where nothing is ticked, all are taken."""
+    """Which metrics, gold scores and candidates; where nothing is ticked, all are included."""
 
     name = forms.CharField(
         label="Name",
@@ -71,6 +71,7 @@ class StudyForm(FacetsForm):
         self.project, self.kind = project, kind
         self.defaults = default_settings(project)
         self.runs = [run for run in current_runs(project) if kind.takes(run)]
+        # Minimal pairs may come with scores, so they are evaluated before anything is judged.
         self.criteria = criteria_in_use(project) or (criteria_to_come(project) if kind.is_of_pairs else [])
         labels = make_labels(self.runs)
         self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]
@@ -91,32 +92,35 @@ class StudyForm(FacetsForm):
 
     @property
     def own_fields(self) -> list[forms.BoundField]:
-        """Those of the kind of study alone."""
+        """The fields of this kind of evaluation alone."""
         return [self[name] for name in self.own]
 
     @property
     def facet_fields(self) -> list[forms.BoundField]:
-        """Those that choose among the answers, as far as the project leaves a choice."""
-        return [self[name] for name in PLACES if name in self.fields]
+        """The fields that filter candidates, as far as the project leaves a choice."""
+        return [self[name] for name in FACETS if name in self.fields]
 
     def settings(self) -> Settings:
-        """What was asked for, everything filled in; the project's own rule on settled scores is taken as it is now."""
-        asked = self.cleaned_data
-        batch = asked.get("batch")
+        """Return the settings, with defaults where nothing was sent.
+
+        The project's rule on adjudicated scores is fixed now.
+        """
+        data = self.cleaned_data
+        batch = data.get("batch")
         return Settings(
-            criterion=asked["criterion"],
-            metrics=tuple(asked["metrics"]),
-            stage=Stage(asked.get("stage") or self.defaults["stage"]),
+            criterion=data["criterion"],
+            metrics=tuple(data["metrics"]),
+            stage=Stage(data.get("stage") or self.defaults["stage"]),
             batch=batch.number if batch else None,
-            is_blind_only=asked["blind"],
-            **self.read_facets(*PLACES),
-            gold=GoldRule(asked["gold"]),
+            is_blind_only=data["blind"],
+            **self.read_facets(*FACETS),
+            gold=GoldRule(data["gold"]),
             controls_in_z=self.defaults["controls_in_z"],
             adjudication_wins=self.defaults["adjudication_wins"],
-            least_judgments=asked["least"] or 1,
-            as_zero=asked["as_zero"],
-            n_resamples=asked.get("resamples") or RESAMPLES,
-            options={name: asked[name] for name in self.own},
+            least_judgments=data["least"] or 1,
+            as_zero=data["as_zero"],
+            n_resamples=data.get("resamples") or RESAMPLES,
+            options={name: data[name] for name in self.own},
         )
 
     def read_seed(self) -> int:
@@ -124,11 +128,11 @@ class StudyForm(FacetsForm):
         return SEED if seed is None else seed
 
 
-def fill_in(project: Project, kind: Kind, asked: Mapping[str, Any]) -> StudyForm:
-    """The form sent as it is offered, but for what is asked by the names of its fields."""
+def fill_in(project: Project, kind: Kind, given: Mapping[str, Any]) -> StudyForm:
+    """Return the form as if it had been sent as offered, except for the given values by name of field."""
     blank, data = StudyForm(project, kind), QueryDict(mutable=True)
     for name, field in blank.fields.items():
-        value = asked.get(name, blank.get_initial_for_field(field, name))
+        value = given.get(name, blank.get_initial_for_field(field, name))
         values = value if isinstance(value, list) else [value]
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
     return StudyForm(project, kind, data)

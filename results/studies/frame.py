@@ -1,4 +1,4 @@
-"""The frame of a study: gold scores joined to the scores of metrics, a row for each answer that all of them scored."""
+"""The frame of an evaluation: gold scores joined to metric scores, a row for each candidate with all of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,18 +22,18 @@ from projects.models import Project
 from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 from results.scores.gold import fetch_adjudicated
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, copy_frame, fetch_counts, with_scores
-from results.studies.metrics_chosen import chosen_runs
+from results.studies.metrics_chosen import find_chosen_runs
 from results.studies.settings import Settings
 
 QUESTION, PASSAGE, GOLD = "question", "passage", "gold"
 DATASET, SPLIT, SOURCE, QUESTION_TYPE = columns.DATASET, columns.SPLIT, columns.SOURCE, columns.QUESTION_TYPE
 Rows = np.ndarray[Any, np.dtype[np.bool_]]
-PLACES = {"datasets": DATASET, "splits": SPLIT, "sources": SOURCE, "question_types": QUESTION_TYPE}
+FACETS = {"datasets": DATASET, "splits": SPLIT, "sources": SOURCE, "question_types": QUESTION_TYPE}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """Judged answers that a study does not rest on, and why; each is counted once, for the first reason."""
+    """Judged candidates that are excluded, by reason; each is counted once, for the first reason that applies."""
 
     minimal_pairs: int = 0
     other_places: int = 0
@@ -44,12 +44,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Frame:
-    """The answers that a study rests on, in order of dataset and id, byte by byte.
+    """The candidates of an evaluation, in order of dataset and id, byte by byte.
 
-    `table` holds a row for each answer: candidate, external_id, question, passage, dataset, split, source,
+    `table` holds a row for each candidate: candidate, external_id, question, passage, dataset, split, source,
     question_type, gold, n, and a column of scores for each metric under its subject. `judgments` are those behind
-    the gold scores: `unit` is the row of the table. `counts` are statistics of metrics whose score of many answers is
-    more than a mean, by subject, in the order of the rows; those of an answer without a score are zero.
+    the gold scores: `unit` is the row of the table. `counts` are the statistics of metrics whose corpus score is not
+    a mean, by subject, in the order of the rows; those of a candidate without a score are zero.
     """
 
     project: Project
@@ -69,18 +69,18 @@ class Frame:
         return self.table[metric.subject].to_numpy(np.float64)
 
     def codes(self, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """A column as whole numbers from 0, in order of first appearance."""
+        """Return a column as whole numbers from 0, in order of first appearance."""
         return np.asarray(pd.factorize(self.table[name])[0], dtype=np.int64)
 
     def parts(self, *names: str) -> Iterator[tuple[tuple[str, ...], Rows]]:
-        """Each part that these columns cut the answers into, by its names, with the rows that are in it."""
+        """Yield each part that these columns cut the candidates into: its names, and a mask of its rows."""
         keys = list(zip(*(self.table[name] for name in names), strict=True))
         codes, found = pd.factorize(pd.Series(keys, dtype=object))
         for code in sorted(range(len(found)), key=lambda each: tuple(map(str, found[each]))):
             yield found[code], codes == code
 
     def ceiling(self, *, seed: int, rows: Rows | None = None) -> Ceiling | Undefined:
-        """How well one judgment follows the others of the same answer, over these rows."""
+        """Return how well one judgment agrees with the others of the same candidate, over these rows."""
         judgments = self.judgments
         if rows is not None:
             judgments = judgments[rows[judgments[columns.UNIT].to_numpy()]]
@@ -88,24 +88,26 @@ class Frame:
 
 
 def read_frame(project: Project, settings: Settings, *, with_counts: bool = False) -> Frame:
-    """Read and join gold scores and metrics. Raises Refused where nothing is left to study, with the reason."""
-    scopes = read_scopes(project, requested_scope(settings))
+    """Read and join gold scores and metric scores. Raises Refused where no candidate is left, with the reason."""
+    scopes = read_scopes(project, list_scope_settings(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
-    runs = chosen_runs(project, settings)
+    runs = find_chosen_runs(project, settings)
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
-        raise Refused("There are no judgments here yet.")
-    table, left_out = _keep(gold_table(project, settings, scope, criteria, judgments), settings)
+        raise Refused("The selected scope has no judgments yet.")
+    table, left_out = _filter_rows(make_gold_table(project, settings, scope, criteria, judgments), settings)
     if table.empty:
-        raise Refused(_say_nothing(left_out))
+        raise Refused(_explain_empty(left_out))
     table, metrics = with_scores(table, runs)
+    # Metrics are compared on the same candidates: one that any metric lacks is dropped for all, unless missing scores
+    # shall count as zero.
     kept = table if settings.as_zero else table.dropna(subset=[metric.subject for metric in metrics])
     left_out = LeftOut(**{**left_out.__dict__, "no_score": len(table) - len(kept)})
     if kept.empty:
-        raise Refused(_say_missing(metrics, len(table)))
+        raise Refused(_explain_missing(metrics, len(table)))
     kept = kept.reset_index(drop=True)
     counts = fetch_counts(runs, kept[CANDIDATE]) if with_counts else {}
     return Frame(
@@ -113,14 +115,14 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
         scope=scope,
         table=kept.fillna({metric.subject: 0.0 for metric in metrics}) if settings.as_zero else kept,
         metrics=metrics,
-        judgments=_judgments_of(kept, judgments),
+        judgments=_select_judgments(kept, judgments),
         left_out=left_out,
         has_simulated=has_simulated(project, judgments),
         counts=counts,
     )
 
 
-def requested_scope(settings: Settings) -> dict[str, Any]:
+def list_scope_settings(settings: Settings) -> dict[str, Any]:
     return {
         "criterion": settings.criterion,
         "stage": settings.stage,
@@ -129,29 +131,31 @@ def requested_scope(settings: Settings) -> dict[str, Any]:
     }
 
 
-def gold_table(
+def make_gold_table(
     project: Project, settings: Settings, scope: Scope, criteria: Sequence[CriterionInUse], judgments: pd.DataFrame
 ) -> pd.DataFrame:
-    """A row for each judged answer, by its id: where it belongs, its gold score by the rule, and its judgments.
+    """Return a row for each judged candidate, by id: its facets, its gold score by the rule, and its number of
+    judgments.
 
     Raises Refused where the rule gives no gold scores at all.
     """
     norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
     golds = gold_by(settings.gold, judgments, norms=norms)
     if isinstance(golds, Undefined):
-        raise Refused(f"There are no gold scores by this rule: {golds.reason}.")
+        raise Refused(f"This rule gives no gold scores: {golds.reason}.")
     if settings.does_adjudication_win:
         golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=settings.gold)
-    once = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
-    table = pd.DataFrame({PASSAGE: once[columns.GROUP], N: gold_scores(judgments)[N]})
+    candidates = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
+    table = pd.DataFrame({PASSAGE: candidates[columns.GROUP], N: gold_scores(judgments)[N]})
     for name in (DATASET, SPLIT, SOURCE, QUESTION_TYPE):
-        table[name] = once[name].astype("object").fillna("")
+        table[name] = candidates[name].astype("object").fillna("")
     table[GOLD] = golds.reindex(table.index)
     return table.join(_fetch_candidates(project, table.index))
 
 
-def _keep(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOut]:
-    """The rows that the settings ask for, in order, and how many others there are, each for its first reason."""
+def _filter_rows(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOut]:
+    """Return the rows that the settings ask for, in order, and how many are excluded for each first reason."""
+    # Asked in this order; what one condition drops is counted for it and not seen by the next.
     keeps: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
         "minimal_pairs": lambda rows: rows["is_of_pair"] == 0,
         "other_places": lambda rows: in_facets(rows, settings),
@@ -164,49 +168,51 @@ def _keep(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOu
         out[reason] = len(table) - len(kept)
         table = kept
     table = table.drop(columns="is_of_pair").rename_axis(CANDIDATE).reset_index()
+    # A resample draws rows by position, so the same seed needs the same order (docs/decisions/0012).
     return table.sort_values([DATASET, EXTERNAL_ID, CANDIDATE], ignore_index=True), LeftOut(**out)
 
 
 def in_facets(rows: pd.DataFrame, settings: Settings) -> pd.Series:
     wanted = pd.Series(True, index=rows.index)
-    for name, column in PLACES.items():
+    for name, column in FACETS.items():
         if chosen := getattr(settings, name):
             wanted &= rows[column].isin(chosen)
     return wanted
 
 
 def _fetch_candidates(project: Project, ids: pd.Index) -> pd.DataFrame:
-    """What judgments do not say of their candidates, by id."""
+    """Return what judgments do not tell about their candidates, by id."""
     rows = copy_frame(_CANDIDATES, {"ids": [int(each) for each in ids]}, _CANDIDATE_TYPES)
     return rows.set_index(CANDIDATE)
 
 
-def _judgments_of(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFrame:
-    """The judgments behind these gold scores, each with the row of its answer."""
+def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFrame:
+    """Return the judgments behind these gold scores, each with the row of its candidate."""
     rows = pd.Series(range(len(table)), index=table[CANDIDATE]).reindex(judgments[columns.UNIT]).to_numpy(np.float64)
     is_behind = ~np.isnan(rows)
     values = judgments[columns.VALUE].to_numpy(np.float64)[is_behind]
     return pd.DataFrame({columns.UNIT: rows[is_behind].astype(np.int64), columns.VALUE: values})
 
 
-def _say_nothing(left_out: LeftOut) -> str:
-    """Why no answer is left."""
+def _explain_empty(left_out: LeftOut) -> str:
+    """Return the refusal where no candidate is left."""
     reasons = [
-        (left_out.minimal_pairs, "%(n)s belong to minimal pairs, which are kept apart"),
-        (left_out.other_places, "%(n)s are of other datasets, splits, sources or question types"),
+        (left_out.minimal_pairs, "%(n)s belong to minimal pairs"),
+        (left_out.other_places, "%(n)s are filtered out by dataset, split, source or question type"),
         (left_out.no_gold, "%(n)s have no gold score by this rule"),
         (left_out.few_judgments, "%(n)s have too few judgments"),
     ]
-    said = "; ".join(words % {"n": n} for n, words in reasons if n)
-    return f"No answer is left to study: of the judged answers {said}."
+    counted = "; ".join(words % {"n": n} for n, words in reasons if n)
+    return f"No candidates are left to evaluate. Of the judged candidates, {counted}."
 
 
-def _say_missing(metrics: Sequence[MetricColumn], n: int) -> str:
-    said = "; ".join(f"{metric.label}: {n - metric.n_missing}" for metric in metrics)
-    words = "No answer has a score by all of these metrics. Of %(n)s answers with a gold score they have: %(said)s."
-    return words % {"n": n, "said": said}
+def _explain_missing(metrics: Sequence[MetricColumn], n: int) -> str:
+    counted = "; ".join(f"{metric.label}: {n - metric.n_missing}" for metric in metrics)
+    return f"No candidate has a score from every metric. Scored of {n} candidates with a gold score: {counted}."
 
 
+# The candidates of minimal pairs are written to differ in one phenomenon; they are evaluated as pairs and would
+# distort a correlation over systems' answers. Two EXISTS use the two indexes, an OR in one could use neither.
 _CANDIDATES = """
 SELECT c.id AS candidate, c.question_id AS question, c.external_id,
        (EXISTS (SELECT 1 FROM projects_minimalpair p WHERE p.candidate_1_id = c.id)

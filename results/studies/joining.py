@@ -1,4 +1,4 @@
-"""Scores of metrics, joined to the answers of a study; what lacks a score is counted, with the reasons."""
+"""Metric scores, joined to the candidates of an evaluation; missing scores are counted, with their reasons."""
 
 import io
 from collections import Counter
@@ -18,33 +18,33 @@ from results.studies.metrics_chosen import make_labels
 
 CANDIDATE, EXTERNAL_ID = "candidate", "external_id"
 MOST_NAMED = 10
-"""So many answers without a score are named, metric by metric; all are counted."""
+"""Candidates without a score that are named for each metric; all are counted."""
 NOT_SCORED = "not among the scores"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricColumn:
-    """A metric of the project, as a study takes it: the newest run of its subject, and what that run lacks."""
+    """A metric in an evaluation: the newest run of its subject, and the candidates that this run lacks."""
 
     subject: str
     name: str
     title: str
     label: str
-    """The title, with the settings that tell it from another metric of the same title in this study."""
+    """The title, with the settings in which it differs from a metric of the same title in this evaluation."""
     origin: str
     settings: dict[str, Any]
     run: int
     finished_at: str
     low: float | None
     high: float | None
-    """The range that the metric declares; None where it has no bound, or none is known."""
+    """The declared range of the metric; None where it has no bound, or none is known."""
     n_missing: int = 0
     missing: tuple[str, ...] = ()
     reasons: dict[str, int] = field(default_factory=dict)
 
 
 def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
-    """The table with a column for each metric, NaN where it has no score."""
+    """Return the table with a column for each metric, NaN where it has no score, and the metrics."""
     scores = copy_frame(_SCORES, {"runs": [run.pk for run in runs]}, _SCORE_TYPES)
     labels, names = make_labels(runs), table[EXTERNAL_ID].to_numpy()
     found, metrics = {}, []
@@ -53,7 +53,7 @@ def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.Data
         found[run.subject] = own.reindex(table[CANDIDATE]).to_numpy(np.float64)
         is_missing = np.isnan(found[run.subject])
         reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if is_missing.any() else {}
-        low, high = _range_of(run)
+        low, high = _read_range(run)
         metrics.append(
             MetricColumn(
                 subject=run.subject,
@@ -74,40 +74,42 @@ def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.Data
     return table.join(pd.DataFrame(found, index=table.index)), tuple(metrics)
 
 
-def _range_of(run: MetricRun) -> tuple[float | None, float | None]:
-    """The declared bounds of a metric that was computed here."""
+def _read_range(run: MetricRun) -> tuple[float | None, float | None]:
+    """Return the declared bounds of a metric that was computed here."""
     about = run.report.get("about", {})
     return about.get("low"), about.get("high")
 
 
 def _fetch_reasons(run: MetricRun, missing: Iterable[int]) -> dict[str, int]:
-    """Why these answers have no score, with how many there are of each reason, the most frequent first."""
+    """Return why these candidates have no score, with the count of each reason, the most frequent first."""
     ids = [int(each) for each in missing]
-    said = dict(run.scores.filter(candidate_id__in=ids, value=None).values_list("candidate_id", "reason"))
-    return dict(Counter(said.get(each, NOT_SCORED) for each in ids).most_common())
+    reasons = dict(run.scores.filter(candidate_id__in=ids, value=None).values_list("candidate_id", "reason"))
+    return dict(Counter(reasons.get(each, NOT_SCORED) for each in ids).most_common())
 
 
 def fetch_counts(runs: Sequence[MetricRun], candidates: pd.Series) -> dict[str, Floats]:
-    """The statistics behind the scores of metrics that keep any."""
-    places = {int(each): row for row, each in enumerate(candidates)}
+    """Return the statistics behind the scores of metrics that keep any, by subject, a row for each candidate."""
+    rows_by_candidate = {int(each): row for row, each in enumerate(candidates)}
     found: dict[str, Floats] = {}
     for run in runs:
         rows = run.scores.exclude(counts=None).values_list("candidate_id", "counts").iterator(chunk_size=5_000)
         for candidate, counts in rows:
-            if candidate in places and counts:
-                own = found.setdefault(run.subject, np.zeros((len(places), len(counts))))
-                own[places[candidate]] = counts
+            if candidate in rows_by_candidate and counts:
+                own = found.setdefault(run.subject, np.zeros((len(rows_by_candidate), len(counts))))
+                own[rows_by_candidate[candidate]] = counts
     return found
 
 
 def copy_frame(select: str, parameters: dict[str, Any], types: dict[str, pa.DataType]) -> pd.DataFrame:
-    """What a statement selects, by COPY."""
+    """Return what a statement selects, by COPY."""
     file = io.BytesIO()
     connection.ensure_connection()
     with connection.connection.cursor() as cursor:
         statement = cursor.mogrify(select, parameters).decode()
         cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
     file.seek(0)
+    # Arrow parses a CSV of COPY many times faster than the ORM builds rows. An empty text stays a text, and quoted
+    # texts may span lines.
     options = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     parsing = pyarrow.csv.ParseOptions(newlines_in_values=True)
     frame: pd.DataFrame = pyarrow.csv.read_csv(file, parse_options=parsing, convert_options=options).to_pandas()

@@ -1,4 +1,4 @@
-"""The frame of a study of minimal pairs: what people and metrics say of both candidates of each pair."""
+"""The frame of an evaluation on minimal pairs: human and metric scores of both candidates of each pair."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -32,22 +32,30 @@ from results.studies.frame import (
     SPLIT,
     Frame,
     LeftOut,
-    gold_table,
     in_facets,
-    requested_scope,
+    list_scope_settings,
+    make_gold_table,
 )
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, with_scores
-from results.studies.metrics_chosen import chosen_runs
+from results.studies.metrics_chosen import find_chosen_runs
 from results.studies.settings import Settings
 
 PAIR, PHENOMENON, REASON = "pair", "phenomenon", "reason"
 GIVEN, GOLDS = "given scores first", "gold scores first"
-"""Whose word a pair with both kinds of scores goes by."""
+"""Which human scores decide a pair that has both kinds. The values are stored in settings."""
 WITHDRAWN, SAME_TEXT, UNSCORED, NOT_HIGHER, NO_METRIC = "withdrawn", "same_text", "unscored", "not_higher", "no_score"
-"""Why a pair is left out, in the order in which it is asked."""
+"""Why a pair is excluded, in the order in which the reasons are tested."""
+REASONS = {
+    WITHDRAWN: "a candidate or its passage is withdrawn",
+    SAME_TEXT: "both texts are the same",
+    UNSCORED: "a candidate has no human score",
+    NOT_HIGHER: "the first candidate has no higher human score",
+    NO_METRIC: "a metric has no score for a candidate",
+}
+"""Why pairs are excluded, as pages say it."""
 NUMBERS = (1, 2)
 MOST_LISTED = 500
-"""So many pairs that are left out are named; all are counted."""
+"""The most excluded pairs that are listed; all are counted."""
 
 _FIELDS = {
     PAIR: "pk",
@@ -75,20 +83,20 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class PairFrame(Frame):
-    """The pairs that a study rests on: a row for each in `table`, in order of dataset and id.
+    """The pairs of an evaluation: a row for each in `table`, in order of dataset and id.
 
-    Beside what a frame says of an answer, a row has the scores of both candidates by each metric, under `column_of`.
+    Beside the columns of a frame, a row has the scores of both candidates by each metric, under `make_column`.
     """
 
     human: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    """What people say, by where it comes from: dataset, phenomenon and both scores of each pair that has any."""
+    """Human scores by origin: dataset, phenomenon and both scores of each pair that has them."""
     reasons: Mapping[str, int] = field(default_factory=dict)
-    """How many pairs are left out, by the first reason."""
+    """The number of excluded pairs, by the first reason."""
     listed: tuple[Mapping[str, Any], ...] = ()
-    """Pairs that are left out: the first, with their reason."""
+    """The first excluded pairs, with their reason."""
 
     def both(self, metric: MetricColumn) -> tuple[Floats, Floats]:
-        """A metric's scores of the better candidates, and of the others."""
+        """Return a metric's scores of the better candidates, and of the others."""
         one, other = (self.table[make_column(metric.subject, number)].to_numpy(np.float64) for number in NUMBERS)
         return one, other
 
@@ -98,19 +106,19 @@ def make_column(name: str, number: int) -> str:
 
 
 def read_pairs(project: Project, settings: Settings) -> PairFrame:
-    """Read and join pairs, people's scores and metrics. Raises Refused where no pair is left, with the reasons."""
+    """Read and join pairs, human scores and metric scores. Raises Refused where no pair is left, with the reasons."""
     scope, golds, judgments = _read_golds(project, settings)
-    runs = chosen_runs(project, settings)
+    runs = find_chosen_runs(project, settings)
     pairs = _read_table(project)
     if pairs.empty:
-        raise Refused("The project has no minimal pairs. Write some on a question, or import them.")
-    pairs = pairs[_is_asked(pairs, settings)].reset_index(drop=True)
+        raise Refused("The project has no minimal pairs. Add some on the page of a question, or import them.")
+    pairs = pairs[_is_selected(pairs, settings)].reset_index(drop=True)
     pairs = _with_human(pairs, golds, settings)
     pairs, metrics = _with_metrics(pairs, runs)
-    reason = _reasons(pairs, metrics, settings)
+    reason = _find_reasons(pairs, metrics, settings)
     is_in = (reason == "").to_numpy()
     if not is_in.any():
-        raise Refused(_say_nothing(reason))
+        raise Refused(_explain_empty(reason))
     kept = pairs[is_in].reset_index(drop=True)
     scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     out = pairs[~is_in].assign(**{REASON: reason[~is_in]})
@@ -124,16 +132,17 @@ def read_pairs(project: Project, settings: Settings) -> PairFrame:
         judgments=behind[[columns.UNIT, columns.VALUE]],
         left_out=LeftOut(),
         has_simulated=not behind.empty and has_simulated(project, behind),
-        human={name: _scored(pairs, reason, name) for name in ("given", GOLD)},
+        human={name: _select_scored(pairs, reason, name) for name in ("given", GOLD)},
         reasons=dict(Counter(out[REASON])),
-        listed=tuple(_listed(out.head(MOST_LISTED))),
+        listed=tuple(_list_pairs(out.head(MOST_LISTED))),
     )
 
 
 def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFrame, pd.DataFrame]:
-    """The scope, gold scores by candidate, and the judgments behind them: none of these where nothing is judged yet."""
-    scopes = read_scopes(project, requested_scope(settings))
+    """Return the scope, gold scores by candidate, and the judgments behind them, as far as there are any."""
+    scopes = read_scopes(project, list_scope_settings(settings))
     if not scopes:
+        # No batch yet: pairs that came with scores are evaluated by these alone.
         criterion = choose_criterion_to_measure(project, key=settings.criterion)
         empty = pd.DataFrame(
             {columns.UNIT: np.array([], dtype=np.int64), columns.VALUE: np.array([], dtype=np.float64)}
@@ -141,13 +150,14 @@ def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFra
         return Scope(project=project, criterion=criterion, stage=settings.stage), pd.DataFrame(), empty
     scope = choose_scope(scopes, settings.criterion)
     rows = MinimalPair.objects.filter(question__dataset__project=project)
+    # The judgments of all other candidates would be read in vain.
     ids = [pk for both in rows.values_list("candidate_1_id", "candidate_2_id") for pk in both]
     judgments = fetch_judgments(scope, only=ids)
     if judgments.empty:
         return scope, pd.DataFrame(), judgments
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
-    golds = gold_table(project, settings, scope, [each.criterion for each in scopes], judgments)
+    golds = make_gold_table(project, settings, scope, [each.criterion for each in scopes], judgments)
     return scope, golds[golds[N] >= settings.least_judgments], judgments
 
 
@@ -157,27 +167,27 @@ def _read_table(project: Project) -> pd.DataFrame:
     return table.sort_values([DATASET, f"{EXTERNAL_ID}_1", PAIR], ignore_index=True)
 
 
-def _is_asked(pairs: pd.DataFrame, settings: Settings) -> pd.Series:
+def _is_selected(pairs: pd.DataFrame, settings: Settings) -> pd.Series:
     return in_facets(pairs.assign(**{SOURCE: pairs[f"{SOURCE}_1"]}), settings)
 
 
 def _with_human(pairs: pd.DataFrame, golds: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """The pairs with their gold scores, and with those that count: all of one kind in a pair."""
-    made = pairs.copy()
+    """Return the pairs with their gold scores, and with those that count: both of a pair are of one kind."""
+    joined = pairs.copy()
     for number in NUMBERS:
-        made[f"given_{number}"] = made[f"given_{number}"].astype("float64")
-        found = golds[GOLD].reindex(made[f"{CANDIDATE}_{number}"]).to_numpy(np.float64) if len(golds) else np.nan
-        made[f"{GOLD}_{number}"] = found
+        joined[f"given_{number}"] = joined[f"given_{number}"].astype("float64")
+        found = golds[GOLD].reindex(joined[f"{CANDIDATE}_{number}"]).to_numpy(np.float64) if len(golds) else np.nan
+        joined[f"{GOLD}_{number}"] = found
     first, second = (GOLD, "given") if settings.options.get("human") == GOLDS else ("given", GOLD)
-    has_first = made[f"{first}_1"].notna() & made[f"{first}_2"].notna()
+    has_first = joined[f"{first}_1"].notna() & joined[f"{first}_2"].notna()
     for number in NUMBERS:
-        made[f"human_{number}"] = made[f"{first}_{number}"].where(has_first, made[f"{second}_{number}"])
-    return made
+        joined[f"human_{number}"] = joined[f"{first}_{number}"].where(has_first, joined[f"{second}_{number}"])
+    return joined
 
 
 def _with_metrics(pairs: pd.DataFrame, runs: Any) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
-    """The pairs with both scores by each metric; what a metric lacks is counted over candidates that are not gone."""
-    present = pairs[~_is_gone(pairs)]
+    """Return the pairs with both scores by each metric; missing ones are counted without withdrawn candidates."""
+    present = pairs[~_is_withdrawn(pairs)]
     both = [
         present[[f"{CANDIDATE}_{n}", f"{EXTERNAL_ID}_{n}"]].set_axis([CANDIDATE, EXTERNAL_ID], axis=1) for n in NUMBERS
     ]
@@ -191,16 +201,16 @@ def _with_metrics(pairs: pd.DataFrame, runs: Any) -> tuple[pd.DataFrame, tuple[M
     return pairs.join(pd.DataFrame(found, index=pairs.index)), metrics
 
 
-def _is_gone(pairs: pd.DataFrame) -> pd.Series:
+def _is_withdrawn(pairs: pd.DataFrame) -> pd.Series:
     return pairs["passage_gone"].notna() | pairs["gone_1"].notna() | pairs["gone_2"].notna()
 
 
-def _reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settings: Settings) -> pd.Series:
-    """Why each pair is left out, the first reason of those there are; empty where it is in."""
+def _find_reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settings: Settings) -> pd.Series:
+    """Return the first reason why each pair is excluded; empty where it is included."""
     scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     is_unscored = pairs["human_1"].isna() | pairs["human_2"].isna()
     reasons = {
-        WITHDRAWN: _is_gone(pairs),
+        WITHDRAWN: _is_withdrawn(pairs),
         SAME_TEXT: pairs["text_1"] == pairs["text_2"],
         UNSCORED: is_unscored,
         NOT_HIGHER: ~is_unscored & (pairs["human_1"] <= pairs["human_2"]),
@@ -209,13 +219,13 @@ def _reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settings: S
     return pd.Series(np.select(list(reasons.values()), list(reasons), default=""), index=pairs.index)
 
 
-def _scored(pairs: pd.DataFrame, reason: pd.Series, name: str) -> pd.DataFrame:
-    """All pairs that people scored in this way, whether or not they say that the first is the better."""
+def _select_scored(pairs: pd.DataFrame, reason: pd.Series, name: str) -> pd.DataFrame:
+    """Return all pairs with such human scores, whether or not the first candidate scores higher."""
     is_scored = pairs[f"{name}_1"].notna() & pairs[f"{name}_2"].notna() & ~reason.isin([WITHDRAWN, SAME_TEXT])
     return pairs.loc[is_scored, [DATASET, PHENOMENON, f"{name}_1", f"{name}_2"]].reset_index(drop=True)
 
 
-def _listed(out: pd.DataFrame) -> list[dict[str, Any]]:
+def _list_pairs(out: pd.DataFrame) -> list[dict[str, Any]]:
     names = {"id": f"{EXTERNAL_ID}_1", DATASET: DATASET, PHENOMENON: PHENOMENON, REASON: REASON}
     listed = out.assign(**{name: out[column] for name, column in names.items()})[list(names)]
     scores = out[["human_1", "human_2"]].astype(object).where(out[["human_1", "human_2"]].notna(), None)
@@ -223,6 +233,7 @@ def _listed(out: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def format_reason(reason: str) -> str:
+    """Return the reason as the tables in frozen sets have it; pages reword it."""
     return {
         WITHDRAWN: "a candidate or its passage is withdrawn",
         SAME_TEXT: "both texts are the same",
@@ -232,6 +243,6 @@ def format_reason(reason: str) -> str:
     }.get(reason, reason)
 
 
-def _say_nothing(reason: pd.Series) -> str:
-    said = "; ".join(f"{format_reason(name)}: {n}" for name, n in Counter(reason).items())
-    return "No minimal pair is left to study. {reasons}.".format(reasons=said or "None is of what was chosen")
+def _explain_empty(reason: pd.Series) -> str:
+    counted = "; ".join(f"{REASONS[name]}: {n}" for name, n in Counter(reason).items())
+    return f"No minimal pairs are left to evaluate. {counted or 'None matches the filters'}."

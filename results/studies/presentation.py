@@ -1,4 +1,4 @@
-"""How a study is shown: what it was asked and left out in words, its tables and charts, and two side by side."""
+"""How an evaluation is groups: settings and exclusions in words, its tables and charts, and two side by side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from projects.charts.drawing import Chart
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
 from results.studies.settings import Settings
-from results.studies.tables import Column, Estimate, Share, Table, Value
+from results.studies.tables import Column, ColumnKind, Estimate, Table, Value
 
 
 @dataclass(frozen=True)
 class MissingScores:
-    """What a metric has no score for, of the answers with a gold score."""
+    """The candidates with a gold score that a metric has no score for."""
 
     label: str
     n: int
@@ -23,7 +23,7 @@ class MissingScores:
 
 
 def read_about(study: Study, *, with_texts: bool = False) -> About:
-    """What the kind of a study needs to show its result; a study that was read from a file is whole as it is."""
+    """Return what the kind of an evaluation needs to show its result."""
     result, settings = study.result, Settings.from_dict(study.settings)
     assert result is not None
     criterion = result["criterion"]["name"]
@@ -50,11 +50,12 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         resampling="Intervals: 95 per cent percentile bootstrap, {n} resamples, seed {seed}.".format(
             n=f"{settings.n_resamples:,}", seed=study.seed
         ),
-        figures={**result["figures"], **_beside(study, with_texts=with_texts)},
+        figures={**result["figures"], **_fetch_additions(study, with_texts=with_texts)},
     )
 
 
-def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
+def _fetch_additions(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
+    # Read from the files of a set, where additions were frozen with the figures.
     if study._state.adding:
         return {}
     kind = KINDS[study.kind]
@@ -62,38 +63,37 @@ def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
 
 
 def name_counted_unit(study: Study) -> str:
-    """What a study counts, in the plural."""
+    """Return what an evaluation counts, in the plural, as captions have it."""
     kind = KINDS.get(study.kind)
     return "minimal pairs" if kind is not None and kind.is_of_pairs else "answers"
 
 
 def format_metric(metric: Mapping[str, Any]) -> str:
-    """A metric with every setting."""
-    settings = ", ".join(f"{name}={_said(value)}" for name, value in sorted(metric["settings"].items()))
-    nothing = "no settings"
-    return f"{metric['title']} ({settings or nothing})"
+    """Return a metric with every setting."""
+    settings = ", ".join(f"{name}={_format_value(value)}" for name, value in sorted(metric["settings"].items()))
+    return f"{metric['title']} ({settings or 'no settings'})"
 
 
 def list_sections(study: Study, *, with_texts: bool = False) -> list[Section]:
-    """Every table and chart of a study that is done."""
+    """Return every table and chart of a finished evaluation."""
     if not study.result or study.kind not in KINDS:
         return []
     return KINDS[study.kind].sections(read_about(study, with_texts=with_texts))
 
 
 def group_sections(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:
-    """The sections of a page, each with those that can be looked at in its place; `chosen` names what is wanted."""
-    shown: dict[str, tuple[Section, list[Section]]] = {}
+    """Return the sections of a page, each with those that can take its place; `chosen` names the wanted ones."""
+    groups: dict[str, tuple[Section, list[Section]]] = {}
     wanted = chosen.split(",")
     for section in sections:
         key = str(section.title) if section.choice else section.name
-        if key not in shown:
-            shown[key] = (section, [])
-        others = shown[key][1]
+        if key not in groups:
+            groups[key] = (section, [])
+        others = groups[key][1]
         others.append(section)
         if section.name in wanted:
-            shown[key] = (section, others)
-    return list(shown.values())
+            groups[key] = (section, others)
+    return list(groups.values())
 
 
 def find_table(study: Study, name: str) -> Table | None:
@@ -105,14 +105,16 @@ def list_charts(study: Study) -> list[Chart]:
 
 
 def list_settings(study: Study) -> list[tuple[str, str]]:
-    """What a study was asked, in words, with the options of its kind."""
+    """Return the settings of an evaluation, with those of its kind."""
     settings = Settings.from_dict(study.settings)
     kind = KINDS.get(study.kind)
     fields = kind.fields(study.project) if kind else {}
-    options = [(str(fields[name].label), _said(value)) for name, value in settings.options.items() if name in fields]
+    options = [
+        (str(fields[name].label), _format_value(value)) for name, value in settings.options.items() if name in fields
+    ]
     return [
         ("Criterion", settings.criterion),
-        *settings.chosen(),
+        *settings.list_choices(),
         *options,
         *([("Resamples", f"{settings.n_resamples:,}")] if kind is None or kind.is_resampled else []),
         ("Seed", str(study.seed)),
@@ -120,16 +122,16 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:
-    """Judged answers that a study does not rest on, with the reason; what is not there is not said."""
+    """Return the excluded candidates by reason; reasons without any are not listed."""
     counts = (study.result or {}).get("left_out", {})
     words = {
-        "minimal_pairs": "belong to minimal pairs, which are kept apart",
-        "other_places": "are of other datasets, splits, sources or question types",
-        "no_gold": "have no gold score by this rule",
-        "few_judgments": "have too few judgments",
-        "no_score": "have no score by some metric",
+        "minimal_pairs": "in minimal pairs, which have their own evaluation",
+        "other_places": "filtered out by dataset, split, source or question type",
+        "no_gold": "no gold score by this rule",
+        "few_judgments": "too few judgments",
+        "no_score": "no score from at least one metric",
     }
-    return [(said, counts[name]) for name, said in words.items() if counts.get(name)]
+    return [(reason, counts[name]) for name, reason in words.items() if counts.get(name)]
 
 
 def list_missing(study: Study) -> list[MissingScores]:
@@ -147,18 +149,18 @@ def list_missing(study: Study) -> list[MissingScores]:
 
 
 def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
-    """What two studies were asked differently, in words; then what they rest on."""
-    said = [{**dict(list_settings(study)), **_resting(study)} for study in (first, second)]
-    names = dict.fromkeys([*said[0], *said[1]])
+    """Return the settings in which two evaluations differ, and then the differences of their data."""
+    listed = [{**dict(list_settings(study)), **_list_data(study)} for study in (first, second)]
+    names = dict.fromkeys([*listed[0], *listed[1]])
     return [
-        (name, said[0].get(name, "–"), said[1].get(name, "–"))
+        (name, listed[0].get(name, "–"), listed[1].get(name, "–"))
         for name in names
-        if said[0].get(name) != said[1].get(name)
+        if listed[0].get(name) != listed[1].get(name)
     ]
 
 
 def compare_tables(first: Study, second: Study) -> list[Table]:
-    """The tables that both studies have, their figures side by side with the difference where both have a number."""
+    """Return the tables that both evaluations have, side by side, with the difference where both have a number."""
     others = {section.table.name: section.table for section in list_sections(second)}
     return [
         _compare(section.table, others[section.table.name], first, second)
@@ -167,33 +169,33 @@ def compare_tables(first: Study, second: Study) -> list[Table]:
     ]
 
 
-def _resting(study: Study) -> dict[str, str]:
+def _list_data(study: Study) -> dict[str, str]:
     result = study.result or {"metrics": [], "n": 0, "read_at": ""}
     return {
         "Metrics": "; ".join(sorted(map(format_metric, result["metrics"]))),
-        "Runs of the metrics": ", ".join(str(each) for each in sorted(metric["run"] for metric in result["metrics"])),
-        "Answers": f"{result['n']:,}",
-        "Judgments behind them": f"{result.get('n_judgments', 0):,}",
+        "Metric runs": ", ".join(str(each) for each in sorted(metric["run"] for metric in result["metrics"])),
+        "Candidates": f"{result['n']:,}",
+        "Judgments used": f"{result.get('n_judgments', 0):,}",
     }
 
 
 def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     keys = list(one.columns[: one.n_keys])
     common = [column for column in one.columns[one.n_keys :] if column.key in {each.key for each in other.columns}]
-    mine, theirs = _by_key(one), _by_key(other)
+    first_rows, second_rows = _by_key(one), _by_key(other)
     columns = [*keys]
     for column in common:
-        of_change: Share = "count" if column.kind == "count" else "number"
+        change_kind: ColumnKind = "count" if column.kind == "count" else "number"
         columns += [
-            Column(f"{column.key}-1", f"{column.title} ({first.number})", column.kind, column.digits),
-            Column(f"{column.key}-2", f"{column.title} ({second.number})", column.kind, column.digits),
-            *([Column(f"{column.key}-d", "change", of_change, column.digits)] if column.is_number else []),
+            Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
+            Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
+            *([Column(f"{column.key}-d", "change", change_kind, column.digits)] if column.is_number else []),
         ]
     rows: list[list[Value]] = []
-    for key in dict.fromkeys([*mine, *theirs]):
+    for key in dict.fromkeys([*first_rows, *second_rows]):
         row: list[Value] = list(key)
         for column in common:
-            values = [found.get(key, {}).get(column.key) for found in (mine, theirs)]
+            values = [found.get(key, {}).get(column.key) for found in (first_rows, second_rows)]
             row += values
             if column.is_number:
                 row.append(_difference(*values))
@@ -214,7 +216,7 @@ def _difference(first: Value, second: Value) -> float | None:
     return other - one
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Studies as jobs: asked for, computed from one moment, stored with settings and seed, and taken away again."""
+"""Metric evaluations as jobs: requested, computed from one snapshot, stored with settings and seed, deleted."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,7 +19,7 @@ from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings
-from results.studies.stored import stored
+from results.studies.stored import store
 
 NAME_LENGTH = 120
 LARGEST_SEED = 2**31 - 1
@@ -28,9 +28,9 @@ State = Study.State
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of this name. Raises Refused, naming those there are."""
+    """Return the kind of this name. Raises Refused, naming those there are."""
     if name not in KINDS:
-        raise Refused("There is no kind of study “{kind}”; there is {kinds}.".format(kind=name, kinds=", ".join(KINDS)))
+        raise Refused(f"There is no kind of evaluation “{name}”. Choose one of: {', '.join(KINDS)}.")
     return KINDS[name]
 
 
@@ -44,10 +44,10 @@ def request_study(
     name: str = "",
     is_enqueued: bool = True,
 ) -> Study:
-    """Queue a study under the project's next number. Locks the numbering of the project's studies."""
-    chosen = find_kind(kind)
-    _check(chosen, settings, seed)
-    name = " ".join(name.split()) or str(chosen.title)
+    """Queue an evaluation under the project's next number. Locks the numbering of the project's evaluations."""
+    found = find_kind(kind)
+    _check(found, settings, seed)
+    name = " ".join(name.split()) or str(found.title)
     if len(name) > NAME_LENGTH:
         raise Refused(f"The name is longer than {NAME_LENGTH} characters.", field="name")
     with transaction.atomic():
@@ -68,22 +68,25 @@ def request_study(
 
 
 def study_now(*, project: Project, kind: str, settings: Settings, seed: int, name: str = "") -> Study:
-    """Run a study in this process, for the project's owner. Raises Refused, also with what ended the job."""
+    """Run an evaluation in this process, on behalf of the project's owner.
+
+    Raises Refused, also with a failed job's error.
+    """
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused("This project has no owner, and a study needs somebody it is for.")
+        raise Refused("The project has no owner. An evaluation runs in an owner's name, so add one first.")
     study = request_study(
         project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_enqueued=False
     )
     running.run(Study, study.pk, run, only_reads=True)
     study.refresh_from_db()
     if study.state != State.DONE:
-        raise Refused(study.error or f"The study ended as “{study.get_state_display()}”.")
+        raise Refused(study.error or f"The evaluation ended as “{study.get_state_display()}”.")
     return study
 
 
 def run_again(*, study: Study, actor: Membership) -> Study:
-    """Ask for a new study with the settings and the seed of this one, of the judgments and scores as they are now."""
+    """Request a new evaluation with the settings and seed of this one, over the present judgments and scores."""
     return request_study(
         project=study.project,
         actor=actor,
@@ -95,9 +98,9 @@ def run_again(*, study: Study, actor: Membership) -> Study:
 
 
 def delete_study(*, study: Study, actor: Membership) -> None:
-    """Take a study away with its result; the log keeps what it was asked.
+    """Delete an evaluation with its result; the log keeps its settings.
 
-    Raises Refused while it is under way, and to a researcher for a study that somebody else asked for.
+    Raises Refused while it is running, and to a researcher for an evaluation that someone else requested.
     """
     if not may_delete(study, actor):
         raise Refused("Only a manager or the member who requested this evaluation can delete it.")
@@ -115,20 +118,21 @@ def may_delete(study: Study, actor: Membership) -> bool:
 
 
 def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job: what comes of the study, as JSON holds it."""
+    """Compute the result of an evaluation, as JSON holds it; the act of the job."""
     if study.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     on_progress(0, 0)
     kind, settings = find_kind(study.kind), Settings.from_dict(study.settings)
     frame = kind.read(study.project, settings)
     figures = kind.compute(frame, settings, study.seed, on_progress)
-    return {"result": _as_json({**about(frame, study.seed), "figures": figures})}
+    return {"result": _as_json({**describe_data(frame, study.seed), "figures": figures})}
 
 
-def about(frame: Frame, seed: int) -> dict[str, Any]:
-    """What a result says of the data that it rests on."""
+def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
+    """Return what a result stores about its data."""
     criterion = frame.scope.criterion
     with connection.cursor() as cursor:
+        # In the transaction of the snapshot this is its time, not that of the call.
         cursor.execute("SELECT now()")
         at: datetime = cursor.fetchone()[0]
     return {
@@ -140,14 +144,14 @@ def about(frame: Frame, seed: int) -> dict[str, Any]:
         "n_questions": int(frame.table["question"].nunique()),
         "left_out": asdict(frame.left_out),
         "metrics": [asdict(metric) for metric in frame.metrics],
-        "ceiling": stored(frame.ceiling(seed=seed)),
+        "ceiling": store(frame.ceiling(seed=seed)),
         "has_simulated": frame.has_simulated,
     }
 
 
 def _as_json(result: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = orjson.loads(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
-    return made
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
+    return plain
 
 
 def _check(kind: Kind, settings: Settings, seed: int) -> None:
@@ -156,8 +160,8 @@ def _check(kind: Kind, settings: Settings, seed: int) -> None:
     if len(set(settings.metrics)) < kind.least_metrics:
         raise Refused("This type of evaluation compares metrics. Select at least two.", field="metrics")
     if not 0 <= seed <= LARGEST_SEED:
-        raise Refused(f"The seed is a whole number from 0 to {LARGEST_SEED}.", field="seed")
+        raise Refused(f"The seed must be a whole number from 0 to {LARGEST_SEED}.", field="seed")
     if not 100 <= settings.n_resamples <= MOST_RESAMPLES:
-        raise Refused(f"The number of resamples is from 100 to {MOST_RESAMPLES}.", field="resamples")
+        raise Refused(f"The number of resamples must be from 100 to {MOST_RESAMPLES}.", field="resamples")
     if settings.least_judgments < 1:
         raise Refused("The minimum is one judgment per candidate.", field="least")

@@ -1,4 +1,4 @@
-"""What a study is asked: which gold scores, which metrics, which answers; stored with what came of it."""
+"""The settings of a metric evaluation: which gold scores, metrics and candidates; stored with its result."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +9,12 @@ from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.scope.gold_settings import GoldSettings
 
+SETTLED = "a score that was settled on wins"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(GoldSettings):
-    """Which answers, which metrics. `metrics` are subjects of runs; `options` are what the kind of study asks for."""
+    """Which candidates and metrics. `metrics` are subjects of runs; `options` are the settings of the kind alone."""
 
     criterion: str
     metrics: tuple[str, ...]
@@ -24,16 +26,17 @@ class Settings(GoldSettings):
 
     @property
     def gold_in_words(self) -> str:
+        """The gold rule as captions have it. Frozen sets hold captions, so these keep their words."""
         rule = {
             GoldRule.MEAN: "mean of the judgments",
             GoldRule.MEDIAN: "median of the judgments",
             GoldRule.Z: "mean of z scores",
         }[self.gold]
-        return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule
+        return f"{rule}; {SETTLED}" if self.does_adjudication_win else rule
 
-    def chosen(self) -> list[tuple[str, str]]:
-        """Which answers and gold scores, in words; the metrics and the kind's own options are said elsewhere."""
-        places = (
+    def list_choices(self) -> list[tuple[str, str]]:
+        """Return names and values of the candidates and gold scores, without metrics and the options of the kind."""
+        facets = (
             ("Datasets", self.datasets),
             ("Splits", self.splits),
             ("Sources", self.sources),
@@ -42,16 +45,16 @@ class Settings(GoldSettings):
         judgments = f"batch {self.batch}" if self.batch else STAGES[self.stage]
         return [
             ("Judgments", judgments),
-            *((name, ", ".join(each or "none named" for each in values)) for name, values in places if values),
-            *([("By people who saw the sources", "left out")] if self.is_blind_only else []),
-            ("Gold score", self.gold_in_words),
-            ("Judgments of an answer, at least", str(self.least_judgments)),
-            ("Missing scores of metrics", "count as zero" if self.as_zero else "left out"),
+            *((name, ", ".join(each or "unspecified" for each in values)) for name, values in facets if values),
+            *([("Blind judgments only", "yes")] if self.is_blind_only else []),
+            ("Gold score", self.gold_in_words.replace(SETTLED, "adjudicated scores replace it")),
+            ("Minimum judgments per candidate", str(self.least_judgments)),
+            ("Missing metric scores", "count as zero" if self.as_zero else "excluded"),
         ]
 
 
 def default_settings(project: Project) -> dict[str, Any]:
-    """What a study of the project rests on where nothing is said: its stage, and gold scores by its rule."""
+    """Return an evaluation's settings where nothing is chosen: the project's stage and its gold rule."""
     gold = read_gold_rule(project)
     return {
         "stage": default_stage(project),

@@ -1,4 +1,4 @@
-"""Figures as a stored result holds them."""
+"""Figures in the form in which a stored result holds them."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,19 +8,19 @@ from measures.studies.correlating import Correlation
 from projects.jobs.running import OnProgress
 
 
-def stored(found: Any) -> dict[str, Any]:
-    """A dataclass of the measures by its fields; what is undefined is its reason alone."""
+def store(found: Any) -> dict[str, Any]:
+    """Return a dataclass of the measures by its fields; an undefined one as its reason alone."""
     return {"reason": found.reason} if isinstance(found, Undefined) else asdict(found)
 
 
-def stored_number(value: float | Undefined) -> Any:
+def store_number(value: float | Undefined) -> Any:
     return {"reason": value.reason} if isinstance(value, Undefined) else value
 
 
-def stored_correlation(found: Correlation) -> dict[str, Any]:
-    """A correlation with its interval, or why there is none."""
+def store_correlation(found: Correlation) -> dict[str, Any]:
+    """Return a correlation with its interval, or the reason why there is none."""
     return {
-        "value": stored_number(found.value),
+        "value": store_number(found.value),
         "low": found.low,
         "high": found.high,
         "undefined_share": found.undefined_share,
@@ -28,7 +28,7 @@ def stored_correlation(found: Correlation) -> dict[str, Any]:
 
 
 class Steps:
-    """Counts the steps of a study as they are done; what takes longer may be many."""
+    """Counts the steps of an evaluation as they are done; a longer one may count as several."""
 
     def __init__(self, on_progress: OnProgress, total: int) -> None:
         self._on_progress, self._total, self._done = on_progress, total, 0

@@ -1,19 +1,40 @@
-"""Tables of figures: columns and rows as they are; templates show them, and `writing` makes files of them.
+"""Tables of figures: columns and rows, which templates show and `writing` turns into files.
 
-A cell is a text, a number, an estimate with its interval, or what is undefined with the reason; each form of file shows
-that in its own way, and none shows a zero for it.
+A cell is a text, a number, an estimate with its interval, or undefined with its reason; each file format shows that in
+its own way, and none shows a zero for it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 FORM_NAMES = {"csv": "CSV", "tex": "LaTeX", "md": "Markdown"}
 
 
+class Wording(str):
+    """A text of the files that pages word in another way.
+
+    Frozen sets hold the tables of evaluations, so the same figures have to give the same bytes in every version. As a
+    string this is the text of the files; `page` is what pages show.
+    """
+
+    __slots__ = ("page",)
+    page: str
+
+    def __new__(cls, text: str, *, page: str) -> Self:
+        wording = super().__new__(cls, text)
+        wording.page = page
+        return wording
+
+
+def word_for_page(text: str) -> str:
+    """Return the text as pages show it."""
+    return text.page if isinstance(text, Wording) else text
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval; without ends where there is none."""
+    """A number with its interval; the ends are None where there is no interval."""
 
     value: float
     low: float | None = None
@@ -28,17 +49,22 @@ class Missing:
 
 
 Value = str | int | float | Estimate | Missing | None
-Share = Literal["text", "count", "number", "estimate", "p"]
+ColumnKind = Literal["text", "count", "number", "estimate", "p"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its key, its head, and what it holds; digits are those after the point."""
+    """A column: key, title in files, kind of its values, and digits after the point."""
 
     key: str
     title: str
-    kind: Share = "text"
+    kind: ColumnKind = "text"
     digits: int = 3
+
+    @property
+    def heading(self) -> str:
+        """The title on pages."""
+        return word_for_page(self.title)
 
     @property
     def is_number(self) -> bool:
@@ -53,10 +79,12 @@ class Cell:
     value: Value
 
     @property
-    def said(self) -> str:
-        """The number or text, with a real minus sign; empty where it is undefined."""
-        words = format_cell(self.value, self.column)
-        return words.replace("-", "\u2212") if self.column.is_number else words
+    def text(self) -> str:
+        """The number with a real minus sign, or the text; empty where undefined."""
+        if isinstance(self.value, Wording):
+            return self.value.page
+        text = format_cell(self.value, self.column)
+        return text.replace("-", "\u2212") if self.column.is_number else text
 
     @property
     def ends(self) -> str:
@@ -69,7 +97,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Figures in rows, with the caption that says what they are of."""
+    """Figures in rows. Pages show the title, files the caption."""
 
     name: str
     title: str
@@ -77,19 +105,19 @@ class Table:
     rows: Sequence[Sequence[Value]]
     caption: str = ""
     n_keys: int = 1
-    """So many columns, from the first on, tell a row from the others."""
+    """Columns, from the first on, that identify a row."""
 
     forms = tuple(FORM_NAMES.items())
 
     @property
     def cells(self) -> list[tuple[list[Cell], list[Cell]]]:
-        """Each row: the cells that name it, and the others."""
+        """Each row as the cells that identify it, and the others."""
         rows = [[Cell(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
         return [(row[: self.n_keys], row[self.n_keys :]) for row in rows]
 
 
 def read_value(stored: Any) -> Value:
-    """A figure out of a stored result: an object with a reason is undefined, one with a value an estimate."""
+    """Return a figure of a stored result: an object with a reason is undefined, one with a value an estimate."""
     if isinstance(stored, Mapping):
         if "reason" in stored:
             return Missing(stored["reason"])
@@ -101,7 +129,7 @@ def read_value(stored: Any) -> Value:
 
 
 def read_number(stored: Any) -> Value:
-    """A stored number without an interval, or why there is none."""
+    """Return a stored number without an interval, or the reason why it is undefined."""
     if isinstance(stored, Mapping):
         return Missing(stored["reason"])
     value: float | None = stored
@@ -109,14 +137,14 @@ def read_number(stored: Any) -> Value:
 
 
 def read_ceiling(stored_ceiling: Mapping[str, Any]) -> Value:
-    """A stored human ceiling as a cell."""
+    """Return a stored human ceiling as a cell."""
     if "reason" in stored_ceiling:
         return read_value(stored_ceiling)
     return Estimate(stored_ceiling["r"], stored_ceiling["low"], stored_ceiling["high"])
 
 
 def format_cell(value: Value, column: Column) -> str:
-    """A figure in as many digits as its column gives, with a hyphen for a minus."""
+    """Return a figure with the digits of its column, and a hyphen for a minus."""
     if value is None or isinstance(value, Missing):
         return ""
     number = value.value if isinstance(value, Estimate) else value
@@ -126,16 +154,17 @@ def format_cell(value: Value, column: Column) -> str:
         return f"{number:,.0f}"
     if column.kind == "p" and number < 10**-column.digits:
         return f"< {10**-column.digits:.{column.digits}f}"
-    return _rounded(number, column.digits)
+    return _round(number, column.digits)
 
 
 def format_interval(value: Value, column: Column) -> str:
-    """The ends of an interval in as many digits; empty where there is none."""
+    """Return the ends of an interval with as many digits; empty where there is none."""
     if not isinstance(value, Estimate) or value.low is None or value.high is None:
         return ""
-    return f"[{_rounded(value.low, column.digits)}, {_rounded(value.high, column.digits)}]"
+    return f"[{_round(value.low, column.digits)}, {_round(value.high, column.digits)}]"
 
 
-def _rounded(number: float, digits: int) -> str:
+def _round(number: float, digits: int) -> str:
     text = f"{number:.{digits}f}"
+    # A small negative number would otherwise read as -0.000.
     return text.removeprefix("-") if float(text) == 0 else text

@@ -1,4 +1,4 @@
-"""Studies: the list, a new one, one with its tables and charts, two side by side, and its files."""
+"""Metric evaluations: the list, a new one, one with its tables and charts, two side by side, and downloads."""
 
 from http import HTTPStatus
 from typing import Any
@@ -34,7 +34,7 @@ def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Choose by GET; run by POST."""
+    """Choose settings by GET; request the evaluation by POST."""
     kind = KINDS.get(request.GET.get("kind", ""), next(iter(KINDS.values())))
     form = StudyForm(project, kind, request.POST if request.method == "POST" else None)
     context = {"form": form, "kind": kind, "kinds": KINDS.values()}
@@ -64,8 +64,8 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
     context = {
         **_progress(study),
         "kind": KINDS.get(study.kind),
-        "asked": presentation.list_settings(study),
-        "shown": presentation.group_sections(presentation.list_sections(study, with_texts=True), chosen),
+        "choices": presentation.list_settings(study),
+        "sections": presentation.group_sections(presentation.list_sections(study, with_texts=True), chosen),
         "left_out": presentation.list_left_out(study),
         "missing": presentation.list_missing(study),
         "metrics": [(metric, presentation.format_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
@@ -96,8 +96,8 @@ def study_cancel(request: ProjectRequest, project: Project, number: int) -> Http
 def study_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
     with refusals(request):
-        made = running.run_again(study=study, actor=request.membership)
-        return redirect(made)
+        again = running.run_again(study=study, actor=request.membership)
+        return redirect(again)
     return redirect(study)
 
 
@@ -115,27 +115,32 @@ def study_delete(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.READ)
 @require_POST
 def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Say why a metric went wrong on an answer."""
+    """Store the cause of an error of a metric."""
     study = _fetch(project, number)
     sent, section = request.POST, request.POST.get("section", "")
     candidate = sent.get("candidate", "")
+    # Fewer than 19 digits fit a bigint; the section goes into the address that follows.
     if not (candidate.isascii() and candidate.isdigit() and len(candidate) < 19 and section.isprintable()):
         raise Http404("This candidate does not exist.")
     with refusals(request):
         causes.set_cause(
-            study=study, actor=request.membership, candidate=int(candidate),
-            compared=sent.get("compared", ""), cause=sent.get("cause", ""),
-        )  # fmt: skip
+            study=study,
+            actor=request.membership,
+            candidate=int(candidate),
+            compared=sent.get("compared", ""),
+            cause=sent.get("cause", ""),
+        )
         messages.success(request, "Cause saved.")
-    place = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
-    return redirect(f"{study.get_absolute_url()}?{place}#{section}-{candidate}")
+    query = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
+    return redirect(f"{study.get_absolute_url()}?{query}#{section}-{candidate}")
 
 
 @requires(Right.READ)
 @require_safe
 def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Two studies of one kind side by side, named by their numbers in the address; without them there is the list."""
+    """Two evaluations of one kind side by side, by their numbers in the address; without these, the list."""
     numbers = [request.GET.get(name, "") for name in ("first", "second")]
+    # Fewer than 10 digits fit the column.
     if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
         return redirect("results:study-list", project.slug)
     first, second = (_fetch(project, int(number)) for number in numbers)

@@ -11,19 +11,22 @@ FORMS = {
     "tex": "text/plain; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
 }
-"""What a table can be had as, by the end of the file's name."""
+"""The media type of each file format, by the file's ending."""
 
 _CSV_LINE_END = "\r\n"
 """Unlike in our other files: frozen sets hold these tables, so their bytes stay as they are."""
 
 
 def write(table: Table, form: str) -> str:
-    """The table as one of `FORMS`."""
+    """Return the table in one of `FORMS`."""
     return _WRITERS[form](table)
 
 
 def _as_csv(table: Table) -> str:
-    """Unrounded; an estimate takes three columns, and reasons one of their own where there are any."""
+    """Return unrounded figures.
+
+    An estimate takes three columns, and undefined figures have a column for their reasons.
+    """
     missing = {place for row in table.rows for place, value in enumerate(row) if isinstance(value, Missing)}
     heads: list[str | None] = []
     for place, column in enumerate(table.columns):
@@ -59,11 +62,12 @@ def _csv_number(number: float | None) -> str | None:
 
 
 def _as_latex(table: Table) -> str:
-    """A table of the booktabs package, with the reasons of what is undefined below it."""
+    """Return a table of the booktabs package, with the reasons of undefined figures in its caption."""
     notes = _Notes()
     rows = []
     for row in table.rows:
         cells = [_latex_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
+        # A row that begins with a bracket would be read as the optional argument of the \\ before it.
         rows.append("    {}" + " & ".join(cells) + r" \\")
     align = "".join("r" if column.is_number else "l" for column in table.columns)
     heads = " & ".join(escape_latex(column.title) for column in table.columns)
@@ -82,6 +86,7 @@ def _as_latex(table: Table) -> str:
         r"\end{table}",
     ]
     written = "\n".join(lines) + "\n"
+    # Said in a comment, as a table is pasted into a paper that has a preamble of its own.
     needed = "% \\usepackage{booktabs}\n"
     if re.search(r"[^\u0000-\u024f\u2010-\u2026\u2212]", written):
         needed += "% Some names are in scripts that pdfLaTeX does not set: use XeLaTeX or LuaLaTeX.\n"
@@ -119,7 +124,7 @@ def _markdown_cell(column: Column, value: Value, notes: "_Notes") -> str:
 
 
 class _Notes:
-    """Reasons, each with a letter by which cells point to it."""
+    """Reasons of undefined figures, each with the letter by which cells refer to it."""
 
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}
@@ -162,12 +167,12 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def escape_latex(text: str) -> str:
-    """A text that LaTeX sets as it stands, on one line."""
+    """Return a text that LaTeX sets as it is, on one line."""
     return "".join(_LATEX.get(each, each) for each in _CONTROLS.sub(" ", text))
 
 
 def escape_markdown(text: str) -> str:
-    """A text that Markdown shows as it stands, on one line and in one cell."""
+    """Return a text that Markdown shows as it is, on one line and in one cell."""
     return re.sub(r"([\\|*_`<>\[\]#~])", r"\\\1", _CONTROLS.sub(" ", text))
 
 

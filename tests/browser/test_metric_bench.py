@@ -113,7 +113,7 @@ def run_study(page: Page) -> None:
         page.get_by_role("link", name="LaTeX").first.click()
     assert "bleurt" in latex.value.path().read_text()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy Correlation with people as Markdown").click()
+    page.get_by_role("button", name="Copy Correlation with human scores as Markdown").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     assert "| bleurt |" in page.evaluate("navigator.clipboard.readText()")
 

@@ -1,4 +1,4 @@
-"""Correlation per question: each answer is a point, a metric's score against the gold score."""
+"""Segment-level correlation: each candidate is a point, a metric's score against the gold score."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,22 +15,24 @@ from results.studies.joining import EXTERNAL_ID
 from results.studies.kinds.correlation_tables import COEFFICIENTS, sections
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.settings import Settings
-from results.studies.stored import Steps, stored, stored_correlation
+from results.studies.stored import Steps, store, store_correlation
 
 BREAKDOWNS: dict[str, tuple[str, ...]] = {
     "dataset": (DATASET,),
     "dataset_source": (DATASET, SOURCE),
     "question_type": (QUESTION_TYPE,),
 }
+# More points hide each other, and would make the page and its SVG large.
 MOST_POINTS = 1_000
-"""So many answers are drawn in a scatter; of more, a sample."""
+"""Candidates that a scatter plot draws; of more, a random sample."""
 N_BANDS = 5
 _NOWHERE = {"reason": "defined in no part"}
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """All answers together, each part of each breakdown, the mean of the datasets, and points to draw."""
+    """Correlate over all candidates, over each part and as the mean of the datasets; sample points to draw."""
     parts = {name: list(frame.parts(*columns)) for name, columns in BREAKDOWNS.items()}
+    # A single part would repeat the figures of the whole.
     parts = {name: found for name, found in parts.items() if len(found) > 1}
     n_times = 2 + ("dataset" in parts) + len(parts)
     steps = Steps(on_progress, n_times * len(frame.table) * len(frame.metrics))
@@ -40,19 +42,19 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "whole": whole,
         "whole_by_passage": _correlate(frame, every, settings, seed, steps, by_group=True),
         "parts": {
-            name: [_part(frame, names, rows, settings, seed, steps) for names, rows in found]
+            name: [_correlate_part(frame, names, rows, settings, seed, steps) for names, rows in found]
             for name, found in parts.items()
         },
-        "mean": _mean_of_datasets(frame, whole, settings, seed, steps) if "dataset" in parts else None,
-        "points": _points(frame, seed),
-        "bands": {metric.subject: _bands(frame.gold, frame.scores(metric)) for metric in frame.metrics},
+        "mean": _average_datasets(frame, whole, settings, seed, steps) if "dataset" in parts else None,
+        "points": _sample_points(frame, seed),
+        "bands": {metric.subject: _cut_into_bands(frame.gold, frame.scores(metric)) for metric in frame.metrics},
     }
 
 
 def _correlate(
     frame: Frame, rows: Rows, settings: Settings, seed: int, steps: Steps, *, by_group: bool = False
 ) -> dict[str, Any]:
-    """Each metric with the gold scores, all under the same resamples."""
+    """Correlate each metric with the gold scores, all under the same resamples."""
     found = correlate_all(
         frame.gold[rows],
         {metric.subject: frame.scores(metric)[rows] for metric in frame.metrics},
@@ -65,27 +67,29 @@ def _correlate(
     return {subject: _as_dict(each) for subject, each in found.items()}
 
 
-def _part(
+def _correlate_part(
     frame: Frame, names: tuple[str, ...], rows: Rows, settings: Settings, seed: int, steps: Steps
 ) -> dict[str, Any]:
     return {
         "names": list(names),
         "n": int(rows.sum()),
-        "ceiling": stored(frame.ceiling(seed=seed, rows=rows)),
+        "ceiling": store(frame.ceiling(seed=seed, rows=rows)),
         "metrics": _correlate(frame, rows, settings, seed, steps),
     }
 
 
-def _mean_of_datasets(
+def _average_datasets(
     frame: Frame, whole: Mapping[str, Any], settings: Settings, seed: int, steps: Steps
 ) -> dict[str, Any]:
-    """The unweighted mean over the datasets in which every metric is defined, so that all means are of the same.
+    """Return the unweighted mean over the datasets in which every metric is defined, so that all means are over the
+    same ones.
 
-    A metric that is not defined over all answers together has no mean, and keeps no dataset out of the others'.
+    A metric that is undefined over all candidates has no mean, and excludes no dataset for the others.
     """
     names = frame.table[DATASET].to_numpy(str)
     defined = [metric for metric in frame.metrics if not isinstance(whole[metric.subject]["pearson"]["value"], dict)]
     columns = {metric.label: frame.scores(metric) for metric in defined}
+    # Only which datasets are averaged matters here, so one resample is enough.
     found = correlate_by_part(frame.gold, columns, names, rng=np.random.default_rng(seed), n_resamples=1)
     rows = np.isin(names, found.averaged)
     means: dict[str, Any] = {}
@@ -107,11 +111,11 @@ def _mean_of_datasets(
 
 
 def _as_dict(found: Correlations) -> dict[str, Any]:
-    return {name: stored_correlation(getattr(found, name)) for name in COEFFICIENTS}
+    return {name: store_correlation(getattr(found, name)) for name in COEFFICIENTS}
 
 
-def _points(frame: Frame, seed: int) -> dict[str, Any]:
-    """The answers that a scatter draws: all, or so many drawn by the seed."""
+def _sample_points(frame: Frame, seed: int) -> dict[str, Any]:
+    """Return the candidates that a scatter plot draws: all, or a sample by the seed."""
     n = len(frame.table)
     rows = np.arange(n)
     if n > MOST_POINTS:
@@ -124,8 +128,9 @@ def _points(frame: Frame, seed: int) -> dict[str, Any]:
     }
 
 
-def _bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
-    """The answers in bands of about as many by their metric, equal scores in one; and what people gave each band."""
+def _cut_into_bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
+    """Return bands of about as many candidates each by metric score, with the mean gold score of each."""
+    # Equal scores stay in one band, so there may be fewer bands where many are equal.
     edges = np.unique(np.quantile(scores, np.linspace(0, 1, N_BANDS + 1)[1:-1]))
     places = np.searchsorted(edges, scores, side="right")
     return [

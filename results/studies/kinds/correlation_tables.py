@@ -1,4 +1,4 @@
-"""The tables and charts of correlations per question."""
+"""Tables and charts of segment-level correlation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from django.utils.text import capfirst
 from projects.charts.drawing import Chart
 from results.studies.charts import draw_metrics, heat_map, scatter
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
+from results.studies.tables import Column, Estimate, Table, Value, Wording, read_ceiling, read_value, word_for_page
 
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _BY = {
@@ -16,6 +16,11 @@ _BY = {
     "dataset_source": "by dataset and source",
     "question_type": "by question type",
 }
+
+
+# Titles of columns and texts of cells stand in frozen sets; pages word them by `Wording`.
+ANSWERS = Wording("Answers", page="Candidates")
+UNNAMED = Wording("none named", page="unspecified")
 
 
 def sections(about: About) -> list[Section]:
@@ -27,7 +32,7 @@ def _whole(about: About) -> Section:
     columns = [
         Column("metric", "Metric"),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
-        Column("by_passage", "Pearson by passage", "estimate"),
+        Column("by_passage", Wording("Pearson by passage", page="Pearson (CI over passages)"), "estimate"),
     ]
     order = best_first(about)
     rows: list[list[Value]] = [
@@ -46,7 +51,7 @@ def _whole(about: About) -> Section:
         "Overall",
         Table(
             "overall",
-            "Correlation with people",
+            "Correlation with human scores",
             columns,
             rows,
             about.captioned("Correlation of metrics with people"),
@@ -59,16 +64,16 @@ def _whole(about: About) -> Section:
 def _breakdowns(about: About) -> Iterator[Section]:
     for name, parts in about.figures["parts"].items():
         for coefficient, words in COEFFICIENTS.items():
-            make = _by_source if name == "dataset_source" else _by_part
+            make = _table_by_source if name == "dataset_source" else _table_by_part
             key, title = f"{name.replace('_', '-')}-{coefficient}", capfirst(str(_BY[name]))
             table, chart = make(about, parts, coefficient, key)
-            yield Section(key, title, table, charts=[chart], choice=words, note=_note_of(about, name))
+            yield Section(key, title, table, charts=[chart], choice=words, note=_explain_mean(about, name))
 
 
-def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
-    """Metrics in rows, parts in columns, with the mean of the parts where these are datasets."""
+def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
+    """Return metrics in rows and parts in columns, with the mean of the parts where these are datasets."""
     mean = about.figures["mean"] if key.startswith("dataset") else None
-    names = [_named(part) for part in parts]
+    names = [_name_part(part) for part in parts]
     columns = [
         Column("metric", "Metric"),
         *(Column(f"part-{place}", name, "estimate") for place, name in enumerate(names)),
@@ -85,28 +90,28 @@ def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> 
     ]
     if coefficient == "pearson":
         rows.append(["Human ceiling", *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
-    rows.append(["Answers", *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
+    rows.append([ANSWERS, *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
-    cells = _cells(about, parts, names, order, coefficient)
+    cells = _make_cells(about, parts, names, order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title)),
         heat_map(f"{key}-map", title, cells, row="metric", column="part"),
     )
 
 
-def _by_source(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
-    """Sources in rows, for there may be many; metrics in columns."""
+def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
+    """Return sources in rows, as there may be many, and metrics in columns."""
     order = best_first(about)
     columns = [
         Column("dataset", "Dataset"),
         Column("source", "Source"),
-        Column("n", "Answers", "count"),
+        Column("n", ANSWERS, "count"),
         *([Column("ceiling", "Human ceiling", "estimate")] if coefficient == "pearson" else []),
         *(Column(subject, about.labels[subject], "estimate") for subject in order),
     ]
     rows: list[list[Value]] = [
         [
-            *(name or "none named" for name in part["names"]),
+            *(name or UNNAMED for name in part["names"]),
             part["n"],
             *([read_ceiling(part["ceiling"])] if coefficient == "pearson" else []),
             *(read_value(part["metrics"][subject][coefficient]) for subject in order),
@@ -114,35 +119,35 @@ def _by_source(about: About, parts: list[Figures], coefficient: str, key: str) -
         for part in parts
     ]
     title = f"{COEFFICIENTS[coefficient]} {_BY['dataset_source']}"
-    cells = _cells(about, parts, [_named(part) for part in parts], order, coefficient)
+    cells = _make_cells(about, parts, [_name_part(part) for part in parts], order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title), n_keys=2),
         heat_map(f"{key}-map", title, cells, row="part", column="metric"),
     )
 
 
-def _cells(
-    about: About, parts: list[Figures], names: list[str], order: list[str], coefficient: str
+def _make_cells(
+    about: About, parts: list[Figures], names: list[Wording], order: list[str], coefficient: str
 ) -> list[dict[str, Any]]:
-    """A cell for each metric and part in which it is defined."""
+    """Return a cell for each metric and part in which it is defined."""
     found = (
         (about.labels[subject], name, read_value(part["metrics"][subject][coefficient]))
         for subject in order
         for name, part in zip(names, parts, strict=True)
     )
     return [
-        {"metric": metric, "part": name, "value": each.value}
+        {"metric": metric, "part": name.page, "value": each.value}
         for metric, name, each in found
         if isinstance(each, Estimate)
     ]
 
 
-def _note_of(about: About, name: str) -> str:
+def _explain_mean(about: About, name: str) -> str:
     mean = about.figures["mean"]
     if name != "dataset" or not mean["left_out"]:
         return ""
-    said = "; ".join(f"{part}: {why}" for part, why in mean["left_out"].items())
-    return f"Datasets in which some metric is undefined enter no mean. {said}."
+    reasons = "; ".join(f"{part}: {why}" for part, why in mean["left_out"].items())
+    return f"Datasets in which a metric is undefined are excluded from the mean. {reasons}."
 
 
 def _scatters(about: About) -> Iterator[Section]:
@@ -155,11 +160,11 @@ def _scatters(about: About) -> Iterator[Section]:
                 points["candidates"], points["scores"][subject], points["gold"], strict=True
             )
         ]
-        title = f"{label} and people"
+        title, caption = f"{label} vs. human scores", f"{label} and people"
         columns = [
             Column("low", f"{label} from", "number"),
             Column("high", "to", "number"),
-            Column("n", "Answers", "count"),
+            Column("n", ANSWERS, "count"),
             Column("mean", "Mean human score", "number"),
         ]
         bands: list[list[Value]] = [
@@ -168,32 +173,32 @@ def _scatters(about: About) -> Iterator[Section]:
         yield Section(
             f"scatter-{place}",
             "Candidates",
-            Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
+            Table(f"scatter-{place}", title, columns, bands, about.captioned(caption), n_keys=0),
             charts=[scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
-            note=_say_points(len(rows), points["n"]),
+            note=_explain_points(len(rows), points["n"]),
             choice=label,
         )
 
 
-def _say_points(n_drawn: int, n: int) -> str:
+def _explain_points(n_drawn: int, n: int) -> str:
     if n_drawn == n:
-        return "Each point is an answer. The table cuts the answers into bands by the metric."
-    return (
-        "Each point is an answer: {drawn} of {n}, drawn by the seed. The table has all, in bands by the metric.".format(
-            drawn=f"{n_drawn:,}", n=f"{n:,}"
-        )
+        return "Each point is a candidate. The table groups the candidates into bands by metric score."
+    return "Each point is a candidate: a random {drawn} of {n}. The table has all, in bands by metric score.".format(
+        drawn=f"{n_drawn:,}", n=f"{n:,}"
     )
 
 
 def best_first(about: About) -> list[str]:
-    """The metrics by Pearson over all answers, the highest first; undefined ones last."""
+    """Return the metrics by Pearson over all candidates, the highest first; undefined ones last."""
 
     def height(subject: str) -> float:
         value = read_value(about.figures["whole"][subject]["pearson"])
+        # Below every correlation.
         return value.value if isinstance(value, Estimate) else -2.0
 
     return sorted(about.labels, key=lambda subject: -height(subject))
 
 
-def _named(part: Figures) -> str:
-    return " · ".join(name or "none named" for name in part["names"])
+def _name_part(part: Figures) -> Wording:
+    names = [name or UNNAMED for name in part["names"]]
+    return Wording(" · ".join(names), page=" · ".join(map(word_for_page, names)))

@@ -1,4 +1,4 @@
-"""The largest errors: answers on which a metric is furthest from people, or from another metric, and why."""
+"""Largest errors: candidates on which a metric differs most from human scores, or from another metric, and why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,17 +20,21 @@ from results.studies.frame import DATASET, Frame
 from results.studies.joining import CANDIDATE, EXTERNAL_ID
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.stored import Steps, stored
-from results.studies.tables import Column, Table, Value
+from results.studies.stored import Steps, store
+from results.studies.tables import Column, Table, Value, Wording, word_for_page
 
 N, N_ANSWERS, MOST_ANSWERS = "n_answers", 10, 100
+# Four metrics make six lists beside those against human scores; each list is read by a person.
 MOST_PAIRED = 4
-"""So many metrics are compared with each other, those that were chosen first; all are compared with people."""
+"""Metrics that are compared with each other, those chosen first; all are compared with human scores."""
+
+
+HUMAN = Wording("People", page="Human score")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """An answer of a list as the page shows it, with its texts; `cause` is in the words of who gave it."""
+class ErrorItem:
+    """A candidate of a list as the page shows it; `cause` is in the words of the person who named it."""
 
     candidate: int
     external_id: str
@@ -46,20 +50,22 @@ class Shown:
 
 @dataclass(frozen=True)
 class ErrorList:
-    """What the page needs of a list beside its table: names of the two sides, and the answers of each dataset."""
+    """What the page needs of a list beside its table: the names of both sides, and the candidates of each dataset."""
 
     compared: str
     first: str
     second: str
-    parts: list[tuple[str, list[Shown]]]
+    parts: list[tuple[str, list[ErrorItem]]]
     causes: list[str]
-    """Causes that have been given in the project so far."""
+    """Causes that have been named in the project so far."""
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Of each dataset the answers with the largest gaps, for each metric and people and for each pair of metrics."""
+    """Return the largest gaps of each dataset, for each metric with human scores and for pairs of metrics."""
     if settings.gold is GoldRule.Z:
-        raise Refused("Choose the mean or the median as gold score: z scores lie on no scale to bring metrics to.")
+        raise Refused(
+            "Choose the mean or the median as gold score. Metrics are mapped to the scale, and z scores are not on it."
+        )
     scale = {"low": float(frame.scope.criterion.low), "high": float(frame.scope.criterion.high)}
     n = int(settings.options.get(N) or N_ANSWERS)
     spans = {
@@ -81,85 +87,94 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
                 "compared": f"{first}{BETWEEN}{second}" if first else second,
                 "first": first,
                 "second": second,
-                "parts": {part: [_answer(frame, gap) for gap in found] for part, found in gaps.items()},
+                "parts": {part: [_make_entry(frame, gap) for gap in found] for part, found in gaps.items()},
             }
         )
         steps.take()
-    return {"scale": scale, "n": n, "spans": {subject: stored(span) for subject, span in spans.items()}, "lists": lists}
+    return {"scale": scale, "n": n, "spans": {subject: store(span) for subject, span in spans.items()}, "lists": lists}
 
 
-def _answer(frame: Frame, gap: Gap) -> dict[str, Any]:
+def _make_entry(frame: Frame, gap: Gap) -> dict[str, Any]:
     row = frame.table.iloc[gap.row]
     return {"candidate": int(row[CANDIDATE]), "id": row[EXTERNAL_ID], "first": gap.first, "second": gap.second}
 
 
 def fetch_causes(study: Study) -> dict[str, Any]:
-    """The causes that people have given for the answers of a study, and those known in the project."""
+    """Return the causes that people have named for the candidates of an evaluation, and all of the project."""
     return read_causes(study.project, list_candidates(study))
 
 
-def texts(study: Study) -> dict[str, Any]:
+def fetch_texts(study: Study) -> dict[str, Any]:
     return {"texts": read_texts(study.project, list_candidates(study))}
 
 
 def list_candidates(study: Study) -> set[int]:
-    """The answers that the lists of a study hold."""
+    """Return the ids of the candidates in the lists of an evaluation."""
     lists = (study.result or {"figures": {"lists": []}})["figures"]["lists"]
     return {each["candidate"] for one in lists for part in one["parts"].values() for each in part}
 
 
 def sections(about: About) -> list[Section]:
     lists = about.figures["lists"]
-    found = [_list(about, each, place) for place, each in enumerate(lists, start=1)]
-    with_causes = [(place, each) for place, each in enumerate(lists, start=1) if any(_given(about, each))]
-    return found + [_causes(about, each, place) for place, each in with_causes]
+    found = [_list_section(about, each, place) for place, each in enumerate(lists, start=1)]
+    with_causes = [(place, each) for place, each in enumerate(lists, start=1) if any(_list_causes(about, each))]
+    return found + [_causes_section(about, each, place) for place, each in with_causes]
 
 
-def _names(about: About, one: Figures) -> tuple[str, str]:
-    """What is compared, by the labels of the metrics."""
-    return (about.labels[one["first"]] if one["first"] else "People"), about.labels[one["second"]]
+def _name_sides(about: About, one: Figures) -> tuple[str, str]:
+    """Return the names of both sides of a list."""
+    return (about.labels[one["first"]] if one["first"] else HUMAN), about.labels[one["second"]]
 
 
-def _cause(about: About, one: Figures, candidate: int) -> str:
+def _find_cause(about: About, one: Figures, candidate: int) -> str:
     causes: Mapping[str, str] = about.figures.get("causes", {}).get(one["compared"], {})
     return causes.get(str(candidate), "")
 
 
-def _given(about: About, one: Figures) -> list[str]:
-    """The cause of each answer of a list, in its order; empty where none has been given."""
-    return [_cause(about, one, each["candidate"]) for _part, found in sorted(one["parts"].items()) for each in found]
+def _list_causes(about: About, one: Figures) -> list[str]:
+    """Return the cause of each candidate of a list, in its order; empty where none was named."""
+    return [
+        _find_cause(about, one, each["candidate"]) for _part, found in sorted(one["parts"].items()) for each in found
+    ]
 
 
-def _list(about: About, one: Figures, place: int) -> Section:
-    first, second = _names(about, one)
+def _list_section(about: About, one: Figures, place: int) -> Section:
+    first, second = _name_sides(about, one)
     name = f"errors-{place}"
     columns = [
         Column("dataset", "Dataset"),
-        Column("candidate", "Answer"),
+        Column("candidate", Wording("Answer", page="Candidate")),
         Column("first", first, "number", 2),
         Column("second", second, "number", 2),
         Column("gap", "Gap", "number", 2),
         Column("cause", "Cause"),
     ]
     rows: list[list[Value]] = [
-        [part, each["id"], each["first"], each["second"], each["second"] - each["first"],
-         _cause(about, one, each["candidate"])]
+        [
+            part,
+            each["id"],
+            each["first"],
+            each["second"],
+            each["second"] - each["first"],
+            _find_cause(about, one, each["candidate"]),
+        ]
         for part, answers in sorted(one["parts"].items())
         for each in answers
-    ]  # fmt: skip
-    title = f"Largest gaps between {first} and {second}"
+    ]
+    sides = f"{word_for_page(first)} and {second}"
+    caption = f"Largest gaps between {first} and {second}. {_caption_scale(about, one)}"
     return Section(
         name,
         "Largest gaps",
-        Table(name, title, columns, rows, about.captioned(f"{title}. {_say_scale(about, one)}"), n_keys=2),
-        note=_say_scale(about, one),
-        choice=f"{first} and {second}",
+        Table(name, f"Largest gaps: {sides}", columns, rows, about.captioned(caption), n_keys=2),
+        note=_explain_scale(about, one),
+        choice=sides,
         template="results/studies/_errors.html",
-        detail=_shown(about, one, first, second),
+        detail=_make_error_list(about, one, word_for_page(first), second),
     )
 
 
-def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
+def _make_error_list(about: About, one: Figures, first: str, second: str) -> ErrorList:
     read = about.figures.get("texts", {})
     return ErrorList(
         compared=one["compared"],
@@ -169,9 +184,13 @@ def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
             (
                 part,
                 [
-                    Shown(
-                        each["candidate"], each["id"], each["first"], each["second"],
-                        _cause(about, one, each["candidate"]), read.get(each["candidate"], {}),
+                    ErrorItem(
+                        candidate=each["candidate"],
+                        external_id=each["id"],
+                        first=each["first"],
+                        second=each["second"],
+                        cause=_find_cause(about, one, each["candidate"]),
+                        texts=read.get(each["candidate"], {}),
                     )
                     for each in answers
                 ],
@@ -180,36 +199,51 @@ def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
             if answers
         ],
         causes=about.figures.get("causes_known", []),
-    )  # fmt: skip
+    )
 
 
-def _causes(about: About, one: Figures, place: int) -> Section:
-    first, second = _names(about, one)
+def _causes_section(about: About, one: Figures, place: int) -> Section:
+    first, second = _name_sides(about, one)
     name = f"causes-{place}"
-    given = _given(about, one)
+    given = _list_causes(about, one)
     shares = share_causes(given)
     columns = [
         Column("cause", "Cause"),
-        Column("n", "Answers", "count"),
+        Column("n", Wording("Answers", page="Candidates"), "count"),
         Column("share", "Share", "number", 3),
     ]
     rows: list[list[Value]] = [[each.cause, each.n, each.share] for each in shares]
     n_given = sum(each.n for each in shares)
     rows.append(["All with a cause", n_given, 1.0])
-    title = f"Causes of the gaps between {first} and {second}"
+    caption = f"Causes of the gaps between {first} and {second}"
+    sides = f"{word_for_page(first)} and {second}"
     return Section(
         name,
         "Shares by cause",
-        Table(name, title, columns, rows, about.captioned(title)),
-        note=f"{n_given} of {len(given)} answers have a cause; shares are of those.",
-        choice=f"{first} and {second}",
+        Table(name, f"Causes of gaps: {sides}", columns, rows, about.captioned(caption)),
+        note=f"{n_given} of {len(given)} candidates have a cause; shares are of these.",
+        choice=sides,
     )
 
 
-def _say_scale(about: About, one: Figures) -> str:
-    """How the metrics of a list came to the scale of the criterion."""
+def _explain_scale(about: About, one: Figures) -> str:
+    """Return how the metrics of a list are mapped to the scale of the criterion, as the page explains it."""
     scale = about.figures["scale"]
-    said = []
+    sentences = []
+    for subject in filter(None, (one["first"], one["second"])):
+        span = about.figures["spans"][subject]
+        origin = "its declared range" if span["is_declared"] else "the range of its scores here"
+        sentences.append(
+            f"{about.labels[subject]} is mapped linearly from {origin}, {span['low']:.3g} to {span['high']:.3g}, to "
+            f"{scale['low']:g} to {scale['high']:g}."
+        )
+    return " ".join(sentences)
+
+
+def _caption_scale(about: About, one: Figures) -> str:
+    """Return the same for the caption, in the words of frozen sets."""
+    scale = about.figures["scale"]
+    sentences = []
     for subject in filter(None, (one["first"], one["second"])):
         span = about.figures["spans"][subject]
         words = (
@@ -217,16 +251,16 @@ def _say_scale(about: About, one: Figures) -> str:
             if span["is_declared"]
             else "%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g."
         )
-        said.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
-    return " ".join(said)
+        sentences.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
+    return " ".join(sentences)
 
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
     flat = [span for span in figures["spans"].values() if "reason" in span]
     return [
-        "A straight line brings a metric to the scale; a gap may come from that line as well as from the metric.",
-        "Causes are what a person read into an answer. They stay when the study is run again.",
-        *(["Metrics whose scores are all equal here have no list."] if flat else []),
+        "Metrics are mapped linearly to the scale. A gap may come from this mapping as well as from the metric.",
+        "Causes are one person's interpretation. They are kept when the evaluation is run again.",
+        *(["Metrics whose scores are all equal have no list."] if flat else []),
         *(
             [f"Only the first {MOST_PAIRED} metrics are compared with each other."]
             if len(figures["spans"]) > MOST_PAIRED
@@ -238,7 +272,7 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
 def fields(project: Project) -> dict[str, forms.Field]:
     return {
         N: forms.IntegerField(
-            label="Answers of each dataset",
+            label="Candidates per dataset",
             required=False,
             initial=N_ANSWERS,
             min_value=1,
@@ -256,5 +290,5 @@ KIND = Kind(
     limits=limits,
     fields=fields,
     beside=fetch_causes,
-    texts=texts,
+    texts=fetch_texts,
 )

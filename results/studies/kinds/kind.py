@@ -1,4 +1,4 @@
-"""What a kind of study is: what it asks, how it is computed, and how its result is shown."""
+"""What a kind of metric evaluation is: its settings, its computation, and how its result is shown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from results.studies.tables import Table
 
 Figures = Mapping[str, Any]
 Compute = Callable[[Frame, Settings, int, OnProgress], Mapping[str, Any]]
-"""From a frame, settings and a seed to figures that JSON can hold; what is undefined is an object with its reason."""
+"""From a frame, settings and a seed to figures that JSON can hold; an undefined one is an object with its reason."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What a result says of itself beside the figures of its kind; `figures` are what `compute` gave."""
+    """What every kind needs to show a result, with the figures that its `compute` returned."""
 
     number: int
     criterion: str
@@ -29,22 +29,22 @@ class About:
     n: int
     ceiling: Mapping[str, Any]
     labels: Mapping[str, str]
-    """The metrics in the order in which they were chosen: subject, and what it is called."""
+    """The label of each metric by its subject, in the order in which they were chosen."""
     resampling: str
     caption: str
-    """What each caption ends with: criterion, gold rule, answers, settings of the metrics."""
+    """The end of each caption: criterion, gold rule, number of candidates, settings of the metrics."""
     figures: Figures
 
     def captioned(self, title: str) -> str:
-        """The caption of a table of this title."""
+        """Return the caption of a table, as files have it."""
         return f"{title}. {self.caption} {self.resampling}"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page of a study: charts, and the table with their figures below them.
+    """A part of an evaluation's page: charts, and a table with their figures.
 
-    Of sections that share a `choice` one is shown at a time, with links to the others.
+    Of sections with one title and a `choice` each, one is shown at a time, with links to the others.
     """
 
     name: str
@@ -54,36 +54,36 @@ class Section:
     note: str = ""
     choice: str = ""
     template: str = "results/studies/_table.html"
-    """What shows the table on a page; `detail` is what it needs beside the table."""
+    """The template of the table; `detail` is what it needs beside the table."""
     detail: Any = None
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of study by its name, which is one of `Study.Kind`."""
+    """A kind of metric evaluation; its name is one of `Study.Kind`."""
 
     name: str
     title: str
     about: str
-    """The question that it answers, in a sentence."""
+    """The question that it answers."""
     compute: Compute
     sections: Callable[[About], list[Section]]
     limits: Callable[[Settings, Figures], list[str]] = lambda _settings, _figures: []
-    """What a reader must know before leaning on the figures, in sentences."""
+    """Caveats of the figures, in sentences."""
     fields: Callable[[Project], Mapping[str, forms.Field]] = lambda _project: {}
-    """Fields of the form beside those of every study; what they hold is stored in the options."""
+    """Form fields of this kind alone; their values are stored in the options."""
     read: Callable[[Project, Settings], Frame] = field(default=read_frame)
-    """Reads what `compute` takes; a kind that rests on something else than gold scores brings its own."""
+    """Reads the frame for `compute`; a kind that needs more than gold scores has its own."""
     beside: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
-    """What people have said of a result since it was computed; it joins the figures, and is frozen with them."""
+    """What people have added to a result since it was computed; it joins the figures, and is frozen with them."""
     texts: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
-    """Texts that a page shows beside the figures; they join them for the page alone."""
+    """Texts that a page shows beside the figures; they join the figures for the page alone."""
     is_of_pairs: bool = False
-    """Whether it counts minimal pairs, and not answers; these may have come with scores, before anything is judged."""
+    """Whether it counts minimal pairs, not candidates. Pairs may come with scores, before anything is judged."""
     without_metrics: str = ""
-    """What to do where no metric of the project can be taken, if it is not just any metric that is wanted."""
+    """What to do where no metric of the project fits, if the kind needs certain ones."""
     takes: Callable[[MetricRun], bool] = lambda _run: True
     """Which metrics of the project the form offers."""
     least_metrics: int = 1
     is_resampled: bool = True
-    """Whether it asks for a number of resamples."""
+    """Whether the form offers a number of resamples."""

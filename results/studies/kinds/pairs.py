@@ -20,23 +20,23 @@ from results.studies.stored import Steps
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Each metric and people on these pairs: all together, by dataset with the mean of the datasets, by phenomenon."""
+    """Return the accuracy of metrics and of human scores: over all pairs, by dataset and by phenomenon."""
     assert isinstance(frame, PairFrame)
     steps = Steps(on_progress, len(frame.metrics) + len(frame.human))
     found = {}
     for metric in frame.metrics:
         one, other = frame.both(metric)
-        found[metric.subject] = _accuracy(one, other, frame.table, settings, seed)
+        found[metric.subject] = _measure_accuracy(one, other, frame.table, settings, seed)
         steps.take()
-    people = {}
+    human_scores = {}
     for name, scored in frame.human.items():
         one, other = (scored[f"{name}_{number}"].to_numpy(np.float64) for number in (1, 2))
         if len(scored):
-            people[name] = _accuracy(one, other, scored, settings, seed)
+            human_scores[name] = _measure_accuracy(one, other, scored, settings, seed)
         steps.take()
     return {
         "metrics": found,
-        "people": people,
+        "people": human_scores,
         "datasets": sorted(set(frame.table[DATASET])),
         "phenomena": sorted(set(frame.table[PHENOMENON]), key=pair_position),
         "human": settings.options.get("human", GIVEN),
@@ -45,7 +45,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     }
 
 
-def _accuracy(one: Any, other: Any, table: Any, settings: Settings, seed: int) -> dict[str, Any]:
+def _measure_accuracy(one: Any, other: Any, table: Any, settings: Settings, seed: int) -> dict[str, Any]:
     found = minimal_pair_accuracy(
         one,
         other,
@@ -59,15 +59,15 @@ def _accuracy(one: Any, other: Any, table: Any, settings: Settings, seed: int) -
 
 def _as_dict(found: MinimalPairAccuracy) -> dict[str, Any]:
     return {
-        "overall": _part(found.overall),
-        "mean": _part(found.mean),
-        "by_dataset": {name: _part(part) for name, part in found.by_dataset.items()},
-        "by_phenomenon": {name: _part(part) for name, part in found.by_phenomenon.items()},
+        "overall": _store_accuracy(found.overall),
+        "mean": _store_accuracy(found.mean),
+        "by_dataset": {name: _store_accuracy(part) for name, part in found.by_dataset.items()},
+        "by_phenomenon": {name: _store_accuracy(part) for name, part in found.by_phenomenon.items()},
     }
 
 
-def _part(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
-    """An accuracy as a stored result holds it: an estimate without ends where resampling shows no spread."""
+def _store_accuracy(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
+    """Return an accuracy as a stored result holds it: an estimate without ends where it has no interval."""
     if isinstance(found, Undefined):
         return {"reason": found.reason}
     interval = found.interval
@@ -80,19 +80,17 @@ def _part(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
 
 def fields(project: Project) -> dict[str, forms.Field]:
     choices = [
-        (GIVEN, "the scores it came with, else gold scores"),
-        (GOLDS, "gold scores, else those it came with"),
+        (GIVEN, "imported scores, otherwise gold scores"),
+        (GOLDS, "gold scores, otherwise imported scores"),
     ]
-    return {
-        "human": forms.ChoiceField(label="Which candidate of a pair is better goes by", choices=choices, initial=GIVEN)
-    }
+    return {"human": forms.ChoiceField(label="Better candidate decided by", choices=choices, initial=GIVEN)}
 
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        "A pair is counted only where people score its first candidate higher; the others are listed.",
-        "A tie is half a pair, so a metric that says nothing has 50 %. Scores are compared unrounded.",
-        "Where all pairs of a part came out alike there is no interval: resampling them would show no spread.",
+        "A pair counts only if its first candidate has the higher human score. The others are listed.",
+        "A tie counts half, so a metric that gives every candidate the same score has 50 %. Scores are not rounded.",
+        "There is no interval where a metric is right, or wrong, on every pair: resampling them shows no variation.",
     ]
 
 

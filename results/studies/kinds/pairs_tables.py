@@ -1,4 +1,4 @@
-"""The tables and charts of accuracy on minimal pairs."""
+"""Tables and charts of accuracy on minimal pairs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,21 +7,22 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.names import spell_out
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.pair_frame import NOT_HIGHER, format_reason
-from results.studies.tables import Column, Estimate, Missing, Table, Value
+from results.studies.pair_frame import NOT_HIGHER, REASONS, format_reason
+from results.studies.tables import Column, Estimate, Missing, Table, Value, Wording, word_for_page
 
+# A tie counts half, so a metric that knows nothing reaches half of the pairs.
 CHANCE = 50.0
 ALL = "overall"
 
 
 def sections(about: About) -> list[Section]:
     figures = about.figures
-    found = [_by_dataset(about), _by_phenomenon(about), _whole(about)]
+    found = [_table_by_dataset(about), _table_by_phenomenon(about), _whole(about)]
     return [*found, *([_left_out(about)] if figures["listed"] else [])]
 
 
-def _by_dataset(about: About) -> Section:
-    """MOCHA's table 8: metrics in rows, datasets in columns, and the unweighted mean of these."""
+def _table_by_dataset(about: About) -> Section:
+    """Return MOCHA's table 8: metrics in rows, datasets in columns, and their unweighted mean."""
     names = about.figures["datasets"]
     has_mean = len(names) > 1
     columns = [
@@ -39,39 +40,41 @@ def _by_dataset(about: About) -> Section:
     drawn = [(label, each[key]) for label, each in _metrics(about)]
     axis = "mean of the datasets, in %" if has_mean else "accuracy, in %"
     rows = [*(row(label, each) for label, each in _metrics(about)), *(row(*each) for each in _people(about))]
-    rows.append(["Pairs", *(f"{_n(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])])
+    rows.append(
+        ["Pairs", *(f"{_count_pairs(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])]
+    )
     return Section(
         "datasets",
         "By dataset",
-        Table("datasets", title, columns, rows, _captioned(about, title)),
-        charts=[_intervals("datasets", title, drawn, axis), *_map(about, "by_dataset", names, title)],
-        note=_say_people(about),
+        Table("datasets", title, columns, rows, _make_caption(about, title)),
+        charts=[_draw_intervals("datasets", title, drawn, axis), *_draw_map(about, "by_dataset", names, title)],
+        note=_explain_pairs(about),
     )
 
 
-def _by_phenomenon(about: About) -> Section:
+def _table_by_phenomenon(about: About) -> Section:
     names = about.figures["phenomena"]
     columns = [
         Column("metric", "Metric"),
-        *(Column(f"part-{place}", _named(name), "estimate", 1) for place, name in enumerate(names)),
+        *(Column(f"part-{place}", _name_phenomenon(name), "estimate", 1) for place, name in enumerate(names)),
     ]
     rows: list[list[Value]] = [
         [label, *(_percent(each["by_phenomenon"].get(name)) for name in names)]
         for label, each in [*_metrics(about), *_people(about)]
     ]
-    rows.append(["Pairs", *(f"{_n(about, 'by_phenomenon', name):,}" for name in names)])
+    rows.append(["Pairs", *(f"{_count_pairs(about, 'by_phenomenon', name):,}" for name in names)])
     title = "Accuracy on minimal pairs by phenomenon, in %"
     return Section(
         "phenomena",
         "By phenomenon",
-        Table("phenomena", title, columns, rows, _captioned(about, title)),
-        charts=_map(about, "by_phenomenon", names, title),
-        note=_say_people(about),
+        Table("phenomena", title, columns, rows, _make_caption(about, title)),
+        charts=_draw_map(about, "by_phenomenon", names, title),
+        note=_explain_pairs(about),
     )
 
 
 def _whole(about: About) -> Section:
-    """All pairs together, with how many of them are ties."""
+    """Return the accuracy over all pairs, with the number of ties."""
     columns = [
         Column("metric", "Metric"),
         Column("accuracy", "Accuracy, in %", "estimate", 1),
@@ -84,11 +87,12 @@ def _whole(about: About) -> Section:
     for label, each in [*_metrics(about), *_people(about)]:
         whole = each[ALL]
         n, n_ties = whole["n"], whole["n_ties"]
+        # The stored accuracy counts a tie half, and the table wants whole pairs again.
         n_higher = round(whole["value"] * n - n_ties / 2)
         rows.append([label, _percent(whole), n, n_higher, n_ties, n - n_higher - n_ties])
     title = "Accuracy on all minimal pairs together"
-    table = Table("pairs", title, columns, rows, _captioned(about, title))
-    return Section("pairs", "All pairs together", table, note="In brackets the 95 % interval over pairs.")
+    table = Table("pairs", title, columns, rows, _make_caption(about, title))
+    return Section("pairs", "All pairs together", table, note="95 % CI over pairs in brackets.")
 
 
 def _left_out(about: About) -> Section:
@@ -96,44 +100,60 @@ def _left_out(about: About) -> Section:
     columns = [
         Column("dataset", "Dataset"),
         Column("pair", "Pair"),
-        Column("reason", "Why"),
+        Column("reason", Wording("Why", page="Reason")),
         Column("phenomenon", "Phenomenon"),
-        Column("score_1", "First, by people", "number", 2),
-        Column("score_2", "Second, by people", "number", 2),
+        Column("score_1", Wording("First, by people", page="Human score, first"), "number", 2),
+        Column("score_2", Wording("Second, by people", page="Human score, second"), "number", 2),
     ]
     rows: list[list[Value]] = [
         [
             each["dataset"],
             each["id"].removesuffix("-1"),
-            format_reason(each["reason"]),
-            _named(each["phenomenon"]),
+            Wording(format_reason(each["reason"]), page=REASONS.get(each["reason"], each["reason"])),
+            _name_phenomenon(each["phenomenon"]),
             each["human_1"],
             each["human_2"],
         ]
         for each in figures["listed"]
     ]
+    caption = f"Minimal pairs that are left out. {_caption_excluded(figures, len(rows))}"
+    table = Table("left-out", "Excluded minimal pairs", columns, rows, caption, n_keys=2)
+    return Section("left-out", "Excluded pairs", table, note=_explain_excluded(figures, len(rows)))
+
+
+def _explain_excluded(figures: Figures, n_listed: int) -> str:
+    """Return how many pairs are excluded and why, as the page explains it."""
+    n = sum(figures["reasons"].values())
+    counted = "; ".join(f"{REASONS.get(name, name)}: {count:,}" for name, count in figures["reasons"].items())
+    sentences = [f"{n:,} pairs are excluded. {counted}."]
+    if n > n_listed:
+        sentences.append(f"The first {n_listed:,} are listed.")
+    if NOT_HIGHER in figures["reasons"]:
+        sentences.append("Check pairs whose first candidate has no higher human score: the two may be swapped.")
+    return " ".join(sentences)
+
+
+def _caption_excluded(figures: Figures, n_listed: int) -> str:
+    """Return the same for the caption, in the words of frozen sets."""
     n = sum(figures["reasons"].values())
     counted = "; ".join(f"{format_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
-    note = "{n} pairs are left out. {counted}.".format(n=f"{n:,}", counted=counted)
-    if n > len(rows):
-        note += " " + "The first {shown} are listed.".format(shown=f"{len(rows):,}")
+    sentences = [f"{n:,} pairs are left out. {counted}."]
+    if n > n_listed:
+        sentences.append(f"The first {n_listed:,} are listed.")
     if NOT_HIGHER in figures["reasons"]:
-        note += (
-            " " + "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
+        sentences.append(
+            "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
         )
-    title = "Minimal pairs that are left out"
-    return Section(
-        "left-out", "Pairs left out", Table("left-out", title, columns, rows, f"{title}. {note}", 2), note=note
-    )
+    return " ".join(sentences)
 
 
-def _captioned(about: About, title: str) -> str:
+def _make_caption(about: About, title: str) -> str:
     by = "%(title)s; which candidate of a pair is better goes by %(human)s"
     return about.captioned(by % {"title": title, "human": about.figures["human"]})
 
 
 def _metrics(about: About) -> list[tuple[str, Figures]]:
-    """The metrics with their figures, the best first."""
+    """Return the metrics with their figures, the best first."""
     figures = about.figures
     key = "mean" if len(figures["datasets"]) > 1 else ALL
     order = sorted(about.labels, key=lambda subject: -figures["metrics"][subject][key]["value"])
@@ -141,13 +161,16 @@ def _metrics(about: About) -> list[tuple[str, Figures]]:
 
 
 def _people(about: About) -> list[tuple[str, Figures]]:
-    words = {"given": "People, given scores", "gold": "People, gold scores"}
+    words = {
+        "given": Wording("People, given scores", page="Human scores (imported)"),
+        "gold": Wording("People, gold scores", page="Human scores (gold)"),
+    }
     people: Mapping[str, Figures] = about.figures["people"]
     return [(words[name], people[name]) for name in words if name in people]
 
 
 def _percent(part: Figures | None) -> Value:
-    """A share of pairs in per cent."""
+    """Return a share of pairs in per cent."""
     if part is None:
         return Missing("no pairs with scores")
     if "reason" in part:
@@ -156,26 +179,26 @@ def _percent(part: Figures | None) -> Value:
     return Estimate(100 * part["value"], *ends)
 
 
-def _n(about: About, by: str, name: str) -> int:
-    """The pairs of a part: the same for all metrics."""
+def _count_pairs(about: About, by: str, name: str) -> int:
+    """Return the number of pairs of a part, which is the same for all metrics."""
     first = next(iter(about.figures["metrics"].values()))
     n: int = first[by][name]["n"]
     return n
 
 
-def _named(phenomenon: str) -> str:
-    return spell_out(phenomenon) if phenomenon else "not said"
+def _name_phenomenon(phenomenon: str) -> str:
+    return spell_out(phenomenon) if phenomenon else Wording("not said", page="unspecified")
 
 
-def _say_people(about: About) -> str:
-    counts = [f"{label}: {each[ALL]['n']:,}" for label, each in _people(about)]
+def _explain_pairs(about: About) -> str:
+    counts = "; ".join(f"{word_for_page(label)}: {each[ALL]['n']:,}" for label, each in _people(about))
     return (
-        "In brackets the 95 % interval over pairs. Metrics are measured by the pairs whose first candidate people "
-        "score higher; people's own accuracy is that of all pairs with such scores ({counts})."
-    ).format(counts="; ".join(counts))
+        "95 % CI over pairs in brackets. Metrics are evaluated on the pairs whose first candidate has the higher human "
+        f"score; the accuracy of human scores is over all pairs that have them ({counts})."
+    )
 
 
-def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis: str) -> Chart:
+def _draw_intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis: str) -> Chart:
     rows = []
     for label, part in found:
         value = _percent(part)
@@ -186,13 +209,18 @@ def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis
     return Chart(name, title, rows, spec, columns=columns)
 
 
-def _map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]:
-    """Metrics against parts, darker where they are worse; none where there is but one part."""
+def _draw_map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]:
+    """Return metrics against parts, darker where accuracy is lower; nothing where there is only one part."""
     if len(names) < 2:
         return []
     found = [(label, name, _percent(each[by].get(name))) for label, each in _metrics(about) for name in names]
     cells: list[dict[str, Any]] = [
-        {"metric": label, "part": _named(name), "value": value.value, "said": f"{value.value:.0f}"}
+        {
+            "metric": label,
+            "part": word_for_page(_name_phenomenon(name)),
+            "value": value.value,
+            "said": f"{value.value:.0f}",
+        }
         for label, name, value in found
         if isinstance(value, Estimate)
     ]

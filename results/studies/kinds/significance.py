@@ -1,4 +1,4 @@
-"""Metric against metric: whether one follows people better than another, by paired bootstrap and Williams' test."""
+"""Metric comparison: whether one metric correlates better with human scores than another, by two tests."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,11 +17,11 @@ from results.studies.charts import draw_metrics, map_of_p
 from results.studies.frame import PASSAGE, Frame
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.stored import Steps, stored, stored_correlation
-from results.studies.tables import Column, Estimate, Missing, Table, Value, read_ceiling, read_value
+from results.studies.stored import Steps, store, store_correlation
+from results.studies.tables import Column, Estimate, Missing, Table, Value, Wording, read_ceiling, read_value
 
 PASSAGES = "passages"
-OVER = [("answers", "answers"), (PASSAGES, "whole passages")]
+OVER = [("answers", "candidates"), (PASSAGES, "whole passages")]
 MATRICES = {
     "bootstrap-holm": "Paired bootstrap, Holm",
     "bootstrap": "Paired bootstrap",
@@ -35,7 +35,7 @@ def fields(project: Project) -> dict[str, forms.Field]:
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Each metric with its interval, then every metric against every other under the same resamples."""
+    """Return each metric with its interval, and every metric against every other under the same resamples."""
     steps = Steps(on_progress, len(frame.metrics) + 1)
     chosen: dict[str, Any] = {
         "groups": frame.codes(PASSAGE),
@@ -45,7 +45,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     found = {}
     for metric in frame.metrics:
         one = correlate(frame.gold, frame.scores(metric), rng=np.random.default_rng(seed), **chosen)
-        found[metric.subject] = stored_correlation(one.pearson)
+        found[metric.subject] = store_correlation(one.pearson)
         steps.take()
     scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
     pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
@@ -59,9 +59,9 @@ def _as_dict(pair: MetricComparison) -> dict[str, Any]:
         "first": pair.first,
         "second": pair.second,
         "between": asdict(between) if isinstance(between, Undefined) else between,
-        "bootstrap": stored(pair.bootstrap),
+        "bootstrap": store(pair.bootstrap),
         "bootstrap_holm": pair.bootstrap_holm,
-        "williams": stored(pair.williams),
+        "williams": store(pair.williams),
         "williams_holm": pair.williams_holm,
     }
 
@@ -77,12 +77,12 @@ def _metrics(about: About) -> Section:
         (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
     ]
     rows = [[label, value] for label, value in found] + [["Human ceiling", read_ceiling(about.ceiling)]]
-    title = "Pearson's correlation of each metric with people"
+    title, caption = "Pearson's r of each metric with human scores", "Pearson's correlation of each metric with people"
     return Section(
         "metrics",
         "The metrics",
-        Table("metrics", title, columns, rows, about.captioned(title)),
-        charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's correlation")],
+        Table("metrics", title, columns, rows, about.captioned(caption)),
+        charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's r")],
     )
 
 
@@ -91,6 +91,7 @@ def _matrices(about: About) -> Iterator[Section]:
     by_pair = {(pair["first"], pair["second"]): pair for pair in about.figures["pairs"]}
     for name, words in MATRICES.items():
         test, _dash, is_corrected = name.partition("-")
+        # Of 1,000 resamples a p has three digits: more would say what was not measured.
         digits = len(str(about.figures["n_resamples"])) - 1 if test == "bootstrap" else 4
         columns = [
             Column("better", "Better ↓ than →"),
@@ -106,14 +107,13 @@ def _matrices(about: About) -> Iterator[Section]:
             for second, value in zip(order, row[1:], strict=True)
             if isinstance(value, float)
         ]
-        title = "p of one-sided tests: the metric of the row follows people better than that of the column"
-        full = f"{title}. {words}"
+        tested = "p of one-sided tests: the metric of the row follows people better than that of the column"
         yield Section(
             name,
             "Pairwise significance",
-            Table(name, str(words), columns, rows, about.captioned(full)),
+            Table(name, words, columns, rows, about.captioned(f"{tested}. {words}")),
             charts=[map_of_p(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
-            note=title + ".",
+            note="One-sided p: the metric in the row correlates better with human scores than the one in the column.",
             choice=words,
         )
 
@@ -128,22 +128,22 @@ def _p(pair: Figures | None, test: str, is_corrected: bool) -> Value:
 
 
 def _pairs(about: About) -> Section:
-    """Each pair once, the metric that follows people better first."""
+    """Return each pair once, the metric with the higher correlation first."""
     digits = len(str(about.figures["n_resamples"])) - 1
     columns = [
         Column("first", "Metric"),
-        Column("second", "against"),
-        Column("difference", "Difference of Pearson", "estimate"),
-        Column("bootstrap", "p, bootstrap", "p", digits),
-        Column("bootstrap_holm", "with Holm", "p", digits),
+        Column("second", Wording("against", page="vs.")),
+        Column("difference", Wording("Difference of Pearson", page="Difference of Pearson's r"), "estimate"),
+        Column("bootstrap", Wording("p, bootstrap", page="p (bootstrap)"), "p", digits),
+        Column("bootstrap_holm", Wording("with Holm", page="p (Holm)"), "p", digits),
         Column("t", "Williams' t", "number", 2),
-        Column("williams", "p, Williams", "p", 4),
-        Column("williams_holm", "with Holm", "p", 4),
+        Column("williams", Wording("p, Williams", page="p (Williams)"), "p", 4),
+        Column("williams_holm", Wording("with Holm", page="p (Holm)"), "p", 4),
         Column("between", "Pearson of the two", "number"),
     ]
-    places = {subject: place for place, subject in enumerate(_order(about))}
-    better = [pair for pair in about.figures["pairs"] if places[pair["first"]] < places[pair["second"]]]
-    better.sort(key=lambda pair: (places[pair["first"]], places[pair["second"]]))
+    ranks = {subject: rank for rank, subject in enumerate(_order(about))}
+    better = [pair for pair in about.figures["pairs"] if ranks[pair["first"]] < ranks[pair["second"]]]
+    better.sort(key=lambda pair: (ranks[pair["first"]], ranks[pair["second"]]))
     rows = [
         [
             about.labels[pair["first"]],
@@ -158,8 +158,9 @@ def _pairs(about: About) -> Section:
         ]
         for pair in better
     ]
-    title = "Each pair of metrics, the one that follows people better first"
-    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, about.captioned(title), n_keys=2))
+    caption = "Each pair of metrics, the one that follows people better first"
+    title = "Each pair of metrics, the higher correlation first"
+    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, about.captioned(caption), n_keys=2))
 
 
 def _difference(bootstrap: Figures) -> Value:
@@ -169,7 +170,7 @@ def _difference(bootstrap: Figures) -> Value:
 
 
 def _order(about: About) -> list[str]:
-    """The metrics by their correlation, the highest first; undefined ones last."""
+    """Return the metrics by their correlation, the highest first; undefined ones last."""
 
     def height(subject: str) -> float:
         value = read_value(about.figures["metrics"][subject])
@@ -180,10 +181,10 @@ def _order(about: About) -> list[str]:
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        "Tests are one-sided; in the bootstrap a resample in which both are equal is no win for either.",
-        "Holm's correction counts every ordered pair, for nobody has said beforehand which metric should be better.",
-        "A bootstrap p of 0 means less than one resample in {n}.".format(n=f"{settings.n_resamples:,}"),
-        "Williams' test takes answers as independent; answers on one passage are not.",
+        "Tests are one-sided. In the bootstrap, a resample in which both are equal counts for neither.",
+        "Holm's correction counts every ordered pair, as no metric was expected beforehand to be better.",
+        f"A bootstrap p of 0 means that none of {settings.n_resamples:,} resamples contradicts the difference.",
+        "Williams' test assumes independent candidates. Candidates of one passage are not.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The weight of a bonus: how an adapted metric's correlation with people moves as its weight does."""
+"""Bonus-weight sweep: how an adapted metric's correlation with human scores changes with its bonus weight."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,7 +9,6 @@ from django import forms
 
 from measures.metrics import Metric
 from measures.metrics.bonus import ENTITY, YES_NO
-from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.sweeps import SweptPoint, sweep
 from projects.charts.drawing import Chart
@@ -24,11 +23,12 @@ from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.stored import Steps, stored
+from results.studies.stored import Steps, store, store_number
 from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
 
 SWEPT = {"alpha": YES_NO, "beta": ENTITY}
-"""The weights of bonuses, each with the questions whose answers may have it."""
+"""The bonus weights, each with the type of the questions whose candidates may have the bonus."""
+# Each step computes every score again under every resample.
 LARGEST, STEP = "largest", "step"
 MOST_STEPS = 100
 
@@ -36,24 +36,24 @@ Score = Callable[..., Floats]
 
 
 def has_bonus(run: MetricRun) -> bool:
-    """Whether the metric of a run was computed here and has weights to vary."""
+    """Return whether the metric of a run was computed here and has weights to vary."""
     metric = load_metrics().get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
     return metric is not None and set(SWEPT) <= set(metric.metric.weights)
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Each bonus on the answers to its type of question; texts are read and counted once."""
+    """Return the correlations at each weight, by type of question; texts are read and counted once."""
     weights = _weights(settings)
     metrics = {metric.subject: _make(metric) for metric in frame.metrics}
-    chosen = _once_each(frame, metrics)
+    chosen = _drop_repeats(frame, metrics)
     rows = {name: (frame.table[QUESTION_TYPE] == of).to_numpy() for name, of in SWEPT.items()}
     if not any(each.any() for each in rows.values()):
-        raise Refused("No answer here is to a yes-no question or to one about entities, so none may have a bonus.")
+        raise Refused("No candidate answers a yes-no or an entity question, so none can have a bonus.")
     found: dict[str, Any] = {
         name: {
             "type": SWEPT[name],
             "n": int(each.sum()),
-            "ceiling": stored(frame.ceiling(seed=seed, rows=each)) if each.any() else None,
+            "ceiling": store(frame.ceiling(seed=seed, rows=each)) if each.any() else None,
             "metrics": {},
         }
         for name, each in rows.items()
@@ -67,7 +67,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
                     _as_dict(point)
                     for point in sweep(
                         frame.gold[each],
-                        partial(_at, score, name, each),
+                        partial(_score_at, score, name, each),
                         weights,
                         groups=frame.codes(PASSAGE)[each],
                         n_resamples=settings.n_resamples,
@@ -81,21 +81,22 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
 def _weights(settings: Settings) -> list[float]:
     largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.5)))
     if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
-        raise Refused(f"Weights go from 0 to 100 at most, in {MOST_STEPS} steps at most.")
+        raise Refused(f"Choose weights up to 100, in at most {MOST_STEPS} steps.")
+    # Rounded, as 3 * 0.1 is not 0.3; the small term keeps the last step from being lost to the same error.
     return [round(at * step, 9) for at in range(int(largest / step + 1e-9) + 1)]
 
 
 def _make(metric: MetricColumn) -> Metric:
-    """The metric of a column. Raises Refused where it has no weight to vary."""
+    """Return the metric of a column. Raises Refused where it has no weight to vary."""
     is_computed = metric.origin == MetricRun.Origin.COMPUTED
-    made = find_metric(metric.name) if is_computed and metric.name in load_metrics() else None
-    if made is None or not set(SWEPT) <= set(made.metric.weights):
-        raise Refused(f"{metric.label} has no bonus whose weight could vary; choose adapted metrics alone.")
-    return made.make(**made.chosen(metric.settings))
+    registered = find_metric(metric.name) if is_computed and metric.name in load_metrics() else None
+    if registered is None or not set(SWEPT) <= set(registered.metric.weights):
+        raise Refused(f"{metric.label} has no bonus weight. Choose adapted metrics only.")
+    return registered.make(**registered.chosen(metric.settings))
 
 
-def _once_each(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:
-    """Of metrics that differ in their weights alone the first, for they are points of one sweep."""
+def _drop_repeats(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:
+    """Return the first of metrics that differ only in their weights, as they are points of one sweep."""
     seen: dict[Any, str] = {}
     for column in frame.metrics:
         rest = metrics[column.subject].with_weights(**dict.fromkeys(SWEPT, 0.0))
@@ -104,55 +105,56 @@ def _once_each(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:
 
 
 def _count_once(frame: Frame, metric: Metric, wanted: Rows) -> Score:
-    """The scores of the frame's answers by weights; one that is not wanted, or that the metric refuses, has zero."""
+    """Return a function from weights to the candidates' scores; unwanted and refused candidates have zero."""
     candidates = frame.table[CANDIDATE].to_numpy()
-    places = {int(candidates[row]): int(row) for row in np.flatnonzero(wanted)}
+    rows_by_candidate = {int(candidates[row]): int(row) for row in np.flatnonzero(wanted)}
     parts: list[tuple[list[int], Score]] = []
     with metric.ready():
         for part in read_answers(frame.project, metric):
             reasons = metric.refuse(part.answers)
-            own = [at for at, pk in enumerate(part.ids) if pk in places and not reasons[at]]
+            own = [at for at, pk in enumerate(part.ids) if pk in rows_by_candidate and not reasons[at]]
             if own:
-                parts.append(([places[part.ids[at]] for at in own], metric.count_once(part.answers.only(own))))
+                parts.append(
+                    ([rows_by_candidate[part.ids[at]] for at in own], metric.count_once(part.answers.only(own)))
+                )
 
     def score(**weights: float) -> Floats:
         values = np.zeros(len(candidates))
-        for rows, of_part in parts:
-            values[rows] = of_part(**weights)
+        for rows, score_part in parts:
+            values[rows] = score_part(**weights)
         return values
 
     return score
 
 
-def _at(score: Score, name: str, rows: Rows, weight: float) -> Floats:
-    """Scores at a weight; alpha varies at beta 1, beta at the metric's own alpha, which no entity answer depends on."""
+def _score_at(score: Score, name: str, rows: Rows, weight: float) -> Floats:
+    """Return the scores at a weight."""
+    # As in Yang et al. (2018), alpha varies at beta 1. Beta varies at the metric's own alpha, on which no entity
+    # answer depends.
     return score(**{name: weight, **({"beta": 1.0} if name == "alpha" else {})})[rows]
 
 
 def _as_dict(point: SweptPoint) -> dict[str, Any]:
-    def said(value: float | Undefined) -> Any:
-        return {"reason": value.reason} if isinstance(value, Undefined) else value
-
     return {
         "weight": point.weight,
-        "pearson": {"value": said(point.value), "low": point.low, "high": point.high},
-        "gain": {"value": said(point.gain), "low": point.gain_low, "high": point.gain_high},
+        "pearson": {"value": store_number(point.value), "low": point.low, "high": point.high},
+        "gain": {"value": store_number(point.gain), "low": point.gain_low, "high": point.gain_high},
         "undefined_share": point.undefined_share,
     }
 
 
 def sections(about: About) -> list[Section]:
     found = about.figures["sweeps"]
-    return [_section(about, name, found[name]) for name in SWEPT if found[name]["n"]]
+    return [_make_section(about, name, found[name]) for name in SWEPT if found[name]["n"]]
 
 
-def _section(about: About, name: str, found: Figures) -> Section:
+def _make_section(about: About, name: str, found: Figures) -> Section:
     title = {
         "alpha": "Bonus for the right opinion: alpha on yes-no answers",
         "beta": "Bonus for entities: beta on answers about entities",
     }[name]
     columns = [Column("weight", name, "number", 2)]
-    chosen = _in_order(about, found)
+    chosen = _list_swept(about, found)
     for subject in chosen:
         label = about.labels[subject]
         columns += [
@@ -171,13 +173,13 @@ def _section(about: About, name: str, found: Figures) -> Section:
         title,
         Table(name, title, columns, rows, caption),
         charts=[_chart(about, name, found)],
-        note="{n} answers. Weight 0 is the metric without its bonus; gains are over it.".format(n=f"{found['n']:,}"),
+        note=f"{found['n']:,} candidates. Weight 0 is the metric without its bonus; gains are relative to it.",
     )
 
 
 def _chart(about: About, name: str, found: Figures) -> Chart:
     rows = []
-    for subject in _in_order(about, found):
+    for subject in _list_swept(about, found):
         for point in found["metrics"][subject]:
             value = read_value(point["pearson"])
             if isinstance(value, Estimate):
@@ -189,28 +191,28 @@ def _chart(about: About, name: str, found: Figures) -> Chart:
     line = None
     if isinstance(ceiling, Estimate):
         line = (ceiling.value, "human ceiling {r}".format(r=f"{ceiling.value:.3f}"))
-    spec = swept("weight", "pearson", "low", "high", "metric", title="Pearson's correlation", axis=name, line=line)
+    spec = swept("weight", "pearson", "low", "high", "metric", title="Pearson's r", axis=name, line=line)
     title = {
-        "alpha": "Correlation with people as alpha grows, on yes-no answers",
-        "beta": "Correlation with people as beta grows, on answers about entities",
+        "alpha": "Correlation with human scores by alpha, yes-no questions",
+        "beta": "Correlation with human scores by beta, entity questions",
     }[name]
     return Chart(name, title, rows, spec, columns=("metric", "weight", "pearson", "low", "high"))
 
 
-def _in_order(about: About, found: Figures) -> list[str]:
-    """The metrics as they were chosen: what the database stores has lost its order."""
+def _list_swept(about: About, found: Figures) -> list[str]:
+    """Return the metrics in the order in which they were chosen; JSON in the database does not keep it."""
     return [subject for subject in about.labels if subject in found["metrics"]]
 
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
     none = {
-        "alpha": "No answer here is to a yes-no question, so alpha has nothing to weigh.",
-        "beta": "No answer here is to a question about entities, so beta has nothing to weigh.",
+        "alpha": "No candidate answers a yes-no question, so alpha has no effect.",
+        "beta": "No candidate answers an entity question, so beta has no effect.",
     }
     return [
         *(words for name, words in none.items() if not figures["sweeps"][name]["n"]),
-        "The weight that does best here was found on these answers: on others it will do less well.",
-        "The gain has an interval of its own: both weights are looked at under the same resamples.",
+        "The best weight was found on these candidates. On others it will perform worse.",
+        "The gain has its own interval: both weights are evaluated on the same resamples.",
     ]
 
 
@@ -229,6 +231,6 @@ KIND = Kind(
     sections=sections,
     limits=limits,
     fields=fields,
-    without_metrics="Compute adapted BLEU or adapted ROUGE-L over the candidates: only these have a bonus.",
+    without_metrics="Compute adapted BLEU or adapted ROUGE-L first: only these have a bonus.",
     takes=has_bonus,
 )

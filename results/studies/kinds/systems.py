@@ -1,4 +1,4 @@
-"""Correlation per system: metrics and people score each system on drawn questions, and over all of its answers."""
+"""System-level correlation: metrics and people score each system on drawn questions, and over all of its candidates."""
 
 from typing import Any
 
@@ -27,11 +27,12 @@ from results.studies.joining import MetricColumn
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.kinds.systems_tables import sections
 from results.studies.settings import Settings
-from results.studies.stored import Steps, stored, stored_number
+from results.studies.stored import Steps, store, store_number
 
+# As in Yang et al. (2018).
 N_QUESTIONS, N_DRAWS = 30, 100
 MOST_POINTS = 1_000
-"""So many points of draws are kept to be drawn."""
+"""Points of draws that are stored for the scatter plot."""
 CEILING_DRAWS = 100
 
 
@@ -49,10 +50,10 @@ def read(project: Project, settings: Settings) -> Frame:
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Each metric on drawn questions and over all answers, and one person's scores in the place of a metric."""
+    """Return each metric's correlation over drawn questions and over all candidates, and the human ceiling."""
     steps = Steps(on_progress, 2 + CEILING_DRAWS)
     questions, systems = frame.codes(QUESTION), frame.table[SOURCE].to_numpy(str)
-    metrics = {metric.subject: _additive(frame, metric) for metric in frame.metrics}
+    metrics = {metric.subject: _make_additive(frame, metric) for metric in frame.metrics}
     draws: dict[str, Any] = {
         "n_questions": settings.options["n_questions"],
         "n_draws": settings.options["n_draws"],
@@ -62,36 +63,37 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     whole = correlate_systems(systems, frame.gold, metrics)
     steps.take()
     return {
-        "lacking": stored(find_lacking(questions, systems)),
-        "draws": stored(drawn)
+        "lacking": store(find_lacking(questions, systems)),
+        "draws": store(drawn)
         if isinstance(drawn, Undefined)
-        else {subject: _draws(found, seed) for subject, found in drawn.items()},
-        "whole": {subject: _whole(found) for subject, found in whole.items()},
+        else {subject: _store_draws(found, seed) for subject, found in drawn.items()},
+        "whole": {subject: _store_whole(found) for subject, found in whole.items()},
         "is_corpus": {subject: metric.combine is not take_mean for subject, metric in metrics.items()},
-        "ceiling": _ceiling(frame, questions, systems, seed, draws, steps),
+        "ceiling": _draw_ceiling(frame, questions, systems, seed, draws, steps),
     }
 
 
-def _additive(frame: Frame, metric: MetricColumn) -> Additive:
-    """A metric over many answers: by its own statistics where its score of them is no mean, else as a mean."""
+def _make_additive(frame: Frame, metric: MetricColumn) -> Additive:
+    """Return a metric over many candidates: by its statistics where its corpus score is not a mean, else as a mean."""
     counts = frame.counts.get(metric.subject)
     if counts is None:
         return Additive.mean_of(frame.scores(metric))
     registered = find_metric(metric.name)
-    made = registered.make(**registered.chosen(metric.settings))
-    if isinstance(made, MeanMetric):  # its statistics are for its notes
+    configured = registered.make(**registered.chosen(metric.settings))
+    # The statistics of a mean metric are there for its notes only.
+    if isinstance(configured, MeanMetric):
         return Additive.mean_of(frame.scores(metric))
-    return Additive(counts=counts, combine=made.combine)
+    return Additive(counts=counts, combine=configured.combine)
 
 
-def _draws(found: DrawnCorrelation, seed: int) -> dict[str, Any]:
-    """The correlation over all points, and as many points as are worth drawing."""
+def _store_draws(found: DrawnCorrelation, seed: int) -> dict[str, Any]:
+    """Return the correlation over all points, and a sample of the points to draw."""
     systems = np.tile(np.array(found.systems, dtype=object), len(found.human))
     rows = np.arange(len(systems))
     if len(rows) > MOST_POINTS:
         rows = np.sort(np.random.default_rng(seed).choice(len(rows), MOST_POINTS, replace=False))
     return {
-        "pearson": stored_number(found.pearson),
+        "pearson": store_number(found.pearson),
         "n": len(systems),
         "systems": list(found.systems),
         "human_mean": found.human.mean(axis=0).tolist(),
@@ -107,34 +109,35 @@ def _draws(found: DrawnCorrelation, seed: int) -> dict[str, Any]:
 
 
 def _sd(points: Floats) -> list[float | None]:
-    """The deviation of each system over the draws; none of one draw."""
+    """Return the deviation of each system over the draws; None with a single draw."""
     return points.std(axis=0, ddof=1).tolist() if len(points) > 1 else [None] * points.shape[1]
 
 
-def _whole(found: SystemCorrelation) -> dict[str, Any]:
+def _store_whole(found: SystemCorrelation) -> dict[str, Any]:
     return {
         "systems": list(found.systems),
         "n_items": found.n_items.tolist(),
         "human": found.human.tolist(),
         "metric": found.metric.tolist(),
-        **{name: stored_number(getattr(found, name)) for name in ("pearson", "spearman", "kendall")},
+        **{name: store_number(getattr(found, name)) for name in ("pearson", "spearman", "kendall")},
     }
 
 
-def _ceiling(
+def _draw_ceiling(
     frame: Frame, questions: Any, systems: Any, seed: int, draws: dict[str, int], steps: Steps
 ) -> dict[str, Any]:
-    """One judgment of each answer, drawn at random, takes the place of a metric against the mean of the others.
+    """Return the human ceiling: one judgment of each candidate, drawn at random, takes the place of a metric.
 
-    Only answers with two judgments or more are in it.
+    It is compared with the mean of the others, over candidates with two judgments or more.
     """
-    people = _OneAgainstOthers(frame)
-    kept = people.rows
+    judges = _OneAgainstOthers(frame)
+    kept = judges.rows
     found: list[float] = []
     every: list[float] = []
     for draw in range(CEILING_DRAWS):
+        # Each draw has a generator of its own, so that it depends on nothing that was drawn before.
         rng = np.random.default_rng([seed, draw])
-        one, others = people.draw(rng)
+        one, others = judges.draw(rng)
         metric = {"one": Additive.mean_of(one)}
         drawn = draw_systems(questions[kept], systems[kept], others, metric, rng=rng, **draws)
         if not isinstance(drawn, Undefined) and not isinstance(drawn["one"].pearson, Undefined):
@@ -143,11 +146,11 @@ def _ceiling(
         if not isinstance(r, Undefined):
             every.append(r)
         steps.take()
-    return {"draws": _spread(found), "whole": _spread(every), "n_units": int(kept.sum())}
+    return {"draws": _summarise_draws(found), "whole": _summarise_draws(every), "n_units": int(kept.sum())}
 
 
 class _OneAgainstOthers:
-    """The answers with two judgments or more, and one judgment of each against the mean of the others."""
+    """Draws one judgment of each candidate that has two or more, against the mean of its others."""
 
     def __init__(self, frame: Frame) -> None:
         judgments = frame.judgments.sort_values(UNIT, kind="stable")
@@ -165,7 +168,7 @@ class _OneAgainstOthers:
         return one, (self._totals - one) / (self._counts - 1)
 
 
-def _spread(found: list[float]) -> dict[str, Any]:
+def _summarise_draws(found: list[float]) -> dict[str, Any]:
     if not found:
         return {"reason": "too few systems or questions with two judgments of each answer"}
     low, high = np.quantile(found, [0.025, 0.975])
@@ -173,19 +176,18 @@ def _spread(found: list[float]) -> dict[str, Any]:
 
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
-    said: list[str] = [
-        "Draws share questions, so their points are not independent: there is no p-value, and no interval.",
-        "With few systems a correlation over systems hangs on each of them.",
-        "A metric that keeps statistics, such as BLEU, is scored over the draw as a corpus; others are means.",
-        "The ceiling: one judgment of each answer, drawn at random, against the mean of the others.",
+    caveats: list[str] = [
+        "Draws share questions, so their points are not independent. There is no p-value and no interval.",
+        "With few systems, each of them strongly affects the correlation.",
+        "Metrics with a corpus score, such as BLEU, are scored over each draw as a corpus; others are means.",
+        "Human ceiling: one judgment of each candidate, drawn at random, against the mean of the others.",
     ]
     if settings.as_zero:
-        said.append("A metric scored as a corpus leaves missing answers out: a zero has no statistics.")
+        caveats.append("Corpus scores exclude candidates without a score, as a zero has no statistics.")
     if settings.criterion and (lacks := figures["lacking"]["lacks"]):
-        nobody = "none named"
-        names = ", ".join(f"{name or nobody}: {n}" for name, n in lacks.items())
-        said.append(f"Questions that a system has no answer to are in no draw: {names}.")
-    return said
+        names = ", ".join(f"{name or 'unspecified'}: {n}" for name, n in lacks.items())
+        caveats.append(f"Questions that a system has not answered are in no draw: {names}.")
+    return caveats
 
 
 KIND = Kind(

@@ -1,4 +1,4 @@
-"""The tables and charts of correlations per system."""
+"""Tables and charts of system-level correlation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,11 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, scatter
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.tables import Column, Missing, Table, Value, read_ceiling, read_number
+from results.studies.tables import Column, Missing, Table, Value, Wording, read_ceiling, read_number
 
+# Texts of tables stand in frozen sets; pages word them by `Wording`.
+UNNAMED = Wording("none named", page="unspecified")
+DEVIATION = Wording("deviation over draws", page="SD over draws")
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 
 
@@ -27,7 +30,7 @@ def _draws(about: About, *, is_drawn: bool) -> Section:
     columns = [
         Column("metric", "Metric"),
         Column("pearson", "Pearson", "estimate"),
-        Column("over", "Over many answers"),
+        Column("over", Wording("Over many answers", page="Score of a system")),
     ]
     found: list[tuple[str, Value]] = [(about.labels[subject], _drawn(figures, subject)) for subject in order]
     rows: list[list[Value]] = [
@@ -35,56 +38,55 @@ def _draws(about: About, *, is_drawn: bool) -> Section:
         for (label, value), subject in zip(found, order, strict=True)
     ]
     rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"])
-    title = "Pearson's correlation of metrics with people over systems on drawn questions"
+    caption = "Pearson's correlation of metrics with people over systems on drawn questions"
+    title = "Pearson's r of metrics with human scores over systems, drawn questions"
     n = figures["draws"][order[0]]["n"] if is_drawn else 0
-    note = "{n} points: a system on a draw each.".format(n=f"{n:,}") if is_drawn else ""
+    note = f"{n:,} points, one for each system and draw." if is_drawn else ""
     return Section(
         "draws",
         "Drawn questions",
-        Table("draws", title, columns, rows, _captioned(about, title)),
-        charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis="Pearson's correlation")],
+        Table("draws", title, columns, rows, _make_caption(about, caption)),
+        charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis="Pearson's r")],
         note=note,
     )
 
 
 def _clouds(about: About) -> Iterator[Section]:
-    """The points of the draws, metric by metric."""
+    """Yield the points of the draws, metric by metric."""
     for place, subject in enumerate(_order(about), start=1):
         found, label = about.figures["draws"][subject], about.labels[subject]
         points = found["points"]
         rows = [
-            {"system": system or "none named", "metric": metric, "human": human}
+            {"system": system or UNNAMED.page, "metric": metric, "human": human}
             for system, metric, human in zip(points["system"], points["metric"], points["human"], strict=True)
         ]
-        title = f"{label} and people on drawn questions"
+        caption = f"{label} and people on drawn questions"
+        title = f"{label} vs. human scores, drawn questions"
         columns = [
             Column("system", "System"),
             Column("human", "Mean human score", "number"),
-            Column("human_sd", "deviation over draws", "number"),
+            Column("human_sd", DEVIATION, "number"),
             Column("metric", label, "number"),
-            Column("metric_sd", "deviation over draws", "number"),
+            Column("metric_sd", DEVIATION, "number"),
         ]
         names = ("human_mean", "human_sd", "metric_mean", "metric_sd")
         table = [
-            [system or "none named", *(found[name][at] for name in names)] for at, system in enumerate(found["systems"])
+            [system or UNNAMED, *(found[name][at] for name in names)] for at, system in enumerate(found["systems"])
         ]
         chart = scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
-        note = _say_points(len(rows), found["n"])
-        whole = Table(f"draw-{place}", title, columns, table, _captioned(about, title))
+        note = _explain_points(len(rows), found["n"])
+        whole = Table(f"draw-{place}", title, columns, table, _make_caption(about, caption))
         yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
 
 
-def _say_points(n_drawn: int, n: int) -> str:
+def _explain_points(n_drawn: int, n: int) -> str:
     if n_drawn == n:
-        return "Each point is a system on a draw."
-    return "Each point is a system on a draw: {drawn} of {n}, drawn by the seed.".format(
-        drawn=f"{n_drawn:,}",
-        n=f"{n:,}",
-    )
+        return "Each point is a system in a draw."
+    return f"Each point is a system in a draw: a random {n_drawn:,} of {n:,}."
 
 
 def _systems(about: About) -> Section:
-    """One point for each system, over all of its answers."""
+    """Return one point for each system, over all of its candidates."""
     figures, order = about.figures, _order(about)
     columns = [
         Column("metric", "Metric"),
@@ -96,13 +98,14 @@ def _systems(about: About) -> Section:
     ]
     rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["whole"]), None, None])
     n = len(figures["whole"][order[0]]["systems"])
-    title = f"Correlation of metrics with people over {n} systems, one point each"
+    caption = f"Correlation of metrics with people over {n} systems, one point each"
+    title = f"Correlation with human scores over {n} systems"
     drawn = [(about.labels[subject], read_number(figures["whole"][subject]["pearson"])) for subject in order]
     return Section(
         "systems",
         "One point per system",
-        Table("systems", title, columns, rows, _captioned(about, title)),
-        charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's correlation")],
+        Table("systems", title, columns, rows, _make_caption(about, caption)),
+        charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's r")],
     )
 
 
@@ -110,22 +113,23 @@ def _points(about: About) -> Iterator[Section]:
     for place, subject in enumerate(_order(about), start=1):
         found, label = about.figures["whole"][subject], about.labels[subject]
         rows: list[dict[str, Any]] = [
-            {"system": system or "none named", "metric": metric, "human": human, "n": n}
+            {"system": system or UNNAMED, "metric": metric, "human": human, "n": n}
             for system, metric, human, n in zip(
                 found["systems"], found["metric"], found["human"], found["n_items"], strict=True
             )
         ]
-        title = f"{label} and people, system by system"
+        caption = f"{label} and people, system by system"
+        title = f"{label} vs. human scores by system"
         columns = [
             Column("system", "System"),
-            Column("n", "Answers", "count"),
+            Column("n", Wording("Answers", page="Candidates"), "count"),
             Column("human", "Mean human score", "number"),
             Column("metric", label, "number"),
         ]
         spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
-        whole = Table(f"system-{place}", title, columns, table, _captioned(about, title))
+        whole = Table(f"system-{place}", title, columns, table, _make_caption(about, caption))
         yield Section(f"system-{place}", "Each system", whole, charts=[chart], choice=label)
 
 
@@ -135,7 +139,7 @@ def _drawn(figures: Figures, subject: str) -> Value:
 
 
 def _order(about: About) -> list[str]:
-    """The metrics by what they reach on drawn questions, the highest first; else as they were chosen."""
+    """Return the metrics by their correlation on drawn questions, the highest first; otherwise as they were chosen."""
 
     def height(subject: str) -> float:
         value = _drawn(about.figures, subject)
@@ -144,6 +148,6 @@ def _order(about: About) -> list[str]:
     return sorted(about.labels, key=lambda subject: -height(subject))
 
 
-def _captioned(about: About, title: str) -> str:
-    """Nothing is resampled here, so that no interval is named."""
+def _make_caption(about: About, title: str) -> str:
+    """Return the caption without an interval, as nothing is resampled here."""
     return f"{title}. {about.caption}"

@@ -132,7 +132,7 @@ def test_a_study_of_judgments_that_were_taken_out_since_is_in_no_set(
     ConsentAcceptance.objects.create(
         membership=annotator, consent=make_consent(project), withdrawn_at=timezone.now(), is_taken_out=True
     )
-    with pytest.raises(Refused, match="no study 1 that a set could hold"):
+    with pytest.raises(Refused, match="evaluation 1 cannot be included"):
         freeze(project, manager, studies=(1,))
     assert "studies" not in client_of(manager).get("/p/bridges/sets/new/").context["form"].fields
     Study.objects.update(started_at=timezone.now() + timedelta(minutes=1))

@@ -79,8 +79,8 @@ def test_a_cause_is_given_kept_and_counted(
     page = read(answer)
     assert '<option value="other words">' in answer
     assert 'value="Other words"' in answer
-    rows = page.rows("Causes of the gaps between People and Overlap")
-    assert [(row["Cause"], row["Answers"], row["Share"]) for row in rows] == [
+    rows = page.rows("Causes of gaps: Human score and Overlap")
+    assert [(row["Cause"], row["Candidates"], row["Share"]) for row in rows] == [
         ("other words", "2", "1.000"),
         ("All with a cause", "2", "1.000"),
     ]

@@ -81,8 +81,8 @@ def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
     page = read(client.get(made.get_absolute_url(), {"show": "dataset-kendall,scatter-2"}).content.decode())
     assert [row["Metric"] for row in page.rows("Kendall by dataset")][:1] == ["Near"]
     assert "Pearson by dataset" not in page.tables
-    rows = page.rows("Far & <b>away</b> and people")
-    assert sum(int(row["Answers"]) for row in rows) == 20
+    rows = page.rows("Far & <b>away</b> vs. human scores")
+    assert sum(int(row["Candidates"]) for row in rows) == 20
     points = client.get(f"{made.get_absolute_url()}charts/scatter-1.csv").content.decode()
     assert len(list(csv.reader(io.StringIO(points, newline="")))) == 21
     assert client.get(f"{made.get_absolute_url()}tables/scatter-9.csv").status_code == 404
@@ -99,13 +99,13 @@ def test_running_again_makes_a_new_study_that_stands_beside_the_old_one(
     asked = {"first": first.number, "second": second.number}
     same = client.get(f"{STUDIES}compare/", asked).content.decode()
     assert "None: both have the same settings" in same
-    rows = read(same).rows("Correlation with people")
+    rows = read(same).rows("Correlation with human scores")
     assert {row["change"] for row in rows if row["Metric"] == "Near"} == {"0.000"}
     third = study(judged, researcher, runs[:2], n_resamples=100, seed=9, least_judgments=2, as_zero=True)
     page = read(client.get(f"{STUDIES}compare/", {**asked, "second": third.number}).content.decode())
     settings = {row["Setting"]: row for row in page.rows("Differences in settings")}
     assert (settings["Seed"]["Evaluation 1"], settings["Seed"]["Evaluation 3"]) == ("1", "9")
-    assert {"Metrics", "Judgments of an answer, at least", "Missing scores of metrics"} <= set(settings)
+    assert {"Metrics", "Minimum judgments per candidate", "Missing metric scores"} <= set(settings)
     other = study(judged, researcher, runs[:2], "significance", n_resamples=100, options={"over": "answers"})
     assert "different types" in said_by(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
     assert client.get(f"{STUDIES}compare/", {"first": "x", "second": "1"}).status_code == 302
@@ -143,7 +143,7 @@ def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says
     one = give_scores(judged, researcher, "One", {candidates_of(judged)[0].pk: 0.5})
     made = study(judged, researcher, [one, runs[0]], n_resamples=100)
     page = read(client.get(made.get_absolute_url()).content.decode())
-    assert {row["Pearson"] for row in page.rows("Correlation with people")[:2]} == {"fewer than three pairs"}
+    assert {row["Pearson"] for row in page.rows("Correlation with human scores")[:2]} == {"fewer than three pairs"}
     assert page.number("Candidates") == 1
     assert "One: no score for 19 candidates" in said_by(client.get(made.get_absolute_url()))
     options = {"n_questions": 30, "n_draws": 5}

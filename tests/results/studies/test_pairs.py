@@ -161,7 +161,10 @@ def test_nothing_to_study_is_said(project: Project, manager: Membership) -> None
     assert "The project has no minimal pairs." in study(project, manager, [run], kind="pairs").error
     make_pairs(project, "a", 2, score_1=1, score_2=2)
     failed = study(project, manager, [run], kind="pairs")
-    assert (failed.state, "people do not score the first higher: 2" in failed.error) == (Study.State.FAILED, True)
+    assert (failed.state, "the first candidate has no higher human score: 2" in failed.error) == (
+        Study.State.FAILED,
+        True,
+    )
 
 
 def test_a_part_in_which_all_came_out_alike_has_no_interval(project: Project, manager: Membership) -> None:

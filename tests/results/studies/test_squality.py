@@ -54,7 +54,7 @@ def test_the_printed_correlations_stand_on_the_page(
     assert response.headers["Location"] == made.get_absolute_url()
     html = client.get(made.get_absolute_url()).content.decode()
     page = read(html)
-    rows = {row["Metric"]: row for row in page.rows("Correlation with people")}
+    rows = {row["Metric"]: row for row in page.rows("Correlation with human scores")}
     for title, printed in PRINTED.items():
         for coefficient, value in printed.items():
             assert rows[title][coefficient].partition("[")[0] == value, (title, coefficient)

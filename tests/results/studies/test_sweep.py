@@ -53,7 +53,7 @@ def test_the_bonus_for_the_right_opinion_raises_the_correlation(
     answer = client_of(researcher).get(made.get_absolute_url()).content.decode()
     rows = read(answer).rows("Bonus for the right opinion: alpha on yes-no answers")
     assert [row["alpha"] for row in rows] == ["0.00", "0.50", "1.00", "1.50", "2.00", "Human ceiling"]
-    assert "No answer here is to a question about entities" in answer
+    assert "No candidate answers an entity question" in answer
 
 
 def test_a_metric_without_a_bonus_is_not_offered_and_refused(
@@ -63,6 +63,6 @@ def test_a_metric_without_a_bonus_is_not_offered_and_refused(
     form = client_of(owner).get("/p/bridges/studies/new/?kind=sweep").context["form"]
     assert {value for value, _label in form.fields["metrics"].choices} == {run.subject for run in adapted}
     made = study(project, owner, [adapted[0], plain], "sweep", n_resamples=100)
-    assert made.error == "Plain has no bonus whose weight could vary; choose adapted metrics alone."
+    assert made.error == "Plain has no bonus weight. Choose adapted metrics only."
     steps = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 100.0, "step": 0.01})
-    assert steps.error == "Weights go from 0 to 100 at most, in 100 steps at most."
+    assert steps.error == "Choose weights up to 100, in at most 100 steps."
