@@ -103,7 +103,7 @@ def test_the_page_says_how_many_rows_there_are_and_why_some_do_not_count(
     judge(project, {candidate: {make_membership(project): 2.0}}, control="repeat")
     page = condense(client_of(researcher).get("/p/bridges/export/").content.decode())
     assert "Not counted: surplus" in page
-    assert "others had taken the place" in page
+    assert "submitted when the HIT already had all its judgments" in page
     assert "<dt>Counted</dt><dd>41</dd>" in page
     assert "<dt>Rows in total</dt><dd>42</dd>" in page
     assert len(exported(project, "long").splitlines()) == 43

@@ -33,14 +33,14 @@ def stages_of(client: Client, project: Project) -> Rows:
 
 
 def stage(project: Project, label: str) -> StageLine:
-    course = make_overview(project, can_manage=True).course
+    course = make_overview(project, can_manage=True).timeline
     return next(each for each in course.stages if each.label == label)
 
 
 def test_a_stage_is_shown_from_its_first_open_batch_on(project: Project) -> None:
     batch = open_batch(project, n_hits=2)
     Batch.objects.update(state=Batch.State.DRAFT)
-    assert make_overview(project, can_manage=True).course.stages == ()
+    assert make_overview(project, can_manage=True).timeline.stages == ()
     Batch.objects.update(state=Batch.State.OPEN)
     assert stage(project, "Full collection").progress.n_wanted == 2  # type: ignore[union-attr]
     batch.refresh_from_db()

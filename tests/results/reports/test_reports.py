@@ -106,7 +106,7 @@ def test_only_the_newest_reports_are_kept(
     for _ in range(3):
         run(Report, ask(large, researcher).pk, reports.make, only_reads=True)
     live = ask(large, researcher)
-    monkeypatch.setattr(reports, "KEPT", 2)
+    monkeypatch.setattr(reports, "MOST_KEPT", 2)
     reports.forget_old()
     assert list(Report.objects.order_by("id").values_list("result__n", flat=True)) == [3, None]
     assert Report.objects.get(pk=live.pk).is_live

@@ -66,10 +66,10 @@ def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
-        (("--name", " "), "Give the set a name", 1),
+        (("--name", " "), "Enter a name for the set", 1),
         (("--name", "A", "--criterion", "taste"), "no criterion “taste”", 1),
         (("--name", "A", "--batch", "9"), "no batch 9", 1),
-        (("--name", "A", "--dataset", "none"), "No judgment enters", 1),
+        (("--name", "A", "--dataset", "none"), "No judgments are included", 1),
         (("--name", "A", "--bootstrap", "0"), "--bootstrap", 2),
         (("--name", "A", "--seed", "-4"), "--seed", 2),
     ],

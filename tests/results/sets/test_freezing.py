@@ -103,7 +103,7 @@ def test_a_changed_byte_is_found(project: Project, manager: Membership, name: st
     assert len(breaches) == 2
     assert name in breaches[1]
     path.unlink()
-    assert freezing.verify(made) == ["The archive is gone."]
+    assert freezing.verify(made) == ["The archive is missing."]
 
 
 def test_refusals_say_why(project: Project, manager: Membership) -> None:
@@ -113,14 +113,14 @@ def test_refusals_say_why(project: Project, manager: Membership) -> None:
     with pytest.raises(Refused, match="no batch yet"):
         ask()
     canonical(project)
-    for name, reason in ((" \t", "Give the set a name"), ("x" * 121, "longer than 120")):
+    for name, reason in ((" \t", "Enter a name for the set"), ("x" * 121, "longer than 120")):
         with pytest.raises(Refused, match=reason):
             ask(name)
     for over, reason in (
         ({"criteria": ("taste",)}, "no criterion “taste”"),
         ({"batches": (7,)}, "no batch 7"),
-        ({"datasets": ("elsewhere",)}, "No judgment enters"),
-        ({"splits": ("",)}, "No judgment enters"),
+        ({"datasets": ("elsewhere",)}, "No judgments are included"),
+        ({"splits": ("",)}, "No judgments are included"),
     ):
         with pytest.raises(Refused, match=reason):
             ask(**over)

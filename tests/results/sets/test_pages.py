@@ -103,7 +103,7 @@ def test_a_manager_looks_and_freezes(
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"name": " "}, "Give the set a name."),
+        ({"name": " "}, "Enter a name for the set."),
         ({"name": "A", "splits": "elsewhere"}, "elsewhere"),
         ({"name": "A", "resamples": "1"}, "greater than or equal to 100"),
         ({"name": "A", "seed": "-1"}, "greater than or equal to 0"),
@@ -211,7 +211,7 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
         note = archive.read("bridges-set-1/RETIRED.md").decode()
         assert archive.read("bridges-set-1/long.csv") == read(made, "long.csv")
     assert "A wrong rubric" in note
-    assert "succeeded by judgment set 2" in note
+    assert "replaced by judgment set 2" in note
     assert body(desk.get(f"{LIST}1/files/RETIRED.md")).decode() == note
     made.refresh_from_db()
     assert freezing.verify(made) == [], "What was frozen is as it was."

@@ -79,7 +79,7 @@ def test_refusals_say_what_is_in_the_way(judged: Project, runs: list[MetricRun],
     with pytest.raises(Refused, match="Nothing: 0"):
         read_frame(judged, settings_of(judged, [runs[0], nothing]))
     runs[0].delete()
-    with pytest.raises(Refused, match="have no scores any more"):
+    with pytest.raises(Refused, match="no longer have scores"):
         read_frame(judged, settings_of(judged, runs))
 
 
