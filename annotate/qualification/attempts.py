@@ -171,7 +171,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
 def find_page(pages: Sequence[AttemptPage], number: int) -> AttemptPage:
     """Return the page with this number, counted from 1. Raises NoSuchPage if there is none."""
     if not 1 <= number <= len(pages):
-        raise NoSuchPage(_("This attempt doesn't have that page."))
+        raise NoSuchPage(f"There is no page {number}.")
     return pages[number - 1]
 
 
