@@ -60,7 +60,7 @@ def write_tables(
 def list_ratings(judgments: Judgments, criterion: ScaledCriterion, unit: int) -> list[tuple[float, str | None]]:
     """Return the included scores of a unit with their annotators, None where unknown, in the long file's order."""
     part = judgments.parts[criterion]
-    here = part.slice_of(unit)
+    here = part.find_slice(unit)
     names = judgments.names
     return [
         (value, None if annotator == NOBODY else names[annotator])

@@ -18,7 +18,7 @@ def outside(settings: Settings) -> Iterator[ModuleType]:
     """The site as one that names a module of metrics; nothing of it is left afterwards."""
     before = dict(METRICS)
     settings.METRIC_MODULES = [MODULE]
-    registry.known()
+    registry.load_metrics()
     yield sys.modules[MODULE]
     METRICS.clear()
     METRICS.update(before)

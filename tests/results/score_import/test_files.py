@@ -161,7 +161,7 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     [
         (b"", "scores.csv", "the file is empty"),
         (b"id;bleurt\na;1\n", "scores.csv", "seems to be a semicolon"),
-        (b"bleurt\n1\n", "scores.csv", "no column for the candidate's id"),
+        (b"bleurt\n1\n", "scores.csv", "no column for the candidate's ID"),
         (b"id,text\na,b\n", "scores.csv", "no column holds scores"),
         (b"id\na\n", "scores.csv", "ids and no scores"),
         (b'{"narrative": {"a": {"pred_score": 1}, "b": {"pred', "scores.json", "invalid JSON"),

@@ -85,7 +85,7 @@ def test_its_page_and_files_show_the_same(
     here = f"/p/{project.slug}/studies/{table_8.number}"
     assert client.get(f"{here}/charts/datasets.svg").status_code == 200
     new = client.get(reverse("results:study-new", args=[project.slug]), {"kind": "pairs"}).content.decode()
-    assert "Which candidate of a pair is better goes by" in new
+    assert "Better candidate decided by" in new
 
 
 def test_the_command_studies_given_scores_too(table_8: Study, project: Project) -> None:
