@@ -73,7 +73,7 @@ def test_minimal_pairs_and_answers_with_too_few_judgments_stay_out(
 
 def test_refusals_say_what_is_in_the_way(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
     nowhere = settings_of(judged, runs, datasets=("elsewhere",))
-    with pytest.raises(Refused, match="20 are of other datasets"):
+    with pytest.raises(Refused, match="20 are filtered out"):
         read_frame(judged, nowhere)
     nothing = give_scores(judged, owner, "Nothing", {each.pk: None for each in candidates_of(judged)})
     with pytest.raises(Refused, match="Nothing: 0"):
