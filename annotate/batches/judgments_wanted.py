@@ -12,7 +12,7 @@ from annotate.batches.costs import Cost, Pace, compute_cost, seconds_per_item
 from annotate.batches.lifecycle import State
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
-from annotate.models.conditions import can_be_taken, is_work
+from annotate.models.conditions import can_be_taken, is_in_use, is_work
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_number
@@ -104,7 +104,7 @@ def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int
                FROM (SELECT greatest(%(new)s, h.places_wanted - h.places_open) - h.places_wanted AS by,
                             h.places_wanted - h.places_open AS held,
                             (SELECT count(*) FROM annotate_item i
-                             WHERE i.hit_id = h.id AND i.retired_at IS NULL) AS n_items
+                             WHERE i.hit_id = h.id AND {is_in_use("i")}) AS n_items
                      FROM annotate_hit h
                      WHERE h.batch_id = %(batch)s AND {is_work("h")} AND (%(all)s OR h.id = ANY(%(hits)s))
                        AND (h.places_open > 0 OR {can_be_taken("h")})) d""",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models import Batch
-from annotate.models.conditions import is_item, is_work
+from annotate.models.conditions import is_in_use, is_item, is_work
 
 N_SHOWN = 50
 """Cases listed on the batch page; the counts include all."""
@@ -43,7 +43,7 @@ def find_shortfall(batch: Batch) -> Shortfall:
         rows = cursor.fetchall()
         cursor.execute(
             f"""SELECT count(*) FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-               WHERE h.batch_id = %s AND {is_item("i")} AND i.retired_at IS NOT NULL""",
+               WHERE h.batch_id = %s AND {is_item("i")} AND NOT {is_in_use("i")}""",
             [batch.pk],
         )
         n_withdrawn = cursor.fetchone()[0]

@@ -11,7 +11,7 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
-from annotate.models.conditions import is_item, is_submitted, is_work
+from annotate.models.conditions import is_in_use, is_item, is_submitted, is_work
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
@@ -36,10 +36,10 @@ ORDER BY h.id LIMIT 1
 
 # Accepted rated candidates of the pool that this annotator has not been served, in any batch. Minimal pairs are left
 # out here too: a pair may have been defined after the pool was made.
-_KNOWN = """
+_KNOWN = f"""
 SELECT q.passage_id, p.question_id, p.candidate_id, p.expected, p.recipe
 FROM annotate_item p JOIN projects_question q ON q.id = p.question_id
-WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
+WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS NOT NULL AND {is_in_use("p")}
   AND NOT EXISTS (
       SELECT 1 FROM annotate_item i JOIN annotate_assignment a ON a.hit_id = i.hit_id AND a.annotator_id = %(me)s
       WHERE i.candidate_id = p.candidate_id)
@@ -63,7 +63,7 @@ rated AS MATERIALIZED (
     SELECT h.passage_id, i.id, i.question_id, i.candidate_id, i.control
     FROM mine JOIN annotate_hit h ON h.id = mine.hit_id AND h.batch_id = %(batch)s AND {is_work("h")}
     JOIN annotate_item i ON i.id = ANY(mine.layout)
-    WHERE mine.ago >= %(distance)s AND {is_submitted("mine")} AND i.retired_at IS NULL),
+    WHERE mine.ago >= %(distance)s AND {is_submitted("mine")} AND {is_in_use("i")}),
 asked_again AS MATERIALIZED (
     SELECT i.made_from_id, i.control FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
@@ -77,7 +77,7 @@ WHERE %(repeats)s AND {is_item("r")} AND NOT EXISTS (
 UNION ALL
 SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe, NULL
 FROM rated r JOIN annotate_item p ON p.made_from_id = r.id AND p.pool_of_id = %(batch)s AND p.control = 'degraded'
-WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
+WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND {is_in_use("p")}
   AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
   AND NOT EXISTS (
       SELECT 1 FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id AND i.question_id = p.question_id

@@ -12,7 +12,7 @@ from django.db import connection
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
-from annotate.models.conditions import counts_toward_caps, is_item, is_submitted, is_work
+from annotate.models.conditions import counts_toward_caps, is_in_use, is_item, is_submitted, is_work
 from projects.database.prepared import prepared
 
 N_ORDERS_TRIED = 1_000
@@ -66,7 +66,7 @@ FROM here
 JOIN projects_question q ON q.passage_id = here.passage_id
 JOIN annotate_item p ON p.pool_of_id = %(batch)s::bigint AND p.question_id = q.id
 LEFT JOIN annotate_item source ON source.id = p.made_from_id
-WHERE p.retired_at IS NULL AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT NULL OR p.control = 'repeat')
+WHERE {is_in_use("p")} AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT NULL OR p.control = 'repeat')
   AND NOT (here.shows_opinions AND p.recipe IN ('reference', 'edited')
       AND EXISTS (
           SELECT 1 FROM projects_candidate c JOIN annotate_item o ON o.candidate_id = c.id AND {is_item("o")}

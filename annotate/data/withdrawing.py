@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from annotate import places
 from annotate.models import Judgment
-from annotate.models.conditions import is_collected, is_item, is_work
+from annotate.models.conditions import is_collected, is_in_use, is_item, is_work
 from annotate.places import Withdrawn
 from projects import access, log
 from projects.errors import Refused
@@ -72,11 +72,11 @@ def _withdraw(
 _PLAN = f"""
 WITH hit AS (
     SELECT h.id, h.places_open, NOT EXISTS (
-        SELECT 1 FROM annotate_item rest WHERE rest.hit_id = h.id AND rest.retired_at IS NULL
+        SELECT 1 FROM annotate_item rest WHERE rest.hit_id = h.id AND {is_in_use("rest")}
           AND {is_item("rest")} AND rest.candidate_id <> ALL (%(ids)s)) AS is_emptied
     FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
     WHERE {is_work("h")} AND {is_collected("b")} AND h.id IN (
         SELECT i.hit_id FROM annotate_item i
-        WHERE i.candidate_id = ANY (%(ids)s) AND {is_item("i")} AND i.retired_at IS NULL))
+        WHERE i.candidate_id = ANY (%(ids)s) AND {is_item("i")} AND {is_in_use("i")}))
 SELECT count(*), count(*) FILTER (WHERE is_emptied), coalesce(sum(places_open) FILTER (WHERE is_emptied), 0) FROM hit
 """

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.integrity.rules import CONSENT, CONTROLS, LEDGER, REVISIONS, Rule
-from annotate.models.conditions import is_collected, is_item, is_marked_counted, is_submitted, is_work, was_submitted
+from annotate.models.conditions import (
+    is_collected,
+    is_in_use,
+    is_item,
+    is_marked_counted,
+    is_submitted,
+    is_work,
+    was_submitted,
+)
 from projects.database.snapshots import snapshot
 
 N_IDS_SHOWN = 20
@@ -83,7 +91,7 @@ RULES = (
         "A HIT with an open place has at least one item that is not withdrawn.",
         "HIT",
         f"""SELECT h.id FROM annotate_hit h WHERE h.places_open > 0 AND NOT EXISTS (
-               SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
+               SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND {is_in_use("i")}
                AND (NOT {is_work("h")} OR {is_item("i")}))""",
     ),
     Rule(
@@ -91,7 +99,7 @@ RULES = (
         "A judgment of a withdrawn candidate is not counted.",
         "judgment",
         f"""SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
-           WHERE i.retired_at IS NOT NULL AND {is_item("i")} AND j.is_counted""",
+           WHERE NOT {is_in_use("i")} AND {is_item("i")} AND j.is_counted""",
     ),
     Rule(
         "one_open",

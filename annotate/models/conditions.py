@@ -48,16 +48,21 @@ def can_be_taken(hit: str) -> str:
     """
     h = _alias(hit)
     return f"""(
-    EXISTS (SELECT 1 FROM annotate_item i WHERE i.hit_id = {h}.id AND i.retired_at IS NULL
+    EXISTS (SELECT 1 FROM annotate_item i WHERE i.hit_id = {h}.id AND {is_in_use("i")}
             AND (NOT {is_work(h)} OR {is_item("i")}))
     AND ({h}.reserved_for_id IS NULL OR EXISTS (
         SELECT 1 FROM projects_membership m
-        WHERE m.id = {h}.reserved_for_id AND m.standing <> 'removed' AND m.is_annotator)))"""
+        WHERE m.id = {h}.reserved_for_id AND {is_member("m")} AND m.is_annotator)))"""
 
 
 def is_item(item: str) -> str:
     """Whether an item asks about a candidate, and is no control."""
     return f"{_alias(item)}.control = 'none'"
+
+
+def is_in_use(item: str) -> str:
+    """Whether an item is in use: it was not retired, as those of withdrawn candidates and dropped controls are."""
+    return f"{_alias(item)}.retired_at IS NULL"
 
 
 def is_judgeable(candidate: str, passage: str) -> str:
@@ -68,6 +73,11 @@ def is_judgeable(candidate: str, passage: str) -> str:
 def is_known(member: str) -> str:
     """Whether it is known who judged: an import may bring judgments whose annotators it does not name."""
     return f"{_alias(member)}.kind <> 'unknown'"
+
+
+def is_member(member: str) -> str:
+    """Whether somebody is still in the project: active or suspended, but not removed."""
+    return f"{_alias(member)}.standing <> 'removed'"
 
 
 def is_collected(batch: str) -> str:

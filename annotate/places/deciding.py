@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import ROUND
-from annotate.models.conditions import can_be_taken, is_marked_counted, is_submitted, is_work, was_submitted
+from annotate.models.conditions import can_be_taken, is_in_use, is_marked_counted, is_submitted, is_work, was_submitted
 from annotate.places.locking import lock_assignments, lock_hits
 
 
@@ -257,8 +257,8 @@ def _discount_for(cursor: Any, assignment_ids: Sequence[int], before: str, after
 def _count_again(cursor: Any, assignment_ids: Sequence[int], reason: str) -> None:
     """Count the judgments again that were excluded for this reason, except of candidates withdrawn since."""
     cursor.execute(
-        """UPDATE annotate_judgment j SET is_counted = i.retired_at IS NULL,
-                  not_counted_reason = CASE WHEN i.retired_at IS NULL THEN '' ELSE 'withdrawn' END
+        f"""UPDATE annotate_judgment j SET is_counted = {is_in_use("i")},
+                  not_counted_reason = CASE WHEN {is_in_use("i")} THEN '' ELSE 'withdrawn' END
            FROM annotate_item i
            WHERE i.id = j.item_id AND j.assignment_id = ANY(%s) AND j.not_counted_reason = %s""",
         [list(assignment_ids), reason],

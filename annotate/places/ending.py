@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
-from annotate.models.conditions import can_be_taken, is_item
+from annotate.models.conditions import can_be_taken, is_in_use, is_item
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
@@ -51,8 +51,8 @@ written AS (
     INSERT INTO annotate_judgment
         (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
     SELECT %(id)s::bigint, i.id, %(me)s::bigint, CASE WHEN {is_item("i")} THEN i.candidate_id END,
-           v.criterion_id, v.value, verdict.counts AND i.retired_at IS NULL,
-           CASE WHEN NOT verdict.counts THEN 'surplus' WHEN i.retired_at IS NOT NULL THEN 'withdrawn' ELSE '' END
+           v.criterion_id, v.value, verdict.counts AND {is_in_use("i")},
+           CASE WHEN NOT verdict.counts THEN 'surplus' WHEN NOT {is_in_use("i")} THEN 'withdrawn' ELSE '' END
     FROM unnest(%(items)s::bigint[], %(criteria)s::bigint[], %(values)s::float8[]) AS v (item_id, criterion_id, value)
     JOIN annotate_item i ON i.id = v.item_id CROSS JOIN verdict
     RETURNING 1),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from annotate.models.conditions import can_be_taken, is_marked_counted, is_submitted
+from annotate.models.conditions import can_be_taken, is_in_use, is_marked_counted, is_submitted
 from annotate.places.locking import lock_assignments, lock_hits
 
 
@@ -20,9 +20,9 @@ def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
     with connection.cursor() as cursor:
         lock_assignments(cursor, [assignment_id])
         cursor.execute(
-            f"""UPDATE annotate_judgment j SET is_counted = %(count)s AND i.retired_at IS NULL,
+            f"""UPDATE annotate_judgment j SET is_counted = %(count)s AND {is_in_use("i")},
                       not_counted_reason = CASE WHEN NOT %(count)s THEN 'set aside'
-                                                WHEN i.retired_at IS NULL THEN '' ELSE 'withdrawn' END
+                                                WHEN {is_in_use("i")} THEN '' ELSE 'withdrawn' END
                FROM annotate_assignment a, annotate_item i
                WHERE j.assignment_id = %(assignment)s AND j.item_id = %(item)s AND a.id = j.assignment_id
                  AND i.id = j.item_id AND {is_submitted("a")} AND {is_marked_counted("a")}

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from annotate.models.batch import ROUND
+from annotate.models.conditions import is_in_use
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
@@ -45,8 +46,8 @@ _FREE_HIT = """
 
 # Takes the place and lays the items out in one statement; returns no row if there was no free HIT. queue_key grows by a
 # round with each place taken, which puts a HIT of a breadth-first batch behind all that were served less often.
-_TAKE = """
-WITH free AS ({free}),
+_TAKE = f"""
+WITH free AS ({{free}}),
 taken AS (
     UPDATE annotate_hit h SET places_open = h.places_open - 1, queue_key = h.queue_key + %(round)s::bigint
     FROM free WHERE h.id = free.id RETURNING h.id)
@@ -55,8 +56,8 @@ INSERT INTO annotate_assignment
 SELECT %(uuid)s::uuid, taken.id, %(me)s::bigint, 'open', true, shown.layout, %(not_blind)s::boolean, now(),
        now() + %(limit)s::int * interval '1 minute'
 FROM taken, LATERAL (
-    SELECT array_agg(i.id ORDER BY {order}) AS layout
-    FROM annotate_item i WHERE i.hit_id = taken.id AND i.retired_at IS NULL) shown
+    SELECT array_agg(i.id ORDER BY {{order}}) AS layout
+    FROM annotate_item i WHERE i.hit_id = taken.id AND {is_in_use("i")}) shown
 RETURNING uuid
 """
 
@@ -129,7 +130,7 @@ def add_controls(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None
         cursor.execute(
             f"""UPDATE annotate_assignment a SET layout = (
                     SELECT array_agg(i.id ORDER BY {order}) FROM annotate_item i
-                    WHERE i.hit_id = a.hit_id AND i.retired_at IS NULL OR i.id = ANY(%s))
+                    WHERE i.hit_id = a.hit_id AND {is_in_use("i")} OR i.id = ANY(%s))
                 WHERE a.uuid = %s AND a.state = 'open'""",
             [list(control_ids), assignment_uuid],
         )

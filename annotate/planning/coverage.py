@@ -4,7 +4,7 @@ from django.db import connection
 
 from annotate.batches.selection import Row
 from annotate.models import Batch
-from annotate.models.conditions import is_counted, is_item, is_judgeable, is_unused_trial, is_work
+from annotate.models.conditions import is_counted, is_in_use, is_item, is_judgeable, is_unused_trial, is_work
 from annotate.planning.overlap import Coverage, OpenHit
 from projects.models import Project, Rubric
 
@@ -31,7 +31,7 @@ coming AS (
         - CASE WHEN b.state IN ('draft', 'open', 'paused') THEN 0 ELSE h.places_open END) AS n
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
     WHERE b.project_id = %(project)s AND b.kind = 'full' AND {is_work("h")} AND {is_item("i")}
-      AND i.retired_at IS NULL AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
+      AND {is_in_use("i")} AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
 SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
        coalesce(had.n, 0), coalesce(coming.n, 0),
        EXISTS (SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
@@ -54,7 +54,7 @@ _LIVE_HITS = f"""
 SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
 FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
 WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
-  AND b.rubric_id = %s AND {is_work("h")} AND {is_item("i")} AND i.retired_at IS NULL
+  AND b.rubric_id = %s AND {is_work("h")} AND {is_item("i")} AND {is_in_use("i")}
 GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
 """
 

@@ -1,12 +1,15 @@
 """The names of SQL conditions: what they let through, and that nothing but an alias goes into them."""
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.db import connection
 
 from annotate.models import Assignment, Batch, Hit, Item, conditions
+from projects.models import Membership
 
 CONDITIONS = [
     function for name, function in inspect.getmembers(conditions, inspect.isfunction) if not name.startswith("_")
@@ -47,6 +50,7 @@ def test_nothing_but_an_identifier_is_an_alias(condition: Callable[..., str], wr
         (conditions.is_work, "purpose", Hit.Purpose.values, {"work"}),
         (conditions.is_item, "control", Item.Control.values, {"none"}),
         (conditions.is_collected, "kind", Batch.Kind.values, {"trial", "full"}),
+        (conditions.is_member, "standing", Membership.Standing.values, {"active", "suspended"}),
         (conditions.uses_trial, "use_of_trial", ["", *Batch.UseOfTrial.values], {"count"}),
     ],
 )
@@ -54,3 +58,23 @@ def test_a_condition_holds_for_the_values_that_it_means(
     condition: Callable[[str], str], column: str, values: list[str], held: set[str]
 ) -> None:
     assert accepted(condition, column, values) == held
+
+
+NAMED = re.compile(
+    r"[.]state (?:IN \('submitted', 'approved'|NOT IN \('returned')|[.]mark IN \('counted'|[.]purpose = 'work'"
+    r"|[.]control = 'none'|[.]kind <> '(?:imported|unknown)'|[.]standing <> 'removed'|\b(?:i|p)[.]retired_at IS NULL"
+)
+"""Texts that a condition has a name for. The last is of items: sets are retired too."""
+
+
+def test_statements_use_the_names_and_not_the_texts() -> None:
+    own = Path(inspect.getfile(conditions))
+    root = own.parents[2]
+    written = [
+        f"{path.relative_to(root)}: {found[0]}"
+        for app in ("annotate", "results")
+        for path in sorted((root / app).rglob("*.py"))
+        if path != own and "migrations" not in path.parts
+        for found in NAMED.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert written == []
