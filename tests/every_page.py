@@ -102,7 +102,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "hit_number": hit.number,
         "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
         "annotate:passage-show pk": Passage.objects.filter(dataset__project=project).earliest("pk").pk,
-        "results:item pk": Candidate.objects.of(project).earliest("pk").pk,
+        "results:item pk": Candidate.objects.in_project(project).earliest("pk").pk,
         "annotate:remark-resolve pk": Remark.objects.filter(assignment__hit__batch__project=project).earliest("pk").pk,
         **{
             f"{route.name} number": project.imports.earliest("number").number

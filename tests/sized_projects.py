@@ -45,7 +45,9 @@ def fill(project: Project, annotator: Membership, other: Membership, *, size: st
         make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other)
         archive_a_judged_batch(project, annotator)
         import_scores(project, folder)
-        Candidate.objects.filter(pk=Candidate.objects.of(project).earliest("pk").pk).update(withdrawn_at=timezone.now())
+        Candidate.objects.filter(pk=Candidate.objects.in_project(project).earliest("pk").pk).update(
+            withdrawn_at=timezone.now()
+        )
 
 
 def judge_everything(batch: Batch, *, n_annotators: int) -> None:

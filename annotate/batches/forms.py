@@ -130,7 +130,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project = project
-        candidates = Candidate.objects.of(project).judgeable()
+        candidates = Candidate.objects.in_project(project).judgeable()
         for name, path in (
             ("datasets", "dataset__name"),
             ("splits", "question__passage__split"),

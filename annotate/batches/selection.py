@@ -87,7 +87,7 @@ def select_candidates(project: Project, selection: Selection, *, without: Batch 
 
 def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
     """Return all candidates of a selection, before a sample is drawn."""
-    candidates = Candidate.objects.of(project).judgeable()
+    candidates = Candidate.objects.in_project(project).judgeable()
     if selection.datasets:
         candidates = candidates.filter(dataset__name__in=selection.datasets)
     if selection.splits:
@@ -135,7 +135,7 @@ def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
 
 
 def _check_names(project: Project, selection: Selection) -> None:
-    candidates = Candidate.objects.of(project)
+    candidates = Candidate.objects.in_project(project)
     for noun, named, field in (
         ("dataset", selection.datasets, "dataset__name"),
         ("split", selection.splits, "question__passage__split"),

@@ -189,6 +189,6 @@ class CandidateList(CorpusList):
 
         The answers that are judged, with their source.
         """
-        rows = Candidate.objects.of(self.project).select_related("dataset", "question__passage")
+        rows = Candidate.objects.in_project(self.project).select_related("dataset", "question__passage")
         rows = rows.defer("question__passage__text", "question__passage__documents")
         return render_page(request, self.narrowed(rows), CandidateSerializer, self.asked)

@@ -67,7 +67,7 @@ PASSAGE_COLUMNS = {"dataset": "dataset__name", "id": "external_id", "split": "sp
 @require_safe
 def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_source=True)
-    rows = Candidate.objects.of(project).select_related("dataset", "question__passage")
+    rows = Candidate.objects.in_project(project).select_related("dataset", "question__passage")
     rows = rows.defer("metadata", "question__passage__text", "question__passage__documents")
     rows = rows.filter(_within(filters, "question__"), _named("source", filters.source))
     if filters.text:
@@ -190,7 +190,7 @@ def _read_filters(
     choices = {
         "dataset": list(datasets.values_list("name", flat=True)[:MOST_NAMES]),
         "split": _names(passages.order_by("split").values_list("split", flat=True)),
-        "source": _names(Candidate.objects.of(project).order_by("source").values_list("source", flat=True))
+        "source": _names(Candidate.objects.in_project(project).order_by("source").values_list("source", flat=True))
         if with_source
         else [],
         "type": [each for each in Question.Type.values if each] if with_type else [],

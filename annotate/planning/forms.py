@@ -25,7 +25,7 @@ class PlanForm(forms.Form):
     def __init__(self, project: Project, *args: Any, rules: tuple[Rule, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         counts = (
-            Candidate.objects.of(project)
+            Candidate.objects.in_project(project)
             .judgeable()
             .order_by()
             .values_list("dataset__kind", "question__passage__split")

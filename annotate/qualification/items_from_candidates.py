@@ -45,7 +45,7 @@ def add_candidates(
     """
     criteria = quality_criteria(test.rubric)
     candidates = list(
-        Candidate.objects.of(test.project)
+        Candidate.objects.in_project(test.project)
         .filter(pk__in=candidate_ids)
         .select_related("question__passage")
         .prefetch_related("question__references")

@@ -1,1 +1,1 @@
-"""The guides of the docs as pages of the site: read from Markdown, offline."""
+"""The guides of docs/ as pages of the site, rendered from Markdown without any request to another host."""

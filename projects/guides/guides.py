@@ -1,4 +1,4 @@
-"""Guides rendered from the Markdown in docs/: links lead to the other guides, pictures come from the static files."""
+"""Rendering the guides in docs/: links lead to the other guides on this site, pictures come from the static files."""
 
 import re
 import struct
@@ -18,13 +18,13 @@ from markdown_it.token import Token
 from projects.texts import markdown
 
 ANNOTATORS = "annotators"
-"""The guide that everybody may read; the others say how annotators are watched."""
+"""The guide that everybody may read; the others explain how annotators' work is checked."""
 GUIDES = (ANNOTATORS, "managers", "importing", "quality", "researchers", "metrics", "operations")
 """The files of docs/ that are guides, in the order in which they are listed."""
 
 PNG_START = b"\x89PNG\r\n\x1a\n"
 _TABLE = '<div class="help-table" tabindex="0" role="region" aria-label="Table {}"><table>'
-"""Regions of one page need names that differ."""
+"""Each table is a region that scrolls, and the regions of a page need different names."""
 _LINK = re.compile(r"(?P<guide>[a-z-]+)\.md(?P<anchor>#.*)?")
 
 
@@ -37,7 +37,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Guide:
-    """A guide as a page shows it."""
+    """A rendered guide."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ class Guide:
 
     @property
     def sections(self) -> list[Heading]:
-        """What a table of contents lists."""
+        """The headings of the table of contents."""
         return [heading for heading in self.headings if heading.level in (2, 3)]
 
     @property
@@ -55,7 +55,7 @@ class Guide:
 
 
 def read_guide(name: str) -> Guide:
-    """Render a guide, or return what was rendered since its file changed. Raises LookupError for an unknown name."""
+    """Return a rendered guide, from the cache unless its file has changed. Raises LookupError for an unknown name."""
     if name not in GUIDES:
         raise LookupError(name)
     path = settings.GUIDES_DIR / f"{name}.md"
@@ -71,7 +71,7 @@ def _render(name: str, path: Path, _changed_at: int) -> Guide:
         if token.children:
             token.children = list(_lead_within_site(token.children))
     html = _clean(parser.renderer.render(tokens, parser.options, {}))
-    # Wide tables and lines of code scroll by themselves, also by keyboard.
+    # Wide tables and code blocks scroll inside the page; with a tabindex they do so by keyboard as well.
     numbers = count(1)
     html = re.sub("<table>", lambda _: _TABLE.format(next(numbers)), html)
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
@@ -80,7 +80,7 @@ def _render(name: str, path: Path, _changed_at: int) -> Guide:
 
 
 def _add_anchors(tokens: list[Token]) -> Iterator[Heading]:
-    """Give each heading the id that the hosts of repositories give it: a link works here as it works there."""
+    """Yield the headings, and give each the id that repository hosts give it, so that a link works in both places."""
     taken: dict[str, int] = {}
     for opening, content in pairwise(tokens):
         if opening.type == "heading_open":
@@ -94,7 +94,7 @@ def _add_anchors(tokens: list[Token]) -> Iterator[Heading]:
 
 
 def _lead_within_site(tokens: list[Token]) -> Iterator[Token]:
-    """The tokens with links and pictures of this site; of a link to what is no guide, its text remains."""
+    """Yield the tokens with links and pictures of this site; a link to anything but a guide becomes its text."""
     is_dropping = False
     for token in tokens:
         if token.type == "link_open":
@@ -110,7 +110,7 @@ def _lead_within_site(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _find_address(href: str) -> str:
-    """Where a link of the docs leads on this site; empty where it leads to nothing that the site has."""
+    """Return the address on this site for a link of the docs; empty if the site has no such page."""
     if href.startswith(("#", "http://", "https://", "mailto:")):
         return href
     found = _LINK.fullmatch(href)
@@ -120,7 +120,7 @@ def _find_address(href: str) -> str:
 
 
 def _point_to_static(token: Token) -> None:
-    """Turn a picture of docs/img into the static file that it is, with its size, so that the page does not jump."""
+    """Point a picture of docs/img to its static file, with width and height, so that the page does not jump."""
     source = str(token.attrs.get("src", ""))
     path = settings.GUIDES_DIR / source
     if not source.startswith("img/") or ".." in source or not path.is_file():
@@ -130,6 +130,7 @@ def _point_to_static(token: Token) -> None:
     token.attrs["loading"] = "lazy"
     start = path.read_bytes()[:24]
     if start.startswith(PNG_START):
+        # The first chunk of a PNG is its header, which begins with width and height.
         width, height = struct.unpack(">II", start[16:24])
         token.attrs |= {"width": str(width), "height": str(height)}
 

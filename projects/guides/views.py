@@ -1,4 +1,4 @@
-"""The guides, as pages."""
+"""Pages of the guides."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render

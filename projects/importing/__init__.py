@@ -1,12 +1,12 @@
-"""Files on their way in: read, checked and spooled without a database.
+"""Reading and checking import files without a database; the checked rows wait in a spool.
 
-What pages, commands and `annotate.importing` use::
+What pages, commands and `annotate.imports` use::
 
-    look = preview(path=path, name="answers.csv")              # format, columns, guessed mapping, five rows, warnings
+    found = preview(path=path, name="answers.csv")             # format, columns, guessed mapping, five rows, warnings
     checked = check(path=path, name="answers.csv", folder=spool_folder, options=Options(mapping={...}), on_progress=...)
     checked.report.as_dict()                                   # counts, removed by each filter, warnings
     checked = load(spool_folder)                               # in a later process
-    checked.spool.discard()                                    # when it is written or given up
+    checked.spool.discard()                                    # when it was written or cancelled
 
 `preview` and `check` raise `FileRefused` (a `Refused`) and nothing else about the file: `.problems` (at most 100, each
 with `.line`, `.column`, `.reason`), `.total`, `.offers` (options that may help: `delimiter`, `encoding`), `.as_dict()`.
@@ -15,7 +15,7 @@ For a judgments file pass `kind=Kind.JUDGMENTS`; its columns of judgments are `O
 
 In JSON, keys under `metadata` are columns named `metadata.<key>`; those under `metadata.concord` are read as the fields
 of `FIELDS` by exact name (`passage_id`, `question_id`, `references` as texts or `{text, opinion}`, `documents`, …), and
-what lies under `metadata.concord.metadata` comes back as the candidate's metadata.
+those under `metadata.concord.metadata` become the candidate's metadata again. So exports can be imported without loss.
 """
 
 from projects.importing.checking import Checked, Kind, Preview, check, load, preview

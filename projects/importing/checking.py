@@ -1,4 +1,4 @@
-"""Preview and check: a file in, a report and a spool out, or one refusal that says everything wrong."""
+"""Previewing and checking a file: the result is a report and a spool, or one refusal with all errors."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -23,13 +23,15 @@ from projects.language.names import shorten_name
 
 OnProgress = Callable[[int, int], None]
 STEP = 1_000
+"""Rows between two reports of the progress."""
 PREVIEW_ROWS = 5
 PREVIEW_READS = 1_000
+"""Rows that a preview reads: enough for warnings and for the columns of JSON, and quick for any file."""
 CELL_SHOWN = 300
 
 
 class Kind(StrEnum):
-    """What a file is imported as; the values are those of the import job."""
+    """What a file is imported as; the values are stored in the import job."""
 
     CANDIDATES = "candidates"
     JUDGMENTS = "judgments"
@@ -37,9 +39,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """The first look at a file. `mapping` is column → field; `rows` are texts cut to what a table can show.
+    """The beginning of a file. `mapping` maps columns to fields; `rows` are texts, shortened for a table.
 
-    `n_rows` is exact where `is_whole`; otherwise it is how many were read for the preview.
+    `n_rows` is exact if `is_whole`; otherwise it is the number of rows read for the preview.
     """
 
     format: str
@@ -57,7 +59,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A file that passed: what it holds, where its rows wait, and what tells it from any other."""
+    """A file without errors: its report, the spool with its rows, and the hash that identifies the import."""
 
     report: Report
     spool: Spool
@@ -78,7 +80,7 @@ def preview(
     kind: Kind = Kind.CANDIDATES,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Preview:
-    """Read the beginning of a file. Raises FileRefused."""
+    """Return the beginning of a file. Raises FileRefused."""
     options = options or Options()
     notes = Notes(limits)
     with reading(path, name, options, limits, notes) as reader:
@@ -103,7 +105,7 @@ def preview(
         n_rows=n_rows,
         is_whole=is_whole,
         warnings=notes.warnings,
-        has_scores=not plan.of.keys().isdisjoint(("scores", "scores_1", "scores_2")),
+        has_scores=not plan.by_field.keys().isdisjoint(("scores", "scores_1", "scores_2")),
     )
 
 
@@ -120,8 +122,8 @@ def check(
 ) -> Checked:
     """Check every row and write the spool into `folder`.
 
-    `known` are the project's criteria by key. Raises FileRefused, and whatever `on_progress` raises to cancel; the
-    spool is gone then.
+    `known` are the project's criteria by key. Raises FileRefused, and whatever `on_progress` raises to cancel; both
+    delete the spool.
     """
     given = options or Options()
     options = _with_known_scale(given, known or {})
@@ -160,7 +162,7 @@ def check(
 
 
 def save(checked: Checked) -> None:
-    """Keep what was found beside the spool, so that a later process can write it."""
+    """Write the result into the spool's manifest, so that another process can load it."""
     manifest = {
         "kind": checked.kind.value,
         "name": checked.name,
@@ -175,7 +177,7 @@ def save(checked: Checked) -> None:
 
 
 def load(folder: Path) -> Checked:
-    """Open a spool that an earlier check left."""
+    """Return the result of an earlier check from its spool."""
     spool = Spool(folder)
     manifest: dict[str, Any] = spool.manifest()
     report = manifest["report"]
@@ -196,7 +198,7 @@ def load(folder: Path) -> Checked:
 
 @contextmanager
 def reading(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Iterator[Reader]:
-    """Turn whatever breaks the reading into one refusal, after the problems found before it."""
+    """Open a reader, and turn whatever ends the reading into one refusal with all problems found before."""
     reader = None
     try:
         reader = open_reader(path, name, options, limits, notes)
@@ -220,7 +222,7 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
 def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
     if kind == Kind.CANDIDATES:
         return plan_columns(reader.columns, options.mapping)
-    # In MOCHA's format the candidate's id is the key, and what is called the candidate is its text.
+    # In MOCHA's format `id` is the candidate's id, and `candidate` its text, not its id as in other files of judgments.
     judged = {"id": "candidate_id", "candidate": "ignore"} if reader.format == "mocha" else {}
     judged = {name: field for name, field in judged.items() if name in reader.columns}
     judged |= {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
@@ -246,7 +248,7 @@ def _take_all(
 
 
 def _with_known_scale(options: Options, known: Mapping[str, CriterionColumn]) -> Options:
-    """MOCHA's scores are read on the project's own scale for correctness, where it has one."""
+    """Return the options with the project's own scale for correctness, if it has one, for reading MOCHA's scores."""
     key = CORRECTNESS_COLUMN.key
     if not options.with_scores or key not in known or any(each.key == key for each in options.criteria):
         return options

@@ -1,4 +1,4 @@
-"""Which column means what: the fields, the names they go by, and the guess."""
+"""The fields of a file, the column names that stand for them, and mapping columns to fields."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ FIELDS = {
     "metadata": "Metadata",
     "ignore": "Ignore",
 }
-"""Fields of a candidates file and how a page calls them."""
+"""Fields of a candidates file with their names on pages."""
 
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",
@@ -60,7 +60,7 @@ JUDGMENT_FIELDS = {
     "time": "Judgment time",
     "ignore": "Ignore",
 }
-"""Fields of a judgments file; a column with judgments is named by `Options.criteria`."""
+"""Fields of a judgments file; `Options.criteria` names the columns of a wide file."""
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "dataset": ("dataset", "dataset_name", "data_set", "corpus"),
@@ -89,7 +89,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "reference_opinion": ("reference_opinion", "reference_1_opinion", "gold_opinion", "reference_opinions"),
     "candidate_id": ("candidate_id", "id", "item_id", "example_id", "uid"),
     "candidate": (
-        *("candidate", "candidate_answer", "candidate_text", "prediction", "predicted_answer", "system_answer"),
+        *("candidate", "candidate_answer", "read_candidate_text", "prediction", "predicted_answer", "system_answer"),
         *("generated_answer", "model_answer", "response", "hypothesis", "output", "generated"),
     ),
     "source": ("source", "system", "model", "candidate_source", "method", "generator"),
@@ -121,6 +121,7 @@ JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "raters": SYNONYMS["raters"],
     "time": ("time", "judged_at", "timestamp", "submitted_at", "created_at"),
 }
+# Reference 2 to 99; the first one is the field “reference”.
 FURTHER_REFERENCE = re.compile(r"(?:reference|reference_answer|gold_answer|answer)_?([2-9]|[1-9]\d)")
 FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
 IN_METADATA = "metadata."
@@ -129,27 +130,34 @@ OWN_METADATA = "metadata.concord."
 
 @dataclass(slots=True)
 class Plan:
-    """Columns sorted by what they mean. `of` holds one column for each single field; the rest is in lists."""
+    """The columns of a file by meaning.
+
+    `by_field` has one column for each field, `meanings` the field of each column, `references` the columns of each
+    reference and its opinion, and `kept` the columns stored as metadata with their names.
+    """
 
     fields: Mapping[str, str]
     synonyms: Mapping[str, tuple[str, ...]]
     chosen: dict[str, str] = field(default_factory=dict)
-    of: dict[str, str] = field(default_factory=dict)
+    by_field: dict[str, str] = field(default_factory=dict)
     meanings: dict[str, str] = field(default_factory=dict)
     references: list[tuple[str, str]] = field(default_factory=list)
     kept: list[tuple[str, str]] = field(default_factory=list)
     _further: dict[int, list[str]] = field(default_factory=dict)
     _names: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def meet(self, column: str) -> None:
-        """Give a column seen for the first time its meaning; a field already taken leaves it as metadata."""
+    def add(self, column: str) -> None:
+        """Add a new column; if the field guessed for it already has one, it is kept as metadata.
+
+        Raises Broken if the mapping gives two columns the same field.
+        """
         meaning = self.chosen.get(column)
         if meaning is None:
             meaning = self._guess(column)
         self._assign(column, meaning)
 
     def column(self, name: str) -> str:
-        return self.of.get(name, "")
+        return self.by_field.get(name, "")
 
     def _guess(self, column: str) -> str:
         name = normal_name(column)
@@ -158,9 +166,10 @@ class Plan:
         if opinion := FURTHER_OPINION.fullmatch(name):
             return f"reference_{int(opinion[1] or opinion[2])}_opinion" if "reference" in self.fields else "metadata"
         meaning, order = self._names.get(name, ("metadata", 0))
+        # Under `metadata` only a field's main name is read as the field: “metadata.label” is the user's own data.
         if column.startswith(OWN_METADATA + IN_METADATA) or (order > 0 and column.startswith(IN_METADATA)):
             return "metadata"
-        return "metadata" if meaning in self.of else meaning
+        return "metadata" if meaning in self.by_field else meaning
 
     def _assign(self, column: str, meaning: str) -> None:
         self.meanings[column] = meaning or "ignore"
@@ -173,12 +182,12 @@ class Plan:
         if re.fullmatch(r"reference_\d+(_opinion)?", meaning) or meaning in ("reference", "reference_opinion"):
             self._assign_reference(column, meaning)
             return
-        if meaning in self.of:
+        if meaning in self.by_field:
             raise Broken(
-                f"two columns are mapped to {meaning}: {shorten_name(self.of[meaning])} and "
+                f"two columns are mapped to {meaning}: {shorten_name(self.by_field[meaning])} and "
                 f"{shorten_name(column)}; choose another field for one of them"
             )
-        self.of[meaning] = column
+        self.by_field[meaning] = column
 
     def _assign_reference(self, column: str, meaning: str) -> None:
         number = re.search(r"\d+", meaning)
@@ -190,7 +199,7 @@ class Plan:
                 f"{shorten_name(column)}; choose another field for one of them"
             )
         slot[place] = column
-        self.of[meaning] = column
+        self.by_field[meaning] = column
         self.references = [(text, opinion) for _, (text, opinion) in sorted(self._further.items()) if text]
 
 
@@ -201,7 +210,7 @@ def plan_columns(
     fields: Mapping[str, str] = FIELDS,
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
 ) -> Plan:
-    """Sort columns by the mapping given and, for those it does not name, by their names."""
+    """Map columns to fields by the given mapping, and all others by their names. Raises Broken for a wrong mapping."""
     columns = list(columns)
     names = {name: (meaning, order) for meaning, all_names in synonyms.items() for order, name in enumerate(all_names)}
     plan = Plan(fields, synonyms, chosen=dict(mapping), _names=names)
@@ -212,8 +221,9 @@ def plan_columns(
             raise Broken(
                 f"the mapping contains a column that is not in the file: {shorten_name(column)}", column=column
             )
+    # Mapped columns take their fields first; of the others, those with a field's usual name before its synonyms.
     for column in sorted(columns, key=lambda each: (each not in mapping, names.get(normal_name(each), ("", 0))[1])):
-        plan.meet(column)
+        plan.add(column)
     return plan
 
 
@@ -224,19 +234,16 @@ def is_field(meaning: str, fields: Mapping[str, str] = FIELDS) -> bool:
 
 
 def parse_meaning(text: str, fields: Mapping[str, str] = FIELDS) -> tuple[str, str]:
-    """Read ``COLUMN=FIELD``. Raises Refused for a field that there is not."""
+    """Parse ``COLUMN=FIELD``. Raises Refused for an unknown field."""
     column, equals, meaning = text.rpartition("=")
     if not equals or not column:
         raise Refused(f"Invalid mapping “{text}”. Use COLUMN=FIELD, for example answer=candidate.", field="map")
     if not is_field(meaning, fields):
-        raise Refused(
-            "Unknown field “{meaning}”. Known fields: {fields}.".format(meaning=meaning, fields=", ".join(fields)),
-            field="map",
-        )
+        raise Refused(f"Unknown field “{meaning}”. Known fields: {', '.join(fields)}.", field="map")
     return column, meaning
 
 
 def normal_name(column: str) -> str:
-    """`Reference Answer`, `reference-answer` and `metadata.reference_answer` are one name."""
+    """Return a column name for comparison: `Reference Answer` and `metadata.reference-answer` have the same one."""
     bare = column.removeprefix(OWN_METADATA).removeprefix(IN_METADATA)
     return re.sub(r"[^0-9a-z]+", "_", bare.casefold()).strip("_")

@@ -1,4 +1,4 @@
-"""What is left out or turned round on the way in: pure functions on texts."""
+"""Pure functions on texts that filter and convert candidates during an import."""
 
 import re
 import string
@@ -12,7 +12,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def normalise_as_squad(text: str) -> str:
-    """Lower case, no punctuation, no articles, single spaces: as SQuAD compares answers.
+    """Return the text as SQuAD compares answers: lower case, single spaces, without punctuation and articles.
 
     >>> normalise_as_squad("The  U.S. Army!")
     'us army'
@@ -21,7 +21,7 @@ def normalise_as_squad(text: str) -> str:
 
 
 def is_equal(candidate: str, references: Sequence[str], how: str) -> bool:
-    """Whether the candidate is one of the references, `exact` or `normalised`."""
+    """Return whether the candidate equals one of the references; `how` is `exact` or `normalised`."""
     if candidate in references:
         return True
     if how != "normalised":
@@ -31,7 +31,7 @@ def is_equal(candidate: str, references: Sequence[str], how: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Digits, with thousands commas, decimals, sign, currency or per cent; nothing else beside them.
+    """Return whether a text is only a number: digits with thousands commas, decimals, sign, currency or per cent.
 
     >>> [is_number(text) for text in ("1,234.5", "-7", "$3", "45%", "2 yards", "", "١")]
     [True, True, True, True, False, False, False]
@@ -41,7 +41,7 @@ def is_number(text: str) -> bool:
 
 
 def overlap(first: str, second: str) -> float:
-    """Token F1 of two answers after SQuAD normalisation, between 0 and 1.
+    """Return the token F1 of two answers after SQuAD normalisation, between 0 and 1.
 
     >>> overlap("the red house", "a red car")
     0.5
@@ -54,7 +54,7 @@ def overlap(first: str, second: str) -> float:
 
 
 def find_choice(choices: Sequence[str], choice: object) -> str | None:
-    """The choice that a letter (`A` is the first), a number counted from 0, or its own text names; None if none does.
+    """Return the choice named by a letter (`A` is the first), a number from 0 or its own text; None if none matches.
 
     >>> find_choice(["red", "blue"], "B"), find_choice(["red", "blue"], 1), find_choice(["red", "blue"], "red")
     ('blue', 'blue', 'red')

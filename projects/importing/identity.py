@@ -1,4 +1,4 @@
-"""Who is who within a file: ids, and for rows without one the hash of their exact text."""
+"""Recognising rows of a file by their id, or by the hash of their exact text if they have none."""
 
 from array import array
 from dataclasses import dataclass, field
@@ -7,10 +7,11 @@ from hashlib import blake2b
 import numpy as np
 
 DIGEST = 16
+"""Bytes of a hash: with 128 bits two different texts never share one in practice."""
 
 
 def make_text_id(*parts: str) -> str:
-    """The external id of a row that has none: the same text is the same id, in every file."""
+    """Return the external id of a row that has none: the same text has the same id in every file."""
     return "text-" + digest("\0".join(parts)).hex()
 
 
@@ -34,7 +35,7 @@ class SeenQuestion:
 
 
 class SeenQuestions:
-    """What has been said of each question so far, in columns: a file may hold a million of them."""
+    """The questions met so far, stored in arrays, because objects for a million of them would fill the memory."""
 
     def __init__(self) -> None:
         self._digests = bytearray()
@@ -44,7 +45,7 @@ class SeenQuestions:
         self._about: dict[int, bytes] = {}
 
     def add(self, passage: int, mark: bytes, about: bytes, line: int) -> int:
-        """Keep a new question; its key is returned."""
+        """Add a question and return its key."""
         key = len(self._lines)
         self._digests += mark
         self._passages.append(passage)
@@ -74,13 +75,13 @@ class SeenQuestions:
         return any(kept[start : start + DIGEST] == mark for start in range(0, len(kept), DIGEST))
 
     def add_reference(self, key: int, mark: bytes) -> int:
-        """Keep a reference's digest; its position is returned."""
+        """Add a reference by its digest and return its position."""
         self._references[key] += mark
         return self.n_references(key) - 1
 
 
 class SeenIds:
-    """The ids of candidates by their hashes, in the order of the rows."""
+    """The ids of candidates as 64-bit hashes in the order of the rows; a set of a million texts would be far larger."""
 
     def __init__(self) -> None:
         self._hashes = array("q")
@@ -97,7 +98,7 @@ class SeenIds:
         return self._lines[key]
 
     def suspects(self) -> set[int]:
-        """The rows whose hash another row has too."""
+        """Return the rows whose hash occurs more than once."""
         hashes = np.array(self._hashes, dtype=np.int64)
         order = np.argsort(hashes, kind="stable")
         is_same = hashes[order[1:]] == hashes[order[:-1]]
@@ -106,7 +107,7 @@ class SeenIds:
 
 @dataclass(slots=True)
 class SeenDataset:
-    """What a file has said about one dataset so far."""
+    """The part of one dataset in the file that was read so far."""
 
     name: str
     number: int

@@ -1,4 +1,4 @@
-"""Records of a judgments file, long or wide, into the spool's judgments."""
+"""Checking the records of a judgments file, long or wide, and writing them to the spool."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,11 +16,11 @@ NO_ANNOTATOR = "The file has no annotator column; statistics per annotator will 
 
 
 class JudgmentRows:
-    """Takes records and writes the spool.
+    """Checks records one by one and writes the spool.
 
-    Wide: each criterion has a column, one of `Options.criteria` or, where none is named, any whose name is the key of
-    a known criterion. Long: the criterion and the value stand in two columns. A list of `scores`, as MOCHA has it, is
-    on correctness.
+    In a wide file each criterion has a column: those of `Options.criteria` or, without any, the columns named like a
+    known criterion. In a long file one column has the criterion and another the value. A list of `scores`, as in
+    MOCHA's format, is on correctness.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class JudgmentRows:
         known: Mapping[str, CriterionColumn],
     ) -> None:
         self.plan = plan
-        self.columns = plan.of
+        self.columns = plan.by_field
         self.options = options
         self.notes = notes
         self.spool = spool
@@ -185,10 +185,13 @@ class JudgmentRows:
         )
 
     def _next_slot(self, dataset: str, candidate: str, key: str) -> int:
-        """The place of a nameless judgment among those of its candidate: it keeps keys apart and is no person."""
-        place = (dataset, candidate, key)
-        self._slots[place] = self._slots.get(place, 0) + 1
-        return self._slots[place]
+        """Return the position of a judgment without an annotator among those of its candidate.
+
+        It keeps the judgments apart, and does not identify a person.
+        """
+        judged = (dataset, candidate, key)
+        self._slots[judged] = self._slots.get(judged, 0) + 1
+        return self._slots[judged]
 
 
 _NULL = "\\N"

@@ -1,4 +1,4 @@
-"""How much of a file is read before it is refused."""
+"""Limits of an import file."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,26 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Caps that keep one file from filling memory or time; every one of them ends in a sentence."""
+    """Limits that keep one file from using all memory or time; a file beyond one is refused with a sentence."""
 
     file_bytes: int = 2048 * MIB
     cell_bytes: int = MIB
     row_chars: int = 8 * MIB
     columns: int = 200
     rows: int = 1_000_000
+    # Parquet and XLSX are compressed, so the size of the file says little about the memory that it needs.
     decoded_bytes: int = 1024 * MIB
     archive_bytes: int = 256 * MIB
+    # The XLSX reader keeps all shared texts of a file in memory at once.
     shared_text_bytes: int = 48 * MIB
     archive_entries: int = 1_000
+    # Real tables compress far less than this; a ZIP bomb compresses more.
     archive_ratio: int = 200
     list_entries: int = 1_000
     problems_shown: int = 100
     lines_shown: int = 5
     takes_nan: bool = False
-    """Python writes NaN and Infinity into JSON, which has no such numbers: let them through instead of refusing."""
+    """Accept NaN and Infinity, which are not valid JSON but which Python writes. Used for files of metric scores."""
 
 
 DEFAULT_LIMITS = Limits()

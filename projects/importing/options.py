@@ -1,4 +1,4 @@
-"""How a file is to be read: what the page's form or the command's flags say."""
+"""The options of an import, as the form or the flags of the command give them."""
 
 import hashlib
 import re
@@ -17,12 +17,13 @@ FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha")
 DROP_EQUAL = ("", "exact", "normalised")
 EVERY_DATASET = "*"
 MOST_POINTS = 11
+"""Imported scales with more points are treated as continuous, as 0 to 100 is."""
 _CRITERION = re.compile(r"(?P<key>[^:]+):(?P<low>-?[0-9]{1,6})-(?P<high>-?[0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionColumn:
-    """A column of judgments (or, without one, a criterion named in the rows) and its scale."""
+    """A criterion with its scale, and the column of its judgments; without a column, the rows name the criterion."""
 
     key: str
     low: int
@@ -43,32 +44,30 @@ class CriterionColumn:
         column, _equals, rest = text.rpartition("=")
         match = _CRITERION.fullmatch(rest)
         if match is None:
-            said = (
-                "Invalid criterion “%(text)s”. Use column=key:low-high, for example correctness_1to5=correctness:1-5."
+            raise Refused(
+                f"Invalid criterion “{text}”. Use column=key:low-high, for example correctness_1to5=correctness:1-5.",
+                field="criterion",
             )
-            raise Refused(said % {"text": text}, field="criterion")
         if not is_key(match["key"]):
-            said = "Invalid key “%(key)s” in “%(text)s”. %(rule)s"
-            raise Refused(said % {"text": text, "key": match["key"], "rule": KEY_RULE}, field="criterion")
+            raise Refused(f"Invalid key “{match['key']}” in “{text}”. {KEY_RULE}", field="criterion")
         low, high = int(match["low"]), int(match["high"])
         if low >= high:
-            said = "In “%(text)s” the lowest value must be smaller than the highest."
-            raise Refused(said % {"text": text}, field="criterion")
+            raise Refused(f"In “{text}” the lowest value must be smaller than the highest.", field="criterion")
         kind = ScaleKind.ORDINAL if high - low < MOST_POINTS else ScaleKind.CONTINUOUS
         return cls(key=match["key"], low=low, high=high, column=column, kind=kind)
 
 
 CORRECTNESS_COLUMN = CriterionColumn(key="correctness", low=1, high=5)
-"""Where MOCHA's `scores` belong, unless the project's own scale for that key is another."""
+"""The criterion of MOCHA's `scores`, unless the project has another scale for that key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Everything that decides what a file means.
+    """Everything that decides how a file is read.
 
-    `mapping` takes columns to fields (`fields.FIELDS`); columns it leaves out are guessed by their names, and an
-    empty field or `ignore` leaves the column out. `criteria` are the judgments to read; for `scores` the one whose
-    key is `correctness`.
+    `mapping` maps columns to fields (`fields.FIELDS`). Columns that it does not name are guessed by their names; an
+    empty field or `ignore` excludes a column. `criteria` are the judgments to read, for `scores` the one with the key
+    `correctness`.
     """
 
     format: str = ""
@@ -90,7 +89,7 @@ class Options:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Options":
-        """Make options from what a JSON field or a form holds."""
+        """Return options from the values of a JSON field or a form."""
         values = dict(stored)
         criteria = tuple(
             each if isinstance(each, CriterionColumn) else CriterionColumn(**(each | {"kind": ScaleKind(each["kind"])}))
@@ -101,11 +100,12 @@ class Options:
         return cls(**values)
 
     def correctness(self) -> CriterionColumn:
+        """Return the criterion of `scores`."""
         return next((each for each in self.criteria if each.key == CORRECTNESS_COLUMN.key), CORRECTNESS_COLUMN)
 
 
 def fingerprint(path: Path, options: Options) -> str:
-    """SHA-256 of the file's bytes and of the options: the same file and options are the same import."""
+    """Return the SHA-256 of the file and the options, by which the same import is recognised."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(orjson.dumps(options.as_dict(), option=orjson.OPT_SORT_KEYS))

@@ -1,4 +1,4 @@
-"""The dataset and the passage of each record, written the first time they are met."""
+"""Datasets and passages of the records; each is written to the spool once."""
 
 from typing import Any
 
@@ -17,10 +17,11 @@ from projects.language.names import shorten_name
 DEFAULT_DATASET = "main"
 KINDS = ("generative", "span", "question_generation")
 SPAN_DATASETS = ("drop", "quoref")
+"""MOCHA's datasets whose answers are spans of the passage; all its others are generative."""
 
 
 class PassageRows:
-    """Keeps what the file has said of datasets and passages so far, so that the same passage is written once."""
+    """The datasets and passages met so far. Consecutive rows mostly share them, so the last ones are kept at hand."""
 
     is_ragged = False
 
@@ -28,7 +29,7 @@ class PassageRows:
         self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
     ) -> None:
         self.plan = plan
-        self.columns = plan.of
+        self.columns = plan.by_field
         self.options = options
         self.limits = limits
         self.notes = notes
@@ -41,17 +42,17 @@ class PassageRows:
         self._last_dataset: tuple[Any, SeenDataset] | None = None
         self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None
 
-    def meet_new_columns(self, record: dict[str, Any]) -> None:
+    def add_new_columns(self, record: dict[str, Any]) -> None:
         known = self.plan.meanings
         for column in record:
             if column not in known:
                 if len(known) >= self.limits.columns:
                     raise Broken(f"more than {self.limits.columns} different keys")
                 check_key(column)
-                self.plan.meet(column)
+                self.plan.add(column)
                 self._find_columns()
 
-    def dataset_of(self, record: dict[str, Any], line: int) -> SeenDataset:
+    def find_or_add_dataset(self, record: dict[str, Any], line: int) -> SeenDataset:
         column = self.columns.get("dataset", "")
         name = record.get(column) if column else None
         if self._last_dataset is not None and name == self._last_dataset[0]:
@@ -59,23 +60,24 @@ class PassageRows:
         text = self.values.text(name, column, line, 120) or self.options.dataset or DEFAULT_DATASET
         dataset = self.datasets.get(text)
         if dataset is None:
-            dataset = SeenDataset(text, len(self.datasets), self._kind_of(record, text, line))
+            dataset = SeenDataset(text, len(self.datasets), self._read_kind(record, text, line))
             self.datasets[text] = dataset
             if len(self.datasets) > self.limits.list_entries:
                 raise Broken(f"more than {self.limits.list_entries:,} datasets in one file", line=line)
         self._last_dataset = (name, dataset)
         return dataset
 
-    def passage_of(self, record: dict[str, Any], line: int, dataset: SeenDataset) -> SeenPassage | None:
-        """The passage of this record, written if it is new; None where the record has none."""
+    def find_or_add_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset) -> SeenPassage | None:
+        """Return the passage of this record, written if it is new; None if the record has none or it was refused."""
         columns, get = self.columns, record.get
         raw = (dataset.number, *map(get, self._passage_columns))
+        # True equals 1 in Python: an id that is a boolean must be refused even after the id 1.
         if self._last_passage is not None and raw == self._last_passage[0] and type(raw[1]) is not bool:
             return self._last_passage[1]
         before = self.notes.total
         text, documents = self._passage_text(raw[2], raw[4], line)
         external_id = self.values.identity(raw[1], columns.get("passage_id", ""), line)
-        split = self.split_of(record, line)
+        split = self.read_split(record, line)
         if self.notes.total != before or not (external_id or text or documents):
             return None
         title = self.values.text(raw[3], columns.get("title", ""), line)
@@ -90,18 +92,18 @@ class PassageRows:
             reason = f"the passage “{shorten_name(external_id, 60)}” has a different text on line {known.line}"
             self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
         elif split and split != known.split:
-            self._another_split(line, known, split)
+            self._note_other_split(line, known, split)
         if self.notes.total == before:
             self._last_passage = (raw, known)
         return known
 
     def _find_columns(self) -> None:
-        """The columns of what is compared in every row; "" is a column that no record has."""
+        """Look up once the columns that are compared in every row; "" stands for a column that the file lacks."""
         column = self.plan.column
         self._passage_columns = tuple(map(column, ("passage_id", "passage", "title", "documents", "split")))
         self.question_columns = tuple(filter(None, map(column, ("question_type", "entities", "span"))))
 
-    def _kind_of(self, record: dict[str, Any], name: str, line: int) -> str:
+    def _read_kind(self, record: dict[str, Any], name: str, line: int) -> str:
         column = self.columns.get("dataset_kind", "")
         kind = record.get(column) if column else None
         kind = kind or self.options.dataset_kind
@@ -113,7 +115,7 @@ class PassageRows:
         return str(kind)
 
     def _passage_text(self, passage: Any, documents: Any, line: int) -> tuple[str, str]:
-        """Text and documents (as JSON); a list where the passage should be is a list of documents."""
+        """Return the text and the documents (as JSON); a list in the passage's column is a list of documents."""
         columns = self.columns
         column, documents_column = columns.get("passage", ""), columns.get("documents", "")
         if type(passage) is list:
@@ -122,7 +124,7 @@ class PassageRows:
         listed = self.values.documents(documents, documents_column, line) if documents else []
         return text, orjson.dumps(listed).decode() if listed else ""
 
-    def split_of(self, record: dict[str, Any], line: int) -> str:
+    def read_split(self, record: dict[str, Any], line: int) -> str:
         column = self.columns.get("split", "")
         return (
             self.values.text(record.get(column), column, line, 40)
@@ -150,7 +152,7 @@ class PassageRows:
         texts = (passage.external_id, title, text, passage.split, documents)
         self.spool.add("passages", f"{passage.key}\t{dataset.number}\t{passage.line}\t{flags}", texts)
 
-    def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
+    def _note_other_split(self, line: int, passage: SeenPassage, split: str) -> None:
         if passage.split:
             name, here, there = shorten_name(passage.external_id, 60), shorten_name(split), shorten_name(passage.split)
             reason = f"the passage “{name}” belongs to split “{here}” here but to “{there}” on line {passage.line}"
@@ -159,14 +161,14 @@ class PassageRows:
             passage.split = split
             self.spool.add("splits", str(passage.key), (split,))
 
-    def empty_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset, name: str) -> SeenPassage:
-        """A question without a passage stands on an empty one of its own."""
+    def add_empty_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset, name: str) -> SeenPassage:
+        """Return the empty passage of a question without a passage, written if it is new; each question has its own."""
         external_id = make_text_id("no passage", name)
         known = dataset.passages_by_id.get(external_id)
-        split = self.split_of(record, line)
+        split = self.read_split(record, line)
         if known is None:
             known = SeenPassage(self.n_passages, external_id, b"", line, split)
             self._write_passage(dataset, known, True, True, "", "", "")
         elif split and split != known.split:
-            self._another_split(line, known, split)
+            self._note_other_split(line, known, split)
         return known

@@ -1,4 +1,4 @@
-"""The question and the references of each record, written the first time they are met."""
+"""Questions and references of the records; each is written to the spool once."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ FIRST_COUNTS = "A question appears again with a different type, entity list or s
 
 
 class QuestionRows(PassageRows):
-    """The same for questions and their references."""
+    """The questions and references met so far, on top of datasets and passages."""
 
     def __init__(
         self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
@@ -42,8 +42,8 @@ class QuestionRows(PassageRows):
         self._last_question: tuple[tuple[Any, ...], SeenQuestion] | None = None
         self._last_references: tuple[list[Any], References] | None = None
 
-    def references_of(self, record: dict[str, Any], line: int) -> References:
-        """The references of this record in their order, each once."""
+    def read_references(self, record: dict[str, Any], line: int) -> References:
+        """Return the references of this record in order, each once."""
         columns, get = self.columns, record.get
         raw: list[Any] = [get(column) for pair in self.plan.references for column in pair]
         if "references" in columns:
@@ -61,21 +61,21 @@ class QuestionRows(PassageRows):
             if text:
                 found.setdefault(text, opinion)
         if "references" in columns:
-            self._listed(get(columns["references"]), columns["references"], line, listed)
+            self._read_listed_references(get(columns["references"]), columns["references"], line, listed)
         if self.options.multiple_choice:
-            self._chosen(record, line, found)
+            self._read_correct_choice(record, line, found)
         references = list(_in_listed_order(found, listed).items())
         if self.notes.total == before:
             self._last_references = (raw, references)
         return references
 
-    def question_of(
+    def find_or_add_question(
         self, record: dict[str, Any], line: int, dataset: SeenDataset, references: References
     ) -> SeenQuestion | None:
-        """The question of this record, written if it is new; None where it was refused."""
+        """Return the question of this record, written if it is new; None if it was refused."""
         columns, get = self.columns, record.get
         before = self.notes.total
-        passage = self.passage_of(record, line, dataset)
+        passage = self.find_or_add_passage(record, line, dataset)
         column, id_column = columns["question"], columns.get("question_id", "")
         raw = (
             *(dataset.number, passage and passage.key, get(column), get(id_column) if id_column else None, references),
@@ -87,12 +87,12 @@ class QuestionRows(PassageRows):
         if not text and self.notes.total == before:
             self.notes.problem(line, column, "is empty")
         external_id = self.values.identity(get(id_column), id_column, line) if id_column else ""
-        about = self._about(record, line)
+        about = self._read_details(record, line)
         if self.notes.total != before:
             return None
         if passage is None:
-            passage = self.empty_passage(record, line, dataset, external_id or make_text_id("", text))
-        question = self._seen_or_new(line, dataset, passage, external_id, text, about)
+            passage = self.add_empty_passage(record, line, dataset, external_id or make_text_id("", text))
+        question = self._find_or_write_question(line, dataset, passage, external_id, text, about)
         if question is None:
             return None
         self._add_references(line, dataset, question, references)
@@ -105,13 +105,13 @@ class QuestionRows(PassageRows):
     ) -> None:
         raise NotImplementedError
 
-    def _about(self, record: dict[str, Any], line: int) -> tuple[str, str, str]:
+    def _read_details(self, record: dict[str, Any], line: int) -> tuple[str, str, str]:
         columns, get = self.columns, record.get
         kind = entities = span = ""
         if "question_type" in columns:
-            said = self.values.text(get(columns["question_type"]), columns["question_type"], line)
-            kind = TYPES.get(said.strip().lower(), "other")
-            if kind == "other" and said.strip().lower() != "other":
+            written = self.values.text(get(columns["question_type"]), columns["question_type"], line)
+            kind = TYPES.get(written.strip().lower(), "other")
+            if kind == "other" and written.strip().lower() != "other":
                 self.notes.warn(OTHER_TYPE, line)
         if "entities" in columns:
             listed = self.values.texts(get(columns["entities"]), columns["entities"], line, "|")
@@ -120,7 +120,7 @@ class QuestionRows(PassageRows):
             span = self.values.text(get(columns["span"]), columns["span"], line)
         return kind, span, entities
 
-    def _seen_or_new(
+    def _find_or_write_question(
         self,
         line: int,
         dataset: SeenDataset,
@@ -169,19 +169,19 @@ class QuestionRows(PassageRows):
             dataset.references += 1
             self.spool.add("references", f"{key}\t{seen.add_reference(key, mark)}\t{line}", (text, opinion))
 
-    def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
+    def _read_listed_references(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):
-            said, opinion = entry, ""
+            raw, opinion = entry, ""
             if type(entry) is dict and set(entry) <= {"text", "opinion"}:
-                said, opinion = entry.get("text"), self.values.text(entry.get("opinion"), column, line, 20)
-            text = self.values.text(said, column, line)
+                raw, opinion = entry.get("text"), self.values.text(entry.get("opinion"), column, line, 20)
+            text = self.values.text(raw, column, line)
             if text:
                 found.setdefault(text, opinion)
             else:
                 self.notes.problem(line, column, "is a list with an empty entry")
 
-    def _chosen(self, record: dict[str, Any], line: int, found: dict[str, str]) -> None:
-        """Multiple choice becomes generative: the right choice is the reference."""
+    def _read_correct_choice(self, record: dict[str, Any], line: int, found: dict[str, str]) -> None:
+        """Convert multiple choice to generative: add the correct choice as a reference."""
         column, choice_column = self.columns.get("choices", ""), self.columns.get("choice", "")
         if not column or not choice_column:
             raise Broken("multiple choice requires a column with the choices and a column with the correct choice")
@@ -197,7 +197,7 @@ class QuestionRows(PassageRows):
 
 
 def _in_listed_order(single: dict[str, str], listed: dict[str, str]) -> dict[str, str]:
-    """A list of references has its order; those that stand outside it come first."""
+    """Return the references with those of single columns first, then those of the list in its order."""
     if not listed:
         return single
     return {text: opinion for text, opinion in single.items() if text not in listed} | {

@@ -1,4 +1,4 @@
-"""What a check found: problems, warnings, counts, and the refusal that carries them."""
+"""The result of a check: problems, warnings, counts, and the refusal that contains them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from projects.language.names import shorten_name
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with the file, where it is and why. `line` is the physical line, or None for the whole file."""
+    """One error in the file: where and why. `line` is the physical line, or None for the whole file."""
 
     line: int | None
     column: str
@@ -28,7 +28,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """One thing worth knowing before writing: how often, and on which lines first."""
+    """One warning: how often it occurred, and the first lines."""
 
     reason: str
     n: int
@@ -42,9 +42,9 @@ class Warned:
 
 
 class FileRefused(Refused):
-    """The file cannot be taken; nothing of it is stored.
+    """The file has errors; nothing of it is stored.
 
-    `problems` holds the first hundred, `total` all that were found. `offers` names options that may help, such as
+    `problems` contains the first hundred, `total` is the number of all. `offers` names options that may help, such as
     ``{"delimiter": (";",)}`` or ``{"encoding": ("windows-1252", …)}``.
     """
 
@@ -76,7 +76,7 @@ class FileRefused(Refused):
 
 
 class Broken(Exception):
-    """The file cannot be read on from here (inside this package only; it leaves as FileRefused)."""
+    """The file cannot be read beyond this point. Used inside this package only, which turns it into FileRefused."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Notes:
             self.problems.append(Problem(line, column, reason))
 
     def broken(self, error: Broken) -> None:
-        """A broken file is said even when a hundred other problems came before."""
+        """Add the error that ended the reading; it replaces the hundredth problem, so that it is always shown."""
         self.total += 1
         del self.problems[self.limits.problems_shown - 1 :]
         self.problems.append(error.problem)
@@ -124,13 +124,14 @@ class Notes:
         return tuple(Warned(reason, n, tuple(lines)) for reason, (n, lines) in self._warned.items())
 
     def refuse_if_any(self, name: str) -> None:
+        """Raise FileRefused if there are problems."""
         if self.total:
             raise FileRefused(name, self.problems, self.total, self.offers)
 
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What a file holds, counted after the filters."""
+    """The content of a file in numbers, after the filters."""
 
     file: str
     kind: str
@@ -151,5 +152,5 @@ class Report:
     warnings: tuple[Warned, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For a JSON field and for `--json`; `warnings` become their sentences."""
+        """Return the report for a JSON field and for `--json`, with warnings as sentences."""
         return asdict(self) | {"warnings": [str(warned) for warned in self.warnings]}

@@ -1,4 +1,4 @@
-"""Records of a candidates file, one by one, into passages, questions, references and candidates of the spool."""
+"""Checking the records of a candidates file and writing them to the spool."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ SHORT_TEXT = 20
 
 
 class CandidateRows(QuestionRows):
-    """Takes records and writes the spool; what it counted is in `report`."""
+    """Checks records one by one and writes the spool; the counts are in `report`."""
 
     def __init__(
         self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
@@ -41,21 +41,21 @@ class CandidateRows(QuestionRows):
         self._check_columns()
 
     def add(self, line: int, record: dict[str, Any]) -> None:
-        """Take one record: all of it or, with its problems noted, nothing."""
+        """Check one record and write it; a record with problems adds no candidate."""
         if self.is_ragged:
-            self.meet_new_columns(record)
+            self.add_new_columns(record)
         before = self.notes.total
         columns = self.columns
-        dataset = self.dataset_of(record, line)
-        references = self.references_of(record, line)
+        dataset = self.find_or_add_dataset(record, line)
+        references = self.read_references(record, line)
         first = record.get(columns["candidate_1"]) if "candidate_1" in columns else None
         if first is not None and first != "":
             self._add_pair(line, record, dataset, references, before)
             return
-        text = self.candidate_text(record, line)
+        text = self.read_candidate_text(record, line)
         if text and self._is_filtered(text, references, dataset):
             return
-        question = self.question_of(record, line, dataset, references)
+        question = self.find_or_add_question(record, line, dataset, references)
         if text is None or question is None or self.notes.total != before:
             return
         key = self._add_candidate(line, record, dataset, question, text)
@@ -90,7 +90,7 @@ class CandidateRows(QuestionRows):
         if not self.plan.references and "references" not in columns and not self.options.multiple_choice:
             self.notes.warn("The file has no reference column.")
 
-    def candidate_text(self, record: dict[str, Any], line: int) -> str | None:
+    def read_candidate_text(self, record: dict[str, Any], line: int) -> str | None:
         column = self.columns.get("candidate", "")
         if not column:
             return None
@@ -168,7 +168,7 @@ class CandidateRows(QuestionRows):
         return key
 
     def _keep_id(self, line: int, dataset: SeenDataset, external_id: str) -> bool:
-        """Remember an id by its hash; whether one came twice is seen at the end, for all at once."""
+        """Note an id by its hash; `_refuse_repeated` finds duplicates at the end, for all rows at once."""
         if len(external_id) > ID_LENGTH:
             self.notes.problem(line, self.columns["candidate_id"], f"is longer than {ID_LENGTH} characters")
             return False
@@ -176,7 +176,7 @@ class CandidateRows(QuestionRows):
         return True
 
     def _refuse_repeated(self) -> None:
-        """Two equal hashes are two equal ids, or once in a great while two others: the spool tells."""
+        """Report ids that occur twice. Different ids may have equal hashes, so the ids are compared in the spool."""
         suspects = self._ids.suspects()
         if not suspects:
             return
@@ -225,7 +225,7 @@ class CandidateRows(QuestionRows):
     def _add_pair(
         self, line: int, record: dict[str, Any], dataset: SeenDataset, references: References, before: int
     ) -> None:
-        """Two candidates, with the scores they came with if they came with any."""
+        """Write the two candidates of a minimal pair, with their scores if the file has any."""
         columns, values, notes = self.columns, self.values, self.notes
         texts = []
         for number in ("1", "2"):
@@ -237,7 +237,7 @@ class CandidateRows(QuestionRows):
         if texts[0] and texts[0] == texts[1]:
             notes.warn(PAIR_OF_ONE_TEXT, line)
         scores = self._pair_scores(line, record)
-        question = self.question_of(record, line, dataset, references)
+        question = self.find_or_add_question(record, line, dataset, references)
         phenomenon = values.text(record.get(columns.get("phenomenon", "")), columns.get("phenomenon", ""), line, 40)
         if question is None or notes.total != before:
             return
@@ -251,11 +251,11 @@ class CandidateRows(QuestionRows):
             dataset.minimal_pairs += 1
             for key, number in zip(keys, ("_1", "_2"), strict=True):
                 self._add_scores(line, record, dataset, key or 0, number)
-            said = "\t".join(map(repr, scores)) if scores else f"{_NULL}\t{_NULL}"
-            self.spool.add("pairs", f"{question.key}\t{keys[0]}\t{keys[1]}\t{said}", (phenomenon,))
+            written = "\t".join(map(repr, scores)) if scores else f"{_NULL}\t{_NULL}"
+            self.spool.add("pairs", f"{question.key}\t{keys[0]}\t{keys[1]}\t{written}", (phenomenon,))
 
     def _pair_scores(self, line: int, record: dict[str, Any]) -> list[float]:
-        """Both scores of a pair, or none; one without the other is a problem."""
+        """Return both scores of a pair, or an empty list; one score without the other is a problem."""
         found: list[float | None] = []
         names = [self.columns.get(name, "") for name in ("score_1", "score_2")]
         given = [name for name in names if record.get(name) not in (None, "")]

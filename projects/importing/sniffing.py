@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes and its name."""
+"""Detecting the format of a file by its first bytes and its name."""
 
 from pathlib import Path, PurePosixPath
 
@@ -44,7 +44,7 @@ MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<scri
 
 
 def detect_format(path: Path, name: str, chosen: str) -> str:
-    """Name the format, or raise Broken where content and name disagree."""
+    """Return the format of a file. Raises Broken if it is unknown, or if content and name disagree."""
     if chosen and chosen not in FORMATS:
         raise Broken(f"unknown format “{shorten_name(chosen)}”; choose one of {', '.join(FORMATS)}")
     with path.open("rb") as file:
@@ -65,7 +65,7 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
 
 
 def first_character(head: bytes) -> str:
-    """The first character that is no space, past any byte order mark."""
+    """Return the first character that is not a space, after any byte order mark; empty if there is none."""
     for encoding in ("utf-8-sig", "utf-16"):
         if encoding == "utf-16" and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
             continue

@@ -1,6 +1,7 @@
-"""The spool: checked rows on disk, one text file for each table, in the form that COPY reads.
+"""The spool: checked rows on disk, one text file per table in the format of PostgreSQL's COPY.
 
-Rows name each other by local keys counted from 0. A spool is a folder: the files of `TABLES` and `manifest.json`.
+Rows refer to each other by local keys that count from 0. A spool is a folder with the files of `TABLES` and
+`manifest.json`. It lets the check run without the database, and the write be one quick transaction.
 """
 
 import shutil
@@ -12,6 +13,7 @@ from typing import Any, BinaryIO, Self
 import orjson
 
 FLUSH_CHARACTERS = 1 << 17
+"""Characters held in memory before they are written: few writes, and little memory."""
 
 TABLES: dict[str, tuple[str, ...]] = {
     "passages": ("key", "dataset", "line", "has_id", "is_given", "external_id", "title", "text", "split", "documents"),
@@ -35,13 +37,16 @@ TABLES: dict[str, tuple[str, ...]] = {
     "scores": ("candidate", "line", "value", "slot", "annotator", "criterion"),
     "judgments": ("line", "value", "slot", "judged_at", "dataset", "external_id", "annotator", "criterion"),
 }
-"""The columns of each file, in their order. `documents` and `metadata` are JSON (`documents` may be empty), `entities`
-is an array; `has_id` and `is_given` are `t` or `f`; a missing number is `\\N`; `slot` is 0 where an annotator is
-named."""
+"""The columns of each file in order.
+
+`documents` and `metadata` are JSON (`documents` may be empty), `entities` is an array, `has_id` and `is_given` are `t`
+or `f`, and a missing number is `\\N`. `slot` is 0 if an annotator is named, else the position among the candidate's
+judgments.
+"""
 
 
 class Spool:
-    """A folder of COPY files. Used as a context manager while writing; `discard` removes the folder."""
+    """A folder of COPY files. Use it as a context manager to write it; an error inside deletes the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,7 +76,10 @@ class Spool:
         return self.folder / f"{table}.copy"
 
     def add(self, table: str, numbers: str, texts: Sequence[str]) -> None:
-        """Write a row: columns that need no escaping, tab-separated, then texts. No text may hold a NUL."""
+        """Add a row: columns that need no escaping, separated by tabs, then texts. No text may contain a NUL.
+
+        The texts are joined by NUL and escaped together: one pass over a row is faster than one over each text.
+        """
         line = (
             "\0".join(texts)
             .replace("\\", "\\\\")
@@ -107,7 +115,7 @@ class Spool:
         return loaded
 
     def rows(self, table: str) -> Iterator[dict[str, str]]:
-        """Read the rows back as text, for tests and small reports."""
+        """Read the rows back as texts."""
         with self.file(table).open(encoding="utf-8", newline="\n") as file:
             for line in file:
                 values = (_unescaped(value) for value in line.removesuffix("\n").split("\t"))
@@ -123,7 +131,7 @@ def _unescaped(value: str) -> str:
 
 
 def array_text(values: Sequence[str]) -> str:
-    """A PostgreSQL array literal.
+    """Return a PostgreSQL array literal.
 
     >>> print(array_text(['a', 'say "b"']))
     {"a","say \\"b\\""}

@@ -1,4 +1,4 @@
-"""Text files: which encoding, which line, and where the bad byte is."""
+"""Text files: their encoding, their lines, and the position of an invalid byte."""
 
 import codecs
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ ENCODINGS = {
     "gb18030": "Chinese (GB 18030)",
     "shift_jis": "Japanese (Shift JIS)",
 }
-"""The encodings that can be chosen; none is ever guessed."""
+"""The encodings that can be chosen. None is guessed: a wrong guess would store wrong characters without an error."""
 
 OFFERED = ("windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "mac-roman")
 
 
 def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
-    """Choose the codec by byte order mark or by what was asked for; raise Broken where neither helps."""
+    """Return the codec from the byte order mark or the choice. Raises Broken if they contradict each other."""
     if chosen and chosen not in ENCODINGS:
         raise Broken(f"unknown encoding “{chosen}”; choose one of {', '.join(ENCODINGS)}")
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -44,6 +44,7 @@ def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
         return "utf-8-sig"
     if chosen == "utf-16":
         return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
+    # Without a mark, UTF-16 decodes as UTF-8 with a NUL beside each letter, and the error about that says less.
     if b"\0" in head and len(head) > 3 and (head[1:4:2] == b"\0\0" or head[0:3:2] == b"\0\0"):
         raise Broken("the file looks like UTF-16 without a byte order mark", line=1, offers={"encoding": ("utf-16",)})
     return chosen or "utf-8"
@@ -54,13 +55,16 @@ def open_text(path: Path, encoding: str) -> TextIOWrapper:
 
 
 def byte_position(stream: TextIOWrapper) -> int:
-    """How many bytes are read; the text's own `tell` is slow and refused while iterating."""
+    """Return how many bytes were read; the text stream's own `tell` is slow, and not allowed while iterating."""
     buffer = cast(BufferedReader, stream.buffer)
     return buffer.tell()
 
 
 def iterate_lines(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
-    """Physical lines with their ends, each ended by LF, CR or CRLF and by nothing else."""
+    """Yield physical lines with their ends. Only LF, CR and CRLF end a line, unlike in `str.splitlines`.
+
+    Raises Broken for a line that is too long.
+    """
     cap = limits.row_chars
     readline = stream.readline
     number = 0
@@ -72,7 +76,7 @@ def iterate_lines(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
 
 
 def bad_byte(path: Path, encoding: str) -> Broken:
-    """Find the byte that could not be read, for the message; reads the file once more."""
+    """Return the error for the first invalid byte with its line; reads the file again to find it."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     line, after_return = 1, False
     with path.open("rb") as file:

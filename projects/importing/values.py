@@ -1,7 +1,7 @@
-"""Single values: what is taken as text, id, number, list or time, and what is refused.
+"""Single values: what is accepted as text, id, number, list or time.
 
-Nothing is guessed. An id may be a whole number in JSON; a number may be written as digits in a text cell, with a
-point and without spaces; `-0` is 0. Everything else of the wrong type is refused with its line.
+Nothing is guessed. An id may be a whole number in JSON. A number may be a text of digits with a decimal point and
+without spaces; `-0` is 0. Any other value of the wrong type is refused with its line.
 """
 
 import datetime
@@ -15,6 +15,7 @@ from projects.importing.report import Notes
 from projects.language.names import shorten_name
 
 ID_LENGTH = 200
+# Digits beyond these would not survive a float or an integer column.
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
 INVISIBLE = re.compile(
@@ -26,16 +27,20 @@ HAS_INVISIBLE = "A text contains invisible control characters."
 
 
 class Values:
-    """Takes single values out of records; problems and warnings go to the notes."""
+    """Reads single values from records; problems and warnings are added to the notes.
+
+    A method returns an empty value both for a missing value and for one that was refused, so that the rest of the row
+    is checked as well; callers compare the number of problems before and after.
+    """
 
     def __init__(self, limits: Limits, notes: Notes) -> None:
         self.limits = limits
         self.notes = notes
         self._problem = notes.problem
-        self._short = limits.cell_bytes // 4
+        self._short = limits.cell_bytes // 4  # a character has at most four bytes: no shorter text is encoded to count
 
     def text(self, value: Any, column: str, line: int, most: int = 0) -> str:
-        """A text as it is; "" where it is missing or was refused. `most` is the largest number of characters."""
+        """Return a text unchanged, "" if it is missing or refused; `most` is its maximum length."""
         if value is None or value == "":
             return ""
         if type(value) is not str:
@@ -69,7 +74,7 @@ class Values:
         return value
 
     def identity(self, value: Any, column: str, line: int) -> str:
-        """An id, compared as the exact text it is; a whole number stands for its digits."""
+        """Return an id as exact text, "" if it is missing or refused; a whole number becomes its digits."""
         if type(value) is int:
             return str(value)
         text = self.text(value, column, line, ID_LENGTH)
@@ -79,6 +84,8 @@ class Values:
         return text
 
     def number(self, value: Any, column: str, line: int) -> float | None:
+        """Return a number, None if it was refused."""
+        # `type` rather than isinstance: True and False are integers in Python. Adding 0.0 turns -0 into 0.
         if type(value) is int or type(value) is float:
             return value + 0.0
         if type(value) is str and PLAIN_NUMBER.fullmatch(value):
@@ -88,6 +95,7 @@ class Values:
         return None
 
     def whole(self, value: Any, column: str, line: int) -> int | None:
+        """Return a whole number that fits an integer column, None if it was refused."""
         if type(value) is int and abs(value) < 10**9:
             return value
         if type(value) is str and PLAIN_WHOLE.fullmatch(value):
@@ -97,7 +105,10 @@ class Values:
         return None
 
     def entries(self, value: Any, column: str, line: int, separators: str = "") -> list[Any]:
-        """A list: as one, as JSON text, as text with one of the separators, or as a single entry."""
+        """Return the entries of a list, of a JSON list in a text, of a text with separators, or of a single value.
+
+        Of `separators` the first that occurs in the text is used.
+        """
         if value is None or value == "":
             return []
         entries: list[Any]
@@ -116,6 +127,7 @@ class Values:
         return entries
 
     def texts(self, value: Any, column: str, line: int, separators: str = "") -> list[str]:
+        """Return a list of texts; an empty entry is a problem."""
         entries = self.entries(value, column, line, separators)
         texts = [self.text(entry, column, line) for entry in entries]
         if not all(texts):
@@ -123,8 +135,8 @@ class Values:
         return texts
 
     def documents(self, value: Any, column: str, line: int) -> list[dict[str, str]]:
-        """Titled documents: objects with `title` and `text`, pairs of the two, or bare texts."""
-        made = []
+        """Return documents from objects with `title` and `text`, from pairs of the two, or from texts."""
+        documents = []
         title: Any
         text: Any
         for entry in self.entries(value, column, line):
@@ -137,11 +149,11 @@ class Values:
             else:
                 self._problem(line, column, "must be a list of documents with title and text")
                 return []
-            made.append({"title": self.text(title, column, line), "text": self.text(text, column, line)})
-        return made
+            documents.append({"title": self.text(title, column, line), "text": self.text(text, column, line)})
+        return documents
 
     def scores(self, record: dict[str, Any], column: str, names_column: str, line: int) -> list[tuple[int, Any, str]]:
-        """A list of scores, with the names of who gave them or "": (position from 1, score, name)."""
+        """Return the scores of a list as (position from 1, score, annotator); the annotator is "" if none is named."""
         entries = self.entries(record.get(column), column, line, "|;")
         names = [
             self.identity(name, names_column, line)
@@ -159,7 +171,7 @@ class Values:
         return [(position, entry, name) for position, entry, name in scored if entry is not None and entry != ""]
 
     def time(self, value: Any, column: str, line: int) -> str:
-        """An ISO 8601 time as UTC text; without a zone it is taken as UTC."""
+        """Return an ISO 8601 time as text in UTC, "" if it is missing or refused; without a zone it is taken as UTC."""
         text = self.text(value, column, line, 40)
         if not text:
             return ""
@@ -182,6 +194,7 @@ class Values:
 
 
 def describe_type(value: object) -> str:
+    """Return the type of a value in words, for an error."""
     if value is None:
         return "null"
     names = {

@@ -1,4 +1,4 @@
-"""What is to be judged, by whom, by which rubric."""
+"""Models: projects and their people, the data to be judged, rubric and texts, audit log, and bookkeeping."""
 
 from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
 from projects.models.freshness import FigureChange

@@ -1,4 +1,4 @@
-"""What makes figures stale."""
+"""Changes that make stored figures stale."""
 
 from django.db import models
 
@@ -6,11 +6,11 @@ from projects.models.people import Project
 
 
 class FigureChange(models.Model):
-    """One act that changed what figures rest on, written by that act in its own transaction.
+    """One act that changed the data behind figures, written by that act in its own transaction.
 
-    Whoever computes figures stores how many of these there were when the computing began; one more, and they are stale.
-    Rows are counted rather than a number raised: a number in one row would make acts on one project wait for each
-    other, in an order that nobody controls.
+    Figures are stored with the number of these rows at the time when their computation began; once there are more,
+    they are stale. Rows are added instead of raising one number, because a counter row would make the acts on a project
+    wait for each other while they hold other locks.
     """
 
     class Reach(models.TextChoices):
@@ -21,7 +21,7 @@ class FigureChange(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
     reach = models.CharField(max_length=10, choices=Reach.choices)
     assignment_id = models.BigIntegerField(null=True, blank=True)
-    """With reach "work": the assignment that was revised."""
+    """The assignment that was revised, if the reach is "work"."""
 
     class Meta:
         constraints = [

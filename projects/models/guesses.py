@@ -1,4 +1,4 @@
-"""Invitation links and API tokens that were tried and never were: how many each address has tried."""
+"""Guesses of invitation links and API tokens, counted for each address."""
 
 from datetime import timedelta
 
@@ -7,9 +7,10 @@ from django.db.models.functions import Now
 
 
 class Guesses(models.Model):
-    """The guesses of one address in the current quarter of an hour; an address that is not known is empty.
+    """How many unknown links or tokens an IP address has tried within fifteen minutes.
 
-    They stand apart from failures to sign in: a truncated link, sent to many, must not lock sign-in for all of them.
+    Counted apart from failed sign-ins: a truncated link that was sent to many people in one building must not prevent
+    all of them from signing in.
     """
 
     MOST = 20
@@ -27,7 +28,9 @@ class Guesses(models.Model):
 
     @classmethod
     def count(cls, address: str) -> None:
-        """Add one, in one statement: guesses that come at once are all counted."""
+        """Count one guess of an address."""
+        # One statement, so that simultaneous guesses are all counted. Both columns are set from one subquery, which
+        # decides once whether the fifteen minutes of the stored row are over.
         with connection.cursor() as cursor:
             cursor.execute(
                 """INSERT INTO projects_guesses AS held (address, n) VALUES (%(address)s, 1)

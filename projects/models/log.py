@@ -1,4 +1,4 @@
-"""The audit log: who did what to what, and why; rows are only ever added."""
+"""The audit log: who did what to what, and why. Rows are only added."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -7,7 +7,7 @@ from projects.models.people import Membership, Project
 
 
 class Act(models.TextChoices):
-    """Everything that is written into the log. Values are stored for ever; `projects/log/messages.py` words them."""
+    """Everything that is logged. The values are stored for good; `projects/log/messages.py` has a verb for each."""
 
     ACCEPT_CONTROLS = "accept controls"
     ACCEPT_WORK_AFTER_ALL = "accept work after all"
@@ -109,7 +109,7 @@ class Act(models.TextChoices):
 
 
 class LogEntry(models.Model):
-    """One act by a member, or by the system. A trigger refuses changes; no personal data stands here."""
+    """One act by a member, or by the system. A trigger refuses changes; a row contains no personal data."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="log", db_index=False)
     actor = models.ForeignKey(

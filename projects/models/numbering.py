@@ -1,4 +1,4 @@
-"""How far things are numbered in a project."""
+"""Counters of the numbers in a project."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from projects.models.people import Project
 
 
 class NumberCounter(models.Model):
-    """The highest number that a project has given in one table, so that a deleted number is never given again."""
+    """The highest number that a project has used in one table, so that a deleted number is never used again."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     table = models.CharField(max_length=63)

@@ -1,4 +1,4 @@
-"""Users, projects, memberships and the invitations that make them."""
+"""Users, projects, memberships and invitations."""
 
 import secrets
 from typing import TYPE_CHECKING
@@ -14,16 +14,17 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 if TYPE_CHECKING:
     from datetime import datetime
 
+# Without i, l, o, 0 and 1, which people confuse when they read a pseudonym out or type it.
 PSEUDONYM_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 def random_pseudonym() -> str:
-    """A name that tells nothing: a fresh draw for each project."""
+    """Return a random name, drawn anew for each membership, so that projects cannot be linked by it."""
     return "a-" + "".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8))
 
 
 class User(AbstractUser):
-    """A person who can sign in. What they may do in a project is their membership."""
+    """A person who can sign in. Their rights in a project come from their membership."""
 
     can_create_projects = models.BooleanField(default=False)
     language = models.CharField(max_length=10, blank=True, db_default="", default="")
@@ -35,7 +36,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class Project(models.Model):
-    """One study: its data, its people, its rubric and its rules."""
+    """One study: its data, people, rubric and settings."""
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
@@ -95,7 +96,7 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
 
 
 class Membership(models.Model):
-    """A person's place in a project; every judgment points here, never to the user."""
+    """A person's role and status in a project. Judgments refer to memberships, never to users."""
 
     class Kind(models.TextChoices):
         PERSON = "person", gettext_lazy("person")
@@ -162,7 +163,7 @@ class Membership(models.Model):
 
     @property
     def is_blind(self) -> bool:
-        """Whoever can see sources and others' ratings is not."""
+        """Whether the member cannot see sources and other people's ratings."""
         return not self.can_read
 
 
@@ -172,7 +173,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link that makes whoever opens it a member; only its hash is kept."""
+    """A link with which people join a project; only the hash of its token is stored."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="invitations")
     role = models.CharField(max_length=12, choices=Membership.Role.choices)

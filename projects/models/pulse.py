@@ -1,4 +1,4 @@
-"""The pulse of the processes in the background."""
+"""Signs of life of the background processes."""
 
 from datetime import timedelta
 
@@ -8,12 +8,13 @@ from django.utils import timezone
 
 
 class Pulse(models.Model):
-    """When a worker or the scheduler was last seen at work, so that a page can say which one is missing."""
+    """When a worker or the scheduler was last seen, so that a page can say which of them is not running."""
 
     WORKER = "worker"
     BEAT = "beat"
     EVERY_SECONDS = 5.0
-    # The scheduler is seen whenever a worker does its ten-second errand.
+    # A worker reports every five seconds. The scheduler shows only by a task that it sends every ten seconds and a
+    # worker runs, so it gets more time.
     MISSING_AFTER = {WORKER: timedelta(seconds=15), BEAT: timedelta(seconds=30)}
 
     process = models.CharField(max_length=10, primary_key=True)

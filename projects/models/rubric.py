@@ -1,4 +1,4 @@
-"""Rubrics, their criteria, the instructions and the consent: versioned, frozen once work starts."""
+"""Rubrics with their criteria, instructions and consent forms, all versioned."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -8,7 +8,7 @@ from projects.models.people import Membership, Project
 
 
 class Rubric(models.Model):
-    """One version of how a project's candidates are judged."""
+    """One version of a project's criteria; frozen once a batch that uses it opens."""
 
     class Preset(models.TextChoices):
         CORRECTNESS = "mocha", "Correctness (MOCHA)"
@@ -54,6 +54,7 @@ class Criterion(models.Model):
     low = models.IntegerField(default=1)
     high = models.IntegerField(default=5)
     anchors = models.JSONField(default=list, blank=True)
+    """A list of {"value", "text"}; a text is "label: explanation"."""
     is_reversed = models.BooleanField(default=False)
     level = models.CharField(max_length=12, choices=Level.choices, default=Level.ORDINAL)
     used_for_quality = models.BooleanField(default=True)
@@ -91,7 +92,7 @@ class Instructions(models.Model):
 
 
 class InstructionsReading(models.Model):
-    """An annotator has said that they read a version of the instructions."""
+    """An annotator's confirmation that they have read a version of the instructions."""
 
     membership = models.ForeignKey(
         Membership, on_delete=models.PROTECT, related_name="instructions_readings", db_index=False
@@ -108,7 +109,7 @@ class InstructionsReading(models.Model):
 
 
 class Consent(models.Model):
-    """One version of what annotators agree to before any work, in Markdown."""
+    """One version of the consent form that annotators agree to before any work, in Markdown."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="consents", db_index=False)
     version = models.PositiveIntegerField()
@@ -124,7 +125,7 @@ class Consent(models.Model):
 
 
 class ConsentAcceptance(models.Model):
-    """An annotator has agreed to a version of the consent, until they withdraw."""
+    """An annotator's agreement to a version of the consent form, until they withdraw it."""
 
     membership = models.ForeignKey(
         Membership, on_delete=models.PROTECT, related_name="consent_acceptances", db_index=False
@@ -133,6 +134,7 @@ class ConsentAcceptance(models.Model):
     accepted_at = models.DateTimeField(db_default=Now())
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     is_taken_out = models.BooleanField(db_default=False, default=False)
+    """Whether the annotator also removed their judgments when they withdrew."""
 
     class Meta:
         ordering = ("id",)

@@ -1,4 +1,4 @@
-"""API tokens: secrets by which a script acts for a member."""
+"""API tokens."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    """A secret by which a script acts for a member in one project; only its hash is kept."""
+    """A secret with which a script acts for a member in one project; only its hash is stored."""
 
     membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)
@@ -28,6 +28,7 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    # The rate limit: when the current minute began, and the requests since then (see `projects.api.tokens.count_use`).
     minute_at = models.DateTimeField(null=True, blank=True)
     n_in_minute = models.PositiveIntegerField(db_default=0, default=0)
     created_at = models.DateTimeField(db_default=Now())

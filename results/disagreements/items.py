@@ -51,7 +51,7 @@ class Rating:
 
 def find_candidates(project: Project) -> QuerySet[Candidate]:
     """Return the project's candidates, with what an item's page shows of them fetched along."""
-    rows = Candidate.objects.of(project).select_related("question__passage__dataset", "dataset")
+    rows = Candidate.objects.in_project(project).select_related("question__passage__dataset", "dataset")
     return rows.prefetch_related("question__references")
 
 

@@ -20,13 +20,13 @@ class Slice:
 
 
 def count_candidates(project: Project) -> int:
-    return Candidate.objects.of(project).judgeable().count()
+    return Candidate.objects.in_project(project).judgeable().count()
 
 
 def read_answers(project: Project, metric: Metric) -> Iterator[Slice]:
     """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side."""
     # In the order of questions a slice fetches each question, its references and its passage once.
-    rows = Candidate.objects.of(project).judgeable().order_by("question_id", "id")
+    rows = Candidate.objects.in_project(project).judgeable().order_by("question_id", "id")
     fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=SLICE)
     while part := list(islice(fields, SLICE)):
         # Passages are long, and most metrics compare with references alone.

@@ -23,7 +23,7 @@ class Candidates:
     """The candidates of a project by their ids; the positions of judgeable ones come first, in order of id."""
 
     def __init__(self, project: Project) -> None:
-        rows = Candidate.objects.of(project)
+        rows = Candidate.objects.in_project(project)
         columns = ("id", "dataset__name", "external_id")
         judgeable = list(rows.judgeable().order_by("id").values_list(*columns))
         self.ids = [pk for pk, _dataset, _name in judgeable]

@@ -66,7 +66,7 @@ def read_causes(project: Project, candidates: Iterable[int]) -> dict[str, Any]:
 
 def read_texts(project: Project, candidates: Iterable[int]) -> dict[int, dict[str, Any]]:
     """Return question, references and text of each candidate."""
-    rows = Candidate.objects.of(project).filter(pk__in=candidates).select_related("question")
+    rows = Candidate.objects.in_project(project).filter(pk__in=candidates).select_related("question")
     found = rows.prefetch_related("question__references")
     return {
         each.pk: {"question": each.question.text, "references": _references(each.question), "answer": each.text}

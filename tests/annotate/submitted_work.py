@@ -75,7 +75,7 @@ def acting_samples(annotator: Membership) -> dict[str, Any]:
     """Values for the paths of acting, from the project of somebody whose work is there beside that of others."""
     project = annotator.project
     work = Assignment.objects.submitted().filter(hit__batch__project=project).earliest("pk")
-    candidate = Candidate.objects.of(project).earliest("pk")
+    candidate = Candidate.objects.in_project(project).earliest("pk")
     mine = Assignment.objects.filter(annotator=annotator).order_by("submitted_at", "pk").first() or work
     return {
         "place": 0,

@@ -53,7 +53,7 @@ def places(batch: Batch) -> tuple[int, int]:
 
 def test_it_makes_what_it_says(made: dict[str, Any], demo: Project) -> None:
     assert made["made"] is True
-    assert made["candidates"] == Candidate.objects.of(demo).count() == len(corpus.true_scores())
+    assert made["candidates"] == Candidate.objects.in_project(demo).count() == len(corpus.true_scores())
     assert made["passages"] == len(corpus.passages())
     assert made["judgments"] == Judgment.objects.filter(is_counted=True).count()
     assert verifying.verify() == []

@@ -1,4 +1,4 @@
-"""Readers: a file as a stream of records, each with its physical line."""
+"""Readers of each format, which yield a file's records with their physical lines."""
 
 from pathlib import Path
 

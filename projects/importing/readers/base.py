@@ -1,4 +1,4 @@
-"""What every reader is."""
+"""The base class of the readers, and checks that several of them share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +10,14 @@ from projects.importing.report import Broken, Notes
 from projects.language.names import shorten_name
 
 Record = tuple[int, dict[str, Any]]
-"""The physical line a record starts on, and its values by column."""
+"""The physical line on which a record starts, and its values by column."""
 
 
 class Reader:
-    """Streams one file. `columns` are those known so far; `is_ragged` says that later records may bring more."""
+    """Reads one file record by record.
+
+    `columns` are those known after `open`; if `is_ragged`, later records may have others. `size` is in bytes.
+    """
 
     is_ragged = False
 
@@ -31,18 +34,18 @@ class Reader:
         self.open()
 
     def open(self) -> None:
-        """Read as far as the columns are known."""
+        """Read the beginning of the file, until the columns are known. Raises Broken."""
         raise NotImplementedError
 
     def records(self) -> Iterator[Record]:
         raise NotImplementedError
 
     def position(self) -> int:
-        """How many of `size` bytes are read."""
+        """Return how many of `size` bytes were read."""
         return 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
     def head(self) -> bytes:
         with self.path.open("rb") as file:
@@ -50,7 +53,7 @@ class Reader:
 
 
 def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | None = 1) -> list[str]:
-    """Column names, trimmed; raises Broken where they cannot tell columns apart."""
+    """Return the trimmed column names. Raises Broken for missing, unusable or duplicate names."""
     if len(header) > limits.columns:
         raise Broken(f"{len(header):,} columns; the maximum is {limits.columns}", line=line)
     columns = [name.strip() for name in header]
@@ -79,7 +82,7 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
 
 
 def check_key(name: str) -> None:
-    """A key of an object is a column name too: it must be there, and be text that can be stored."""
+    """Check a key of an object, which is a column name. Raises Broken if it is empty or cannot be stored."""
     if not name.strip():
         raise Broken("a key is empty")
     if "\0" in name:
@@ -91,7 +94,7 @@ def check_key(name: str) -> None:
 
 
 def check_shape(values: list[str], n_columns: int) -> str | None:
-    """Say what is wrong with the number of cells of a row."""
+    """Return what is wrong with the number of cells of a row, None if it is right."""
     if len(values) == n_columns:
         return None
     few_or_many = "too many" if len(values) > n_columns else "too few"

@@ -11,12 +11,12 @@ from projects.importing.text import byte_position, detect_encoding, iterate_line
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
-# One limit for the whole process; its default of 128 kB would refuse passages that we take.
+# The limit holds for the whole process. Its default of 128 kB would refuse long passages.
 csv.field_size_limit(DEFAULT_LIMITS.cell_bytes)
 
 
 class DelimitedReader(Reader):
-    """Rows of cells under a header; quotes as RFC 4180 has them."""
+    """Reads rows of cells under a header, with quotes as in RFC 4180."""
 
     _stream: TextIOWrapper
 
@@ -63,7 +63,7 @@ class DelimitedReader(Reader):
         self._stream.close()
 
     def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
-        """Which delimiter may have been meant, where the header is a single cell."""
+        """Return a hint and an offer if the header is a single cell that contains another delimiter."""
         if len(self.columns) == 1:
             for delimiter, name in DELIMITERS.items():
                 if delimiter != self.delimiter and delimiter in self.columns[0]:
@@ -86,21 +86,25 @@ class DelimitedReader(Reader):
         return row
 
     def _explain(self, error: csv.Error, start: int) -> Broken:
-        said = str(error)
-        if "field larger" in said:
+        reason = str(error)
+        if "field larger" in reason:
             return Broken(
                 f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB or its quotation mark is never closed",
                 line=start,
             )
         opened = start + self._line_of_open_quote()
-        if "unexpected end" in said:
+        if "unexpected end" in reason:
             return Broken("the quotation mark opened here is never closed", line=opened)
-        if "expected after" in said:
+        if "expected after" in reason:
             return Broken("the quotation mark opened here is closed in the middle of a cell", line=opened)
-        return Broken(f"the row cannot be read: {said}", line=start)
+        return Broken(f"the row cannot be read: {reason}", line=start)
 
     def _line_of_open_quote(self) -> int:
-        """How many lines into the unfinished row the last quoted cell starts; walks that row only."""
+        """Return on which line of the unfinished row its last quoted cell starts.
+
+        The csv module only says that something is wrong, by then perhaps thousands of lines after the open quotation
+        mark. So the lines of the row are kept, and this walks through them.
+        """
         inside, at_start, opened, line = False, True, 0, 0
         text = "".join(self._pending)
         for place, character in enumerate(text):
@@ -110,7 +114,7 @@ class DelimitedReader(Reader):
                 inside = character != '"'
                 at_start = False
             elif character == '"':
-                # A second quote right after a closing one goes on with the same cell.
+                # A quotation mark right after a closing one continues the same cell.
                 if at_start:
                     opened = line
                 inside = at_start or (place > 0 and text[place - 1] == '"')

@@ -1,8 +1,7 @@
-"""Single JSON values taken from a text, with what databases cannot hold refused.
+"""Reading single JSON values from a text, and refusing those that a database cannot store.
 
-The standard decoder reads one value at a time from a window of text: it is as fast as an event parser in C, and
-unlike one it tells where a value stands, refuses NaN and shows every pair of an object, so that a key given twice is
-seen.
+The standard decoder reads one value at a time from a window of text. It is as fast as an event parser in C, and unlike
+one it reports the position of a value, refuses NaN and shows every pair of an object, so that duplicate keys are found.
 """
 
 import json
@@ -16,22 +15,24 @@ from projects.language.names import shorten_name
 
 SPACE = " \t\r\n"
 WINDOW = 1 << 18
+"""Characters that are read at once."""
 DIGITS = 18
+"""A whole number with more digits may not fit a bigint."""
 
 
 class NotTaken(ValueError):
-    """A value that JSON text may hold and a database may not."""
+    """A value that is valid JSON but cannot be stored, or is ambiguous."""
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise NotTaken(f"duplicate key “{shorten_name(key)}” in an object")
             seen.add(key)
-    return made
+    return values
 
 
 def _constant(name: str) -> Any:
@@ -67,7 +68,7 @@ def decoder_for(limits: Limits) -> json.JSONDecoder:
 
 
 class Window:
-    """A stretch of JSON text that moves on as values are taken from it."""
+    """A part of a JSON text in memory that moves forward as values are read, so that a file of any size can be read."""
 
     def __init__(self, stream: TextIOWrapper, limits: Limits) -> None:
         self._stream = stream
@@ -79,7 +80,7 @@ class Window:
         self.line = 1
 
     def next_character(self) -> str:
-        """Step over white space and show what comes, or nothing at the end."""
+        """Skip white space and return the next character without reading it; empty at the end of the file."""
         while True:
             text, start, at = self._text, self._at, self._at
             while at < len(text) and text[at] in SPACE:
@@ -99,7 +100,7 @@ class Window:
         self.skip()
 
     def comma_or(self, closing: str) -> bool:
-        """Step over a comma, or over the closing bracket and say so."""
+        """Read a comma and return False, or the closing bracket and return True. Raises Broken for anything else."""
         found = self.next_character()
         if found not in (",", closing) or not found:
             what = (
@@ -123,7 +124,7 @@ class Window:
         return str(name)
 
     def value(self) -> Any:
-        """Take one value; reads on until it is whole, or refuses it."""
+        """Return the next value, reading on until it is complete. Raises Broken for an invalid or too large one."""
         if len(self._text) - self._at < WINDOW // 4:
             self._more(WINDOW)
         while True:
@@ -139,6 +140,7 @@ class Window:
                 raise Broken(explain(error), line=line) from error
             except (NotTaken, RecursionError) as error:
                 raise Broken(explain_value(error), line=self.line) from error
+            # A number at the very end of the window may continue in the next one.
             if end == len(self._text) and type(value) in (int, float) and self._more(WINDOW):
                 continue
             self._take(end)
@@ -159,7 +161,7 @@ class Window:
         self._at = end
 
     def _more(self, size: int) -> bool:
-        """Read on; False at the end of the file or where one value fills the window."""
+        """Read more text and return True; False at the end of the file, or if one value fills the window."""
         if self._is_done or len(self._text) - self._at >= self._cap:
             return False
         read = self._stream.read(size)

@@ -1,4 +1,4 @@
-"""JSON lists, JSONL and MOCHA's JSON: objects one by one, with their lines."""
+"""Readers of JSON lists, JSONL and MOCHA's JSON, which yield one object at a time with its line."""
 
 import json
 from collections.abc import Iterator
@@ -14,10 +14,11 @@ from projects.importing.values import describe_type
 from projects.language.names import shorten_name
 
 SAMPLE = 200
+"""Objects whose keys are read as columns before the mapping is chosen; later objects may have further keys."""
 
 
 def flat(value: dict[str, Any]) -> dict[str, Any]:
-    """Bring what lies under `metadata`, and our own keys below it, up to columns of their own."""
+    """Return an object with the keys under `metadata` and `metadata.concord` as columns of their own."""
     metadata = value.get("metadata")
     if type(metadata) is not dict:
         return value
@@ -39,7 +40,7 @@ def _raise_up(record: dict[str, Any], prefix: str, values: dict[str, Any]) -> No
 
 
 class ObjectReader(Reader):
-    """Objects whose keys are the columns."""
+    """Reads objects whose keys are the columns."""
 
     is_ragged = True
     _stream: TextIOWrapper
@@ -78,7 +79,7 @@ class ObjectReader(Reader):
 
 
 class JsonlReader(ObjectReader):
-    """One object a line."""
+    """Reads one object per line."""
 
     def _read(self) -> Iterator[Record]:
         number = 0
@@ -101,7 +102,7 @@ class JsonlReader(ObjectReader):
 
 
 class JsonReader(ObjectReader):
-    """A list of objects."""
+    """Reads a list of objects."""
 
     def _read(self) -> Iterator[Record]:
         text = Window(self._stream, self.limits)
@@ -125,7 +126,7 @@ class JsonReader(ObjectReader):
 
 
 class MochaReader(ObjectReader):
-    """MOCHA's own format: {dataset: {id: {context, question, reference, candidate, …}}}."""
+    """Reads MOCHA's own format: {dataset: {id: {context, question, reference, candidate, …}}}."""
 
     def _read(self) -> Iterator[Record]:
         text = Window(self._stream, self.limits)

@@ -1,4 +1,4 @@
-"""Parquet, in small steps: what it unpacks to is counted as it comes, never taken from its own word."""
+"""The reader of Parquet. The file is read in small steps, and its unpacked size is counted, not believed."""
 
 import math
 from collections.abc import Iterator
@@ -12,15 +12,16 @@ from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 STEP = 64
+"""Rows per step: few, because a single cell may be a megabyte."""
 OTHER = "supported are text, numbers, booleans, and lists and structs of these"
 
 
 class ParquetReader(Reader):
-    """Text, whole numbers, decimals, booleans, dictionaries, and lists, structs and maps of these."""
+    """Reads text, whole numbers, floats, booleans, dictionaries, and lists, structs and maps of these."""
 
     def open(self) -> None:
         try:
-            # A small buffer: without one the reader takes a whole column of a row group into memory.
+            # A small buffer: otherwise the library reads a whole column of a row group into memory.
             self._file = pq.ParquetFile(self.path, buffer_size=1 << 16, pre_buffer=False)
             schema = self._file.schema_arrow
             self._n_rows = self._file.metadata.num_rows
@@ -36,7 +37,7 @@ class ParquetReader(Reader):
         columns, decoded = self.columns, 0
         skipped = {name for name in columns if self.options.mapping.get(name) in ("", "ignore")}
         for batch in self._batches():
-            # Counted as plain values: a dictionary names the same long text again and again in a few bytes.
+            # Counted after dictionaries are decoded: a dictionary repeats the same long text in a few bytes.
             arrays = [_plain(array) for array in batch.columns]
             decoded += sum(array.nbytes for array in arrays)
             if decoded > self.limits.decoded_bytes:

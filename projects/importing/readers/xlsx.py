@@ -1,4 +1,4 @@
-"""Excel files: the first sheet, cells as text."""
+"""The reader of Excel files: the first sheet, with its cells as text."""
 
 import datetime
 import zipfile
@@ -14,12 +14,12 @@ from projects.language.names import shorten_name
 
 
 class XlsxReader(Reader):
-    """Reads what the cells show: a whole number without `.0`, a date as ISO text, a formula as its last value."""
+    """Reads cells as texts: a whole number without `.0`, a date in ISO form, a formula as its last value."""
 
     def open(self) -> None:
         self._check_archive()
         self._row = 0
-        # The library reads a file by its name's ending, an open one by its content.
+        # Given a path, the library judges by the extension, and uploads have none; given a file, by the content.
         self._stream = self.path.open("rb")
         try:
             self._book = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
@@ -34,7 +34,7 @@ class XlsxReader(Reader):
                 f"The file has {len(sheets)} sheets; only the first, “{shorten_name(sheets[0].title)}”, is read."
             )
         self._sheet = sheets[0]
-        self._sheet.reset_dimensions()
+        self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
         self._rows = self._read()
         header = next((row for row in self._rows if row), None)
         if header is None:
@@ -65,12 +65,12 @@ class XlsxReader(Reader):
         self._stream.close()
 
     def _read(self) -> Iterator[list[str]]:
-        """Rows as text, without the empty cells at their ends."""
+        """Yield the rows as texts, without the empty cells at their ends."""
         try:
             for row in self._sheet.iter_rows(values_only=True):
                 self._row += 1
                 if self._row > self.limits.rows + 1:
-                    # A row may call itself the trillionth; all before it would be made up as empty ones.
+                    # A row may claim to be the trillionth; the library would produce an empty row for each before it.
                     raise Broken(
                         f"more than {self.limits.rows:,} rows; split the file into smaller ones", line=self._row
                     )
@@ -86,6 +86,7 @@ class XlsxReader(Reader):
             ) from error
 
     def _check_archive(self) -> None:
+        """Check that the file is an Excel file of a reasonable unpacked size, before the library unpacks it."""
         limits = self.limits
         try:
             with zipfile.ZipFile(self.path) as archive:
@@ -95,7 +96,7 @@ class XlsxReader(Reader):
         names = [entry.filename for entry in entries]
         if "[Content_Types].xml" not in names or not any(name.startswith("xl/") for name in names):
             raise Broken("the file is a ZIP archive, not an Excel file")
-        # zipfile never gives out more than an entry says it holds, so the sizes said are a true cap.
+        # zipfile never returns more than the declared size of an entry, so the declared sizes are a reliable limit.
         total = sum(entry.file_size for entry in entries)
         shared = sum(entry.file_size for entry in entries if entry.filename.lower().endswith("sharedstrings.xml"))
         if len(entries) > limits.archive_entries or len(set(names)) != len(names):

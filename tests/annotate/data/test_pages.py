@@ -240,4 +240,4 @@ def test_the_passage_of_another_project_is_not_there(project: Project, client: C
     other = make_corpus(Project.objects.create(slug="other", name="Other"))
     passage = Passage.objects.get(dataset=other)
     assert client.get(url("passage-show", passage.pk)).status_code == 404
-    assert not Candidate.objects.of(project).exists()
+    assert not Candidate.objects.in_project(project).exists()

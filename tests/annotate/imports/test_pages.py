@@ -76,7 +76,7 @@ def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Pro
 
     pages.write(job)
     assert (job.step, job.state, job.done, job.total) == (Step.WRITE, State.DONE, 6, 6)
-    assert Candidate.objects.of(project).count() == 6
+    assert Candidate.objects.in_project(project).count() == 6
     assert Passage.objects.count() == 2
     assert kept_files() == [job.stored_name]
     assert pages.url("data-overview") in pages.show(job)
@@ -210,7 +210,7 @@ def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Projec
     pages.work(again)
     assert again.state == State.FAILED
     assert f"already imported as #{first.number}" in pages.show(again)
-    assert Candidate.objects.of(project).count() == 6
+    assert Candidate.objects.in_project(project).count() == 6
 
 
 def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Project) -> None:
@@ -238,7 +238,7 @@ def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Projec
     assert "already imported as #" in refused[0]
     for job in both:
         pages.work(job)
-    assert Candidate.objects.of(project).count() == 6
+    assert Candidate.objects.in_project(project).count() == 6
     assert sorted((job.step, job.state) for job in both) == [(Step.CHECK, State.DONE), (Step.WRITE, State.DONE)]
 
 

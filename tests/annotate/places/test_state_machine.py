@@ -174,7 +174,7 @@ class Places(RuleBasedStateMachine):
 
     @rule(n=st.integers(0, 7))
     def withdraw_candidate(self, n: int) -> None:
-        found = Candidate.objects.of(self.project).order_by("pk")[n : n + 1]
+        found = Candidate.objects.in_project(self.project).order_by("pk")[n : n + 1]
         for candidate in found:
             with suppress(Refused):
                 withdrawing.withdraw_candidate(

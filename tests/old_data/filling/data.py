@@ -55,7 +55,7 @@ def _end_in_all_ways(bay: Bay) -> None:
 
 def bring_judgments(bay: Bay) -> None:
     """Judgments by named and by unknown annotators, on criteria that the project has and on others."""
-    found = Candidate.objects.of(bay.project).order_by("pk").values_list("dataset__name", "external_id")[:6]
+    found = Candidate.objects.in_project(bay.project).order_by("pk").values_list("dataset__name", "external_id")[:6]
     ids = [list(each) for each in found]
     rows = [["dataset", "candidate_id", "annotator", "criterion", "value"]]
     rows += [[*each, who, "correctness", str(1 + n % 5)] for n, each in enumerate(ids) for who in ("r1", "r2")]

@@ -45,7 +45,7 @@ def measure(bay: Bay) -> None:
 
 def _upload_scores(bay: Bay) -> list[MetricRun]:
     """Scores from a file, and files that were not taken."""
-    candidates = Candidate.objects.of(bay.project).order_by("pk").values_list("dataset__name", "external_id")
+    candidates = Candidate.objects.in_project(bay.project).order_by("pk").values_list("dataset__name", "external_id")
     rows = [["dataset", "candidate_id", "learned"], *([*each, str(n % 10 / 10)] for n, each in enumerate(candidates))]
     taken = _receive(bay, "learned.csv", write_csv([*rows, ["free-answers", "nobody", "1"]]))
     importing.request_import(job=taken, actor=bay["owner"], names={"learned": "Learned"})

@@ -30,7 +30,7 @@ def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> N
 
 def test_what_is_no_drawing_is_refused() -> None:
     for bad in ("<svg><script/></svg>", '<svg><g onload="x"/></svg>', '<svg><g href="x"/></svg>'):
-        with pytest.raises(ValueError, match="A chart holds"):
+        with pytest.raises(ValueError, match="A chart contains"):
             drawing._checked(bad)
 
 

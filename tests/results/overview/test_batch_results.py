@@ -21,7 +21,7 @@ def trial(project: Project) -> Batch:
     make_corpus(project, name="one", n_candidates=4)
     people = [make_membership(project) for _ in range(3)]
     values = ((3, 3, 3), (3, 4, 3), (1, 5, 1), (2, None, None))
-    candidates = Candidate.objects.of(project).order_by("pk")
+    candidates = Candidate.objects.in_project(project).order_by("pk")
     ratings: Ratings = {
         candidate: dict(zip(people, given, strict=True)) for candidate, given in zip(candidates, values, strict=True)
     }

@@ -45,7 +45,7 @@ def _nothing_kept() -> None:
 def rated(project: Project) -> list[Candidate]:
     make_corpus(project, name="one", n_candidates=4)
     people = [make_membership(project) for _ in range(3)]
-    candidates = list(Candidate.objects.of(project).order_by("pk"))
+    candidates = list(Candidate.objects.in_project(project).order_by("pk"))
     ratings: Ratings = {
         candidate: dict(zip(people, given, strict=True)) for candidate, given in zip(candidates, VALUES, strict=True)
     }

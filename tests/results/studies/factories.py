@@ -41,7 +41,7 @@ def give_scores(
 
 
 def candidates_of(project: Project) -> list[Candidate]:
-    rows = Candidate.objects.of(project).select_related("question").prefetch_related("question__references")
+    rows = Candidate.objects.in_project(project).select_related("question").prefetch_related("question__references")
     return list(rows.order_by("pk"))
 
 
