@@ -1,24 +1,29 @@
 """The long frame: one row per counted judgment, for computations that need its annotator, batch or day."""
 
-import io
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.rating_patterns import FAST, facet_condition, select_counted
 from annotate.models.conditions import is_collected, is_judgeable, is_known
 from measures import columns
+from projects.database.frames import copy_frame
 
 _WORDS = (
     *(columns.ANNOTATOR, columns.DATASET, columns.SPLIT, columns.SOURCE),
     *(columns.QUESTION_TYPE, columns.STAGE, columns.DAY),
 )
-_NUMBERS = {columns.UNIT: pa.int64(), columns.GROUP: pa.int64(), columns.BATCH: pa.int32(), columns.VALUE: pa.float64()}
+_TYPES = {
+    columns.UNIT: pa.int64(),
+    columns.GROUP: pa.int64(),
+    columns.BATCH: pa.int32(),
+    columns.VALUE: pa.float64(),
+    **dict.fromkeys(_WORDS, pa.dictionary(pa.int32(), pa.string())),
+}
 
 
 def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.DataFrame:
@@ -30,29 +35,8 @@ def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.Da
     """
     judgments, parameters = select_counted(scope, more=_MORE, only=only)
     select = _SELECT.format(judgments=judgments, places=facet_condition(scope))
-    file = io.BytesIO()
     with transaction.atomic(savepoint=False):
-        connection.ensure_connection()
-        with connection.connection.cursor() as cursor:
-            cursor.execute(FAST)
-            # COPY takes no parameters, so the values are put into the text by the driver. CSV from COPY into Arrow is
-            # many times faster than rows from a cursor, and a project may have millions of judgments.
-            statement = cursor.mogrify(select, parameters).decode()
-            cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
-    file.seek(0)
-    return _read(file)
-
-
-def _read(file: io.BytesIO) -> pd.DataFrame:
-    types = {**_NUMBERS, **dict.fromkeys(_WORDS, pa.dictionary(pa.int32(), pa.string()))}
-    table = pyarrow.csv.read_csv(
-        file,
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-        ),
-    )
-    frame: pd.DataFrame = table.to_pandas()
+        frame = copy_frame(select, parameters, _TYPES, first=FAST)
     frame[columns.VALUE] = frame[columns.VALUE].astype(np.float64)
     return frame
 

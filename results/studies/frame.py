@@ -17,11 +17,12 @@ from measures.ceiling import Ceiling, human_ceiling
 from measures.gold_scores import N, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from projects.database.frames import copy_frame
 from projects.errors import Refused
 from projects.models import Project
 from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 from results.scores.gold import fetch_adjudicated
-from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, copy_frame, fetch_counts, with_scores
+from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, fetch_counts, with_scores
 from results.studies.metrics_chosen import find_chosen_runs
 from results.studies.settings import Settings
 

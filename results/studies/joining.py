@@ -1,6 +1,5 @@
 """Metric scores, joined to the candidates of an evaluation; missing scores are counted, with their reasons."""
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
-from django.db import connection
 
 from measures.patterns import Floats
+from projects.database.frames import copy_frame
 from results.models import MetricRun
 from results.studies.metrics_chosen import make_labels
 
@@ -98,22 +96,6 @@ def fetch_counts(runs: Sequence[MetricRun], candidates: pd.Series) -> dict[str, 
                 own = found.setdefault(run.subject, np.zeros((len(rows_by_candidate), len(counts))))
                 own[rows_by_candidate[candidate]] = counts
     return found
-
-
-def copy_frame(select: str, parameters: dict[str, Any], types: dict[str, pa.DataType]) -> pd.DataFrame:
-    """Return what a statement selects, by COPY."""
-    file = io.BytesIO()
-    connection.ensure_connection()
-    with connection.connection.cursor() as cursor:
-        statement = cursor.mogrify(select, parameters).decode()
-        cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
-    file.seek(0)
-    # Arrow parses a CSV of COPY many times faster than the ORM builds rows. An empty text stays a text, and quoted
-    # texts may span lines.
-    options = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
-    parsing = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    frame: pd.DataFrame = pyarrow.csv.read_csv(file, parse_options=parsing, convert_options=options).to_pandas()
-    return frame
 
 
 _SCORES = """

@@ -22,7 +22,8 @@ def test_every_act_has_words_and_is_done_somewhere() -> None:
     composed = {f"{act} batch" for act in ("open", "pause", "close", "reopen", "archive")}
     composed |= {f"withdraw {name}" for name in ("candidate", "passage")}
     composed |= {f"import {name}" for name in ("candidates", "judgments")}
-    never_done = [act for act in Act if f"Act.{act.name}" not in code and act.value not in composed]
+    former = {Act.CHANGE_STANDING}  # in old logs only
+    never_done = [act for act in {*Act} - former if f"Act.{act.name}" not in code and act.value not in composed]
     assert never_done == []
 
 
