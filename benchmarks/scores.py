@@ -48,7 +48,7 @@ def _measure(n: int, base: int) -> None:
     seconds += _timed(partial(plan_figures, project, planned))[1:]
 
     def ask(sort: str) -> Any:
-        rows = CandidateScores(scope, Filters(), sort=sort, rule=GoldRule.MEAN, settled_wins=False, figures=golds)
+        rows = CandidateScores(scope, Filters(), sort=sort, rule=GoldRule.MEAN, adjudication_wins=False, figures=golds)
         return rows.count(), rows[0:50]
 
     for sort in ("candidate", "-mean", "-z"):

@@ -97,6 +97,7 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
     resampling = Resampling(passages=True)
     level = Level(settings["level"])
     report = measure_agreement(scope, level=level, by=settings["by"], other_levels=True, resampling=resampling)
+    # The ceiling needs every judgment by itself, which patterns of ratings no longer tell.
     ceiling = human_ceiling(fetch_judgments(scope), rng=np.random.default_rng(SEED))
     return {"report": report, "entering": count_inclusion(scope).as_dict(), "ceiling": ceiling}
 
@@ -112,6 +113,8 @@ def measure_agreement(
     """Compute agreement in a scope; by default with intervals over candidates."""
     resampling = resampling or Resampling()
     ratings = fetch_ratings(scope, by_passage=resampling.passages)
+    # Alpha depends only on how many items have which ratings. A million judgments on five points make a few hundred
+    # such patterns, so everything below is fast.
     patterns = ratings.patterns()
     levels = [level, *(each for each in Level if each is not level and other_levels)]
     is_large = len(patterns.sizes) > MOST_PATTERNS

@@ -19,6 +19,7 @@ from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, SEED
 from results.scope.scopes import explain_several_scales, has_simulated, read_scope
 
+# As many as MOCHA collected of a candidate: two or three in its test sets, five in its trial.
 JUDGMENTS = (2, 3, 5)
 """Numbers of judgments per item that are tried unless others are chosen."""
 # Doubled each time: the width falls with the square root of the number of items.
@@ -55,6 +56,8 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     widths = [PlannedWidth(**each) for each in plan["widths"]]
     for n_judgments in sorted({each.n_judgments for each in widths}):
         needed = units_for_width([each for each in widths if each.n_judgments == n_judgments], width)
+        # Up to the ratings that the trial has of an item they are drawn from these; beyond, a model has to stand for
+        # them.
         is_modelled = n_judgments > plan["most_judgments"]
         if isinstance(needed, Undefined):
             choices.append(Choice(n_judgments, is_modelled, undefined=needed.reason))
@@ -96,6 +99,7 @@ def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         confidence=CONFIDENCE,
         by_group=settings["by_passage"],
     )
+    # Only how many passages have how many items is kept: the cost does not depend on which.
     sizes = Counter(frame.drop_duplicates(UNIT)[GROUP].value_counts().tolist())
     return {
         "plan": plan,

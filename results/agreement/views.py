@@ -33,6 +33,7 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     if isinstance(scope, HttpResponse):
         return scope
     state = fetch_figures(request, kind, form.settings(kind, scope))
+    # A POST has been answered already: the figures are requested, and the page is loaded again.
     if isinstance(state, HttpResponse):
         return state
     context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}

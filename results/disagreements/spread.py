@@ -137,6 +137,7 @@ def measure_spread(scope: Scope) -> Spread:
     quarters = {quarter: (n, float(total)) for quarter, n, total in _execute(scope, _COUNT_BY_QUARTER, width=width)}
     n_items = sum(n for n, _total in quarters.values())
     worst = Items(scope)[:MOST_ITEMS]
+    # In one query for all of them, and not one for each.
     ratings = fetch_ratings([item.candidate.pk for item in worst], criteria=scope.criterion.ids, batch=scope.batch)
     return Spread(
         n_items=n_items,

@@ -31,6 +31,8 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
     if isinstance(scope, HttpResponse):
         return scope
     by = form.read_grouping()
+    # Pairs are the figures of the agreement page; items and passages are lists, which only need their counts as
+    # figures.
     kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", scope_settings(scope))
     state = fetch_figures(request, kind, settings)
     if isinstance(state, HttpResponse):

@@ -45,6 +45,7 @@ ORDER BY c.position, s.key COLLATE "C", s.low, s.high"""
 
 def select_gold(scored: str, adjudicated: str) -> str:
     """Return SQL of the gold score. Without a judgment there is none, adjudicated or not."""
+    # An adjudicated score never makes a gold score alone: a candidate that nobody judged has none.
     wins = f"%(adjudication_wins)s AND {scored}.mean IS NOT NULL AND {adjudicated}.value IS NOT NULL"
     return f"CASE WHEN {wins} THEN {adjudicated}.value ELSE {scored}.mean END"
 

@@ -77,6 +77,7 @@ def _about(choices: Choices, writing: Writing) -> Columns:
 
 def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
     """Return the columns of a judgment; their SQL uses the aliases j, cr, w and k of the statement above."""
+    # Comments are free text, so they are written only on request.
     remarks = {"comment": writing.text("k.comment"), "cannot_judge_reason": writing.text("k.cannot_judge_reason")}
     return {
         "criterion": "cr.key",

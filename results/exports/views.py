@@ -49,6 +49,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
         headers={
             "Content-Disposition": f'attachment; filename="{file_name(form, choices)}"',
             "Cache-Control": "no-store",
+            # The file holds text from outside: opened in a browser it must not act as a page of this site.
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
     )

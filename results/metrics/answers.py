@@ -68,4 +68,5 @@ def _fetch_passages(ids: Sequence[int]) -> list[str]:
 
 def _join_documents(text: str, documents: list[dict[str, str]] | None) -> str:
     listed = [part for each in documents or () for part in (each["title"], each["text"])]
+    # Titled documents are one text for a metric, as they are one passage for an annotator.
     return "\n\n".join(part for part in (text, *listed) if part)

@@ -33,6 +33,7 @@ class Filters:
 
 def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricScore]:
     """Return the scores in the requested order; a candidate without a score comes last either way."""
+    # Passages are long, and the list shows none of them.
     rows = run.scores.defer(
         "candidate__question__passage__text", "candidate__question__passage__documents"
     ).select_related("candidate__dataset", "candidate__question__passage")

@@ -113,6 +113,8 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     """Score every candidate; the act of the job. Returns the metric, its scores and the report."""
     if run.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
+    # Made again from the stored settings: a metric that has vanished since, or a model that is gone, fails the job
+    # with its reason.
     metric = make_metric(run.metric, find_metric(run.metric).chosen(run.settings))
     total = count_candidates(run.project)
     # Statistics take more room than scores. They are kept where the corpus score is not the mean, and where notes on

@@ -43,6 +43,7 @@ def stream_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpR
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
             "Cache-Control": "no-store",
+            # The file holds text from outside: opened in a browser it must not act as a page of this site.
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
     )

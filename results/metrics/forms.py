@@ -78,6 +78,7 @@ class ComputeForm(forms.Form):
             is_able = not self._lacks[name]
             # What has scores already is not ticked, so that sending the form again does not compute everything again.
             is_ticked = is_able and name in USUAL and name not in self._scored
+            # A disabled box counts as not ticked, whatever is sent.
             self.fields[f"use:{name}"] = forms.BooleanField(
                 label=each.title, required=False, disabled=not is_able, initial=is_ticked
             )
@@ -87,6 +88,7 @@ class ComputeForm(forms.Form):
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
         """Yield each family with its metrics, small families first: they are the simple metrics."""
         found: dict[str, list[Choice]] = {}
+        # An adapted metric stands beside the one that it adapts.
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
             settings = [self[f"{name}:{setting.name}"] for setting in _list_own_settings(each)]
             variant = self._default_metrics[name].variant
@@ -135,6 +137,7 @@ def make_field(setting: "Field[Any]") -> forms.Field:
     low, high = setting.metadata.get("low"), setting.metadata.get("high")
     if choices := setting.metadata.get("choices"):
         return forms.ChoiceField(choices=explain(choices, setting.metadata.get("meanings", {})), **options)
+    # Tested before int, as True is an int.
     if isinstance(default, bool):
         return forms.BooleanField(**options)
     if isinstance(default, int):

@@ -75,6 +75,7 @@ def metric_again(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     with refusals(request):
         again = computing.request_again(run=run, actor=request.membership)
         return redirect("results:metric-show", project.slug, again.pk)
+    # Reached after a refusal, which has become a message.
     return redirect("results:metric-show", project.slug, pk)
 
 

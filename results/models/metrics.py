@@ -84,6 +84,7 @@ class MetricRun(Job):
                 name="metric_run_once",
             ),
         ]
+        # Lists, evaluations and sets all look up the newest run of each metric.
         indexes = [models.Index(fields=["project", "subject", "-id"], name="metric_run_newest")]
 
     def __str__(self) -> str:

@@ -40,6 +40,7 @@ class Study(Job):
         return reverse("results:study-show", args=[self.project.slug, self.number])
 
 
+# Not tied to an evaluation: a cause is shown by every later one that lists the candidate.
 class ErrorCause(models.Model):
     """The cause of a large error of a metric on a candidate, named by a person."""
 

@@ -59,6 +59,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     everything = list(project.batches.order_by("-number"))
     batches = [batch for batch in everything if batch.state != Batch.State.ARCHIVED]
     progress = fetch_progress(everything)
+    # Simulated annotators are counted apart: they are no people who could be waited for.
     kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
     n_annotators = kinds[Membership.Kind.PERSON]
     state = ProjectState(project, bool(data.candidates), n_annotators, batches, progress)

@@ -37,6 +37,7 @@ def draw_progress(days: list[Day]) -> Chart:
     return Chart("progress", "HITs submitted per day", rows, spec, columns=("day", "n", "so_far"))
 
 
+# Days are in UTC, as everywhere: people of several time zones work on one project.
 _BY_DAY = f"""
 SELECT day, n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
     SELECT to_char(a.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,

@@ -65,6 +65,7 @@ def build_timeline(
 
     A stage begins with its first batch that was opened, the qualification with its test.
     """
+    # Researchers see progress, never what people earn.
     has_money = can_manage and ledger.pays_anything(project)
     sums = {stage.key: stage.sums for stage in ledger.sum_by_stage(project)} if has_money else {}
     stages = [_make_qualification_stage(project, sums if has_money else None)]
@@ -112,5 +113,6 @@ def _make_collection_stage(
 
 def _estimate_pay(batch: Batch, progress: Progress) -> int:
     """Return the estimated cents of the places left, at the mean number of items per HIT."""
+    # Which HITs are left is not known in advance, so a mean one is paid.
     items = batch.n_items / batch.n_hits if batch.n_hits else 0
     return round(progress.n_left * (batch.cents_per_hit + batch.cents_per_item * items))

@@ -64,6 +64,7 @@ def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> Rep
     if not _has_many(project, settings.get("criterion", "")):
         return ReportState(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
     under_way = newest.first()
+    # The newest report has figures, only not current ones: nothing newer is under way.
     if under_way == done:
         under_way = None
     return ReportState(figures=done.result if done else None, report=done, under_way=under_way, is_current=False)
@@ -106,6 +107,7 @@ def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str)
     figures: dict[str, Any] | None = cache.get(key)
     if figures is None:
         figures = _compute(project, kind, settings)
+        # The key names the version of the judgments, so nothing ever has to be deleted from the cache.
         cache.set(key, figures)
     return figures
 
@@ -117,6 +119,7 @@ def _compute(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[s
 
 
 def _subject(kind: str, settings: Mapping[str, Any]) -> str:
+    # Sorted keys, so that the order of settings makes no other question.
     asked = orjson.dumps([kind, dict(settings)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(asked).hexdigest()
 

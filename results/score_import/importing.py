@@ -126,6 +126,7 @@ def import_now(
     `choose` is given the report and returns the metric of each column to import. Raises Refused.
     """
     owner = find_owner(project)
+    # Stored only at the end, as done: a command has no worker that could go on.
     job = ScoreFile(
         project=project,
         requested_by=owner,
@@ -177,6 +178,7 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
     ids, now = found.candidates.ids, timezone.now()
     reasons = {ids[position]: reason for position, reason in list_reasons(column)}
     n_not_numbers = len(column.not_numbers)
+    # Reasons by kind: the scores themselves name each cell that was no number.
     counts = {"not in the file": len(column.missing), "not a number": n_not_numbers}
     run = MetricRun.objects.create(
         project=job.project,
@@ -193,6 +195,7 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
         n_refused=len(reasons),
         report={"reasons": {reason: n for reason, n in counts.items() if n}, "column": column.column},
     )
+    # The summary is computed from the stored scores, which need the run's id first.
     run.report["summary"] = store_scores(run, Column(ids=[ids], values=[column.values], reasons=reasons))
     run.save(update_fields=["report"])
     return run

@@ -35,6 +35,7 @@ class Candidates:
         self._only: dict[str, int] = {}
         for position, (_pk, dataset, name) in enumerate([*judgeable, *others]):
             self._positions[dataset, name] = position
+            # Withdrawn candidates take part, so that their ids are explained and not called unknown.
             self._only[name] = AMBIGUOUS if name in self._only else position
         self._pairs = self._fetch_pairs(project)
 

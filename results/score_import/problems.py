@@ -50,6 +50,7 @@ class Problems(Notes):
     ) -> None:
         self.counts[kind] += 1
         listed = self.listed.setdefault(kind, [])
+        # A dry run writes no file, so beyond the listed ones a count is enough.
         if self._file is None and len(listed) >= SHOWN:
             return
         value_text = format_value(value)

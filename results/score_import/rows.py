@@ -31,6 +31,7 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
 LEAST_SHARE = 0.1
 """The least share of numbers among its first cells that makes a column a metric."""
 FIRST_ROWS = 1_000
+# Each holds an array over all candidates of the project.
 MOST_METRICS = 50
 
 NOT_SCORES = {
@@ -121,6 +122,7 @@ class ScoreRows:
         half = pair_position(name)
         metric = PREDICTION if half else name
         n_numbers = sum(read_number(cell) is not None for cell in filled)
+        # MOCHA's predictions may carry ids and labels that are numbers.
         is_other = self.is_mocha and not metric.startswith(PREDICTION)
         if is_other or n_numbers < max(1, LEAST_SHARE * len(filled)):
             self.left_out.append(name)
@@ -177,6 +179,8 @@ class ScoreRows:
     def _set_score(
         self, into: MetricColumn, position: int, line: int, named: tuple[str, str], column: str, cell: Any
     ) -> None:
+        # Set for a wrong cell as well, so that a later row of the same candidate is a duplicate and not its
+        # replacement.
         into.lines[position] = line
         number = read_number(cell)
         if number is None:

@@ -74,6 +74,7 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
     norms = fetch_baselines(scope, criteria, with_controls=settings["controls"])
     adjudicated = fetch_adjudicated(scope)
     scores = gold_scores(frame)
+    # By every rule at once, so that changing the rule on the page needs no new figures.
     golds = {rule: gold_by(rule, frame, norms=norms) for rule in GoldRule}
     facets = _read_facets(frame)
     return {
@@ -82,8 +83,10 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         "n_single": int((scores[N] == 1).sum()),
         "mean_sd": float(scores[SD].mean()) if scores[SD].notna().any() else None,
         "n_settled": int(adjudicated.index.isin(scores.index).sum()),
+        # Imported scores may be nameless, and a position in a list of scores is no person.
         "n_annotators": None if frame[ANNOTATOR].isna().any() else int(frame[ANNOTATOR].nunique()),
         "has_simulated": has_simulated(project, frame),
+        # Kept with the figures, as the list of candidates computes its z scores from them.
         "norms": [[str(name), *row] for name, row in zip(norms.index, norms.to_numpy().tolist(), strict=True)],
         "rules": [
             _compute_distribution(rule, gold, settings, adjudicated, scope.criterion, facets)
@@ -134,6 +137,7 @@ def _compute_distribution(
     parts = {}
     for name, facet in facets.items():
         found = [_count_part(str(part), own, edges) for part, own in gold.groupby(facet.reindex(gold.index))]
+        # The largest parts are kept, and then listed by name.
         parts[name] = sorted(found, key=lambda part: (-part.n, part.name))
     return Distribution(
         rule,
@@ -175,6 +179,7 @@ def _correlate(first: GoldRule, second: GoldRule, golds: Mapping[GoldRule, pd.Se
             return RankCorrelation(first, second, 0, gold, gold)
     assert isinstance(one, pd.Series)
     assert isinstance(other, pd.Series)
+    # Under z, a candidate whose annotators never vary has no score.
     common = one.index.intersection(other.index)
     values = one[common].to_numpy(np.float64), other[common].to_numpy(np.float64)
     return RankCorrelation(first, second, len(common), spearman(*values), kendall(*values))

@@ -38,6 +38,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     if isinstance(scope, HttpResponse):
         return scope
     state = fetch_figures(request, "golds", form.settings(scope, gold))
+    # A POST has been answered already: the figures are requested, and the page is loaded again.
     if isinstance(state, HttpResponse):
         return state
     context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
@@ -122,8 +123,10 @@ def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tup
     selects: list[tuple[str, str, list[str], str]] = []
     for name, label in (("dataset", "Dataset"), ("split", "Split"), ("source", "Source")):
         names = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
+        # A project without splits needs no menu of them.
         if figures and not names and not chosen[name]:
             continue
+        # A value that the list does not have came by a link; it is shown in a text field and not lost.
         is_whole = len(names) <= MOST_PARTS and chosen[name] in ("", *names)
         selects.append((name, label, names if is_whole else [], chosen[name]))
     return selects

@@ -178,6 +178,7 @@ def find_breaches(path: Path, *, sha256: str, inside: str, files: list[File]) ->
     try:
         with zipfile.ZipFile(path) as archive:
             names = [f"{inside}/{file.name}" for file in files]
+            # The order counts as well: it is part of the bytes that were frozen.
             if archive.namelist() != names:
                 found.append("The archive has other files than when it was frozen.")
             for file, name in zip(files, names, strict=True):

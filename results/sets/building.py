@@ -116,6 +116,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         "has_simulated_annotators": "simulated" in judgments.kinds,
         "criteria": measure(judgments, settings, _levels(about, judgments)),
     }
+    # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
     norms = read_norms(folder)
     golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
     write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
@@ -126,6 +127,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     _write_json(folder / FIGURES, figures)
     changes = None
     if earlier is not None:
+        # The earlier set's long file is read out of its archive at the same time; neither is held in memory.
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
             changes = describe(earlier, settings, figures, lines, progress.of("changes"))
         _write_json(folder / CHANGES, changes)

@@ -60,7 +60,9 @@ def _stream(name: str, n_bytes: int, read: Callable[[], Iterator[bytes]], is_hea
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
             "Content-Length": str(n_bytes),
+            # The bytes never change, but a set may be retired and a member may lose access, so caches ask each time.
             "Cache-Control": "private, no-cache",
+            # The files hold text from outside: opened in a browser they must not act as pages of this site.
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
     )

@@ -62,6 +62,7 @@ def request_set(
     refuse_unknown(project, settings)
     studies.choose_studies(project, settings.studies)
     settings = replace(settings, adjudication_wins=uses_adjudication(project))
+    # Refused at once where it can be known; the job asks again, as judgments may be excluded before it begins.
     if not preview(Selection(project, settings)).n_included:
         raise Refused(building.NOTHING)
     with transaction.atomic():
@@ -147,6 +148,7 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         "stored_name": workspace.archive.name,
         "n_bytes": workspace.archive.stat().st_size,
         "sha256": sha256,
+        # The moment of the snapshot, with which later withdrawals are compared, and not the end of the job.
         "frozen_at": datetime.fromisoformat(about["snapshot_at"]),
     }
 
@@ -203,6 +205,7 @@ def folder() -> Path:
 
 def delete_files() -> None:
     """Delete what attempts left that did not end with a frozen set, except those that are unfinished."""
+    # Names are asked of the database only when there is something old.
     before = time.time() - ORPHAN_SECONDS
     left = [path for path in folder().iterdir() if path.stat().st_mtime < before]
     if not left:

@@ -48,6 +48,7 @@ def _batch(batch: Batch) -> Terms:
         "number": batch.number,
         "name": batch.name,
         "kind": batch.kind,
+        # An imported batch was never cut or served; what its row says about HITs means nothing.
         "judgments_wanted": None if batch.kind == Batch.Kind.IMPORTED else batch.judgments,
         "hit_size": None if batch.kind == Batch.Kind.IMPORTED else batch.hit_size,
         "cents_per_hit": batch.cents_per_hit,

@@ -120,6 +120,7 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
     found.groups = _number_by_name(found.groups, passages)
     found.names = list(numbers)
     found.labels = {name: list(each) for name, each in codes.items()}
+    # The order of the criteria must not depend on which was judged first.
     found.parts = dict(sorted(found.parts.items()))
     units = np.arange(found.n_units + 1, dtype=np.int32)
     for part in found.parts.values():
@@ -159,6 +160,7 @@ def _add_judgment(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
         part.values.append(row["score"])
         return
     part.left_out[row["left_out_reason"]] += 1
+    # Counted for each candidate, as the aggregated table has a column for it.
     if row["left_out_reason"] == "cannot be judged":
         part.cannot_judge[unit] += 1
 

@@ -151,6 +151,7 @@ def _columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRu
             numbers.append(study.number)
             runs.add(metric["run"])
     found = MetricRun.objects.filter(project=project, subject__in=asked).newest()
+    # Two configurations of one metric would make two columns of one name.
     names: dict[str, int] = {}
     columns = []
     for run in sorted(found, key=lambda each: (each.metric, each.subject)):
@@ -182,6 +183,7 @@ def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
     scores: list[Floats] = []
     for _name, run in columns:
         column = np.full(len(places), np.nan)
+        # One array a metric and no dictionaries: a set may have a million candidates.
         rows = MetricScore.objects.filter(run=run, value__isnull=False).order_by()
         for dataset, candidate, value in rows.values_list(
             "candidate__dataset__name", "candidate__external_id", "value"

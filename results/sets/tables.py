@@ -45,6 +45,7 @@ def write_tables(
             about = [guard_text(line[name]) for name in _ID_COLUMNS]
             for criterion, scores in golds.items():
                 n_cannot = judgments.parts[criterion].cannot_judge[unit]
+                # A candidate that was never asked about on this criterion has no row.
                 if scores.n[unit] or n_cannot:
                     head: list[Value] = [*about, criterion.key, criterion.kind, criterion.low, criterion.high]
                     ratings = list_ratings(judgments, criterion, unit)

@@ -154,6 +154,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "refusal": refusal,
         "name": request.POST.get("name", ""),
         "name_length": freezing.NAME_LENGTH,
+        # Sent back with the name, so that exactly what was previewed is frozen.
         "hidden": [(field.html_name, value) for field in form for value in _values(field.value())],
         "newest": project.judgment_sets.frozen().first(),
     }

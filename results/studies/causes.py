@@ -28,10 +28,12 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
     if candidate not in _find_listed(study, compared):
         raise Refused("This candidate is not in the list.")
     with transaction.atomic():
+        # Locked, so that the log tells the right cause before when two people type at once.
         rows = ErrorCause.objects.select_for_update(no_key=True).filter(
             project=study.project, candidate_id=candidate, compared=compared
         )
         before = next((row.cause for row in rows), "")
+        # Saving without a change writes nothing into the log.
         if before == cause:
             return
         if cause:

@@ -48,6 +48,7 @@ def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.Data
     found, metrics = {}, []
     for run in runs:
         own = scores[scores["run"] == run.pk].set_index(CANDIDATE)["value"]
+        # reindex leaves NaN where a candidate has no score, which is missing and not zero.
         found[run.subject] = own.reindex(table[CANDIDATE]).to_numpy(np.float64)
         is_missing = np.isnan(found[run.subject])
         reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if is_missing.any() else {}
@@ -93,6 +94,7 @@ def fetch_counts(runs: Sequence[MetricRun], candidates: pd.Series) -> dict[str, 
         rows = run.scores.exclude(counts=None).values_list("candidate_id", "counts").iterator(chunk_size=5_000)
         for candidate, counts in rows:
             if candidate in rows_by_candidate and counts:
+                # Statistics of a metric all have one length, which the first row tells.
                 own = found.setdefault(run.subject, np.zeros((len(rows_by_candidate), len(counts))))
                 own[rows_by_candidate[candidate]] = counts
     return found

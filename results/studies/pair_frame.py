@@ -181,6 +181,7 @@ def _with_human(pairs: pd.DataFrame, golds: pd.DataFrame, settings: Settings) ->
     first, second = (GOLD, "given") if settings.options.get("human") == GOLDS else ("given", GOLD)
     has_first = joined[f"{first}_1"].notna() & joined[f"{first}_2"].notna()
     for number in NUMBERS:
+        # Both scores of a pair come from one source: an imported score and a gold score cannot be compared.
         joined[f"human_{number}"] = joined[f"{first}_{number}"].where(has_first, joined[f"{second}_{number}"])
     return joined
 
@@ -216,6 +217,7 @@ def _find_reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settin
         NOT_HIGHER: ~is_unscored & (pairs["human_1"] <= pairs["human_2"]),
         NO_METRIC: pairs[scores].isna().any(axis=1) & (not settings.as_zero),
     }
+    # np.select takes the first condition that holds.
     return pd.Series(np.select(list(reasons.values()), list(reasons), default=""), index=pairs.index)
 
 

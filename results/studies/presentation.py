@@ -86,6 +86,7 @@ def group_sections(sections: list[Section], chosen: str) -> list[tuple[Section, 
     groups: dict[str, tuple[Section, list[Section]]] = {}
     wanted = chosen.split(",")
     for section in sections:
+        # Sections of one title are choices of one place on the page.
         key = str(section.title) if section.choice else section.name
         if key not in groups:
             groups[key] = (section, [])
@@ -161,6 +162,7 @@ def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]
 
 def compare_tables(first: Study, second: Study) -> list[Table]:
     """Return the tables that both evaluations have, side by side, with the difference where both have a number."""
+    # Tables are matched by name; one that only one evaluation has cannot be compared.
     others = {section.table.name: section.table for section in list_sections(second)}
     return [
         _compare(section.table, others[section.table.name], first, second)

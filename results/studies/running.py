@@ -150,6 +150,7 @@ def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
 
 
 def _as_json(result: Mapping[str, Any]) -> dict[str, Any]:
+    # NaN becomes null and numpy numbers become plain ones, as the page reads what JSON holds.
     plain: dict[str, Any] = orjson.loads(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
     return plain
 

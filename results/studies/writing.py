@@ -88,6 +88,7 @@ def _as_latex(table: Table) -> str:
     written = "\n".join(lines) + "\n"
     # Said in a comment, as a table is pasted into a paper that has a preamble of its own.
     needed = "% \\usepackage{booktabs}\n"
+    # Latin letters, dashes and the minus sign are what pdfLaTeX sets without further packages.
     if re.search(r"[^\u0000-\u024f\u2010-\u2026\u2212]", written):
         needed += "% Some names are in scripts that pdfLaTeX does not set: use XeLaTeX or LuaLaTeX.\n"
     return needed + written

@@ -28,6 +28,7 @@ def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
         Chart(
             "pairs",
             "p-values of one-sided tests: row better than column",
+            # Without cells no map is drawn; the table below it has every pair.
             cells if len(scores) <= MOST_IN_MAP else [],
             spec,
             columns=("better", "than", "p"),

@@ -41,6 +41,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         confidence=CONFIDENCE,
         is_one_scale=_is_one_scale(scopes),
     )
+    # Computed on z scores, so that annotators who rate high or low do not decide between systems.
     pairs = {key: _compare([frame], scores[key]) for key, frame in z.items()}
     return {
         "criteria": [_describe_criterion(scope.criterion) for scope in scopes],

@@ -44,6 +44,7 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
 def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     form, runs, settings = _asked(request, project)
     context: dict[str, Any] = {"form": form, "runs": runs}
+    # Both forms are in one address: settings of the systems hold for both batches.
     between = runs.settings(settings) if form.criteria and (not form.is_bound or form.is_valid()) else None
     if between is None:
         is_wrong = bool(form.is_bound and (form.errors or runs.errors))
@@ -99,6 +100,7 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
     key = _key(form)
     scores = figures["scores"].get(key, [])
     by_pair = {(pair["first"], pair["second"]): pair for pair in figures["pairs"].get(key, [])}
+    # Systems beyond `MOST_SYSTEMS` have scores but no comparisons.
     compared = [score["source"] for score in scores if any(score["source"] in pair for pair in by_pair)]
     return {
         "key": key,

@@ -34,6 +34,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     parts = {name: list(frame.parts(*columns)) for name, columns in BREAKDOWNS.items()}
     # A single part would repeat the figures of the whole.
     parts = {name: found for name, found in parts.items() if len(found) > 1}
+    # The whole twice, over candidates and over passages; the mean of datasets once; each breakdown once. Time grows
+    # with candidates and metrics.
     n_times = 2 + ("dataset" in parts) + len(parts)
     steps = Steps(on_progress, n_times * len(frame.table) * len(frame.metrics))
     every = np.ones(len(frame.table), dtype=bool)

@@ -23,6 +23,7 @@ from results.studies.settings import Settings
 from results.studies.stored import Steps, store
 from results.studies.tables import Column, Table, Value, Wording, word_for_page
 
+# MOCHA (2020, section 4.2) reads the ten largest errors of each dataset.
 N, N_ANSWERS, MOST_ANSWERS = "n_answers", 10, 100
 # Four metrics make six lists beside those against human scores; each list is read by a person.
 MOST_PAIRED = 4

@@ -88,6 +88,7 @@ def _metrics(about: About) -> Section:
 
 def _matrices(about: About) -> Iterator[Section]:
     order = _order(about)
+    # Every ordered pair was tested, so each cell off the diagonal has its own p.
     by_pair = {(pair["first"], pair["second"]): pair for pair in about.figures["pairs"]}
     for name, words in MATRICES.items():
         test, _dash, is_corrected = name.partition("-")

@@ -108,6 +108,8 @@ def _count_once(frame: Frame, metric: Metric, wanted: Rows) -> Score:
     """Return a function from weights to the candidates' scores; unwanted and refused candidates have zero."""
     candidates = frame.table[CANDIDATE].to_numpy()
     rows_by_candidate = {int(candidates[row]): int(row) for row in np.flatnonzero(wanted)}
+    # Counting n-grams takes long and does not depend on the weights, so each slice is counted once and scored at
+    # every weight.
     parts: list[tuple[list[int], Score]] = []
     with metric.ready():
         for part in read_answers(frame.project, metric):

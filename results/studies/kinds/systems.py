@@ -33,6 +33,7 @@ from results.studies.stored import Steps, store, store_number
 N_QUESTIONS, N_DRAWS = 30, 100
 MOST_POINTS = 1_000
 """Points of draws that are stored for the scatter plot."""
+# As many as the ceiling of single candidates draws.
 CEILING_DRAWS = 100
 
 
