@@ -176,7 +176,14 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("ar", "العربية"),
+    ("zh-hans", "简体中文"),
+]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

@@ -12,6 +12,7 @@ from pathlib import Path
 from babel.messages import Catalog, Message, pofile
 from babel.messages.extract import extract
 from django.conf import settings
+from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
 
 KEYWORDS = {
@@ -77,7 +78,7 @@ def read_catalogue(language: str) -> Catalog:
     if not path.exists():
         return _new_catalog(language)
     with path.open("rb") as file:
-        return pofile.read_po(file, locale=language, abort_invalid=True)
+        return pofile.read_po(file, locale=to_locale(language), abort_invalid=True)
 
 
 def merge(language: str, sources: Catalog) -> Catalog:
@@ -143,7 +144,7 @@ def is_translated(message: Message, n_forms: int) -> bool:
 def _new_catalog(language: str | None = None) -> Catalog:
     """Return an empty catalogue, with none of the headings that name people and times."""
     return Catalog(
-        locale=language,
+        locale=to_locale(language) if language else None,
         project="Concord",
         version="1",
         header_comment="# The sentences of Concord's interface.",
@@ -172,4 +173,4 @@ def _annotators_files() -> Iterator[Path]:
 
 
 def _folder(language: str) -> Path:
-    return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES"
+    return Path(settings.LOCALE_PATHS[0]) / to_locale(language) / "LC_MESSAGES"

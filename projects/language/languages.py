@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, to_locale
 
 from projects.models import Membership, User
 
@@ -92,7 +92,7 @@ def locale() -> Locale:
 
 @lru_cache(maxsize=16)
 def _locale(language: str) -> Locale:
-    return Locale.parse(LOCALES.get(language, language))
+    return Locale.parse(LOCALES.get(language, to_locale(language)))
 
 
 def plural_forms(singular: str, plural: str) -> dict[str, str]:

@@ -20,13 +20,21 @@ from django.utils.translation import gettext, ngettext
 from config import catalogues, translating
 from projects.language import languages
 
-LANGUAGES = ("de", "ar")
-THE_SAME: set[str] = set()
-"""Sentences that read the same in another language. None does; a name that has to goes here."""
+LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
+THE_SAME = {
+    "fr": {
+        *("%(n)s document", "%(n)s documents", "%(n)s minute", "%(n)s minutes", "{n} minute", "{n} minutes"),
+        *("Date", "Document %(n)s", "Documents", "Guides", "Passage", "Qualification", "Question", "Test"),
+    }
+}
+"""Sentences that read the same in another language: words that French shares with English."""
 
 PLACES = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}|</?[a-z]+[^>]*>")
-EXACT_FORMS = {"de": (0,), "ar": (0, 1, 2)}
-"""Forms that are said of one number alone, which may be a word in them: “one”, “both”."""
+EXACT_FORMS = {"de": (0,), "es": (0,), "fr": (), "ar": (0, 1, 2), "zh-hans": ()}
+"""Forms that are said of one number alone, which may be a word in them: “one”, “both”.
+
+French says 0 and 1 in one form.
+"""
 
 WORDS = re.compile(r"[A-Za-z]{2,}")
 NAMES = {"Concord", "UTC", "Pearson", "Spearman"}
@@ -52,10 +60,10 @@ def test_the_catalogues_are_up_to_date(sources: Catalog, language: str) -> None:
 
 def test_the_command_says_when_they_are_not(tmp_path: Path, settings: object) -> None:
     settings.LOCALE_PATHS = [tmp_path]  # type: ignore[attr-defined]
-    with pytest.raises(CommandError, match=r"de is out of date.*\nar is out of date"):
+    with pytest.raises(CommandError, match=r"de is out of date.*\nes is out of date"):
         call_command("translations", check=True)
     call_command("translations", stdout=StringIO())
-    with pytest.raises(CommandError, match="ar lacks a translation: Sign in to Concord"):
+    with pytest.raises(CommandError, match="zh-hans lacks a translation: Sign in to Concord"):
         call_command("translations", check=True)
 
 
@@ -88,7 +96,8 @@ def test_a_process_that_may_not_write_goes_on(
 
 def test_a_catalogue_is_sorted_and_names_no_file(language: str) -> None:
     """Two lines of work that add sentences touch different lines, and moving a file touches none."""
-    source = (Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES/django.po").read_text(encoding="utf-8")
+    folder = Path(settings.LOCALE_PATHS[0]) / translation.to_locale(language)
+    source = (folder / "LC_MESSAGES/django.po").read_text(encoding="utf-8")
     assert not re.search(
         r"^#[:,]? ?\S+\.(py|html)|^#, fuzzy|^#~|POT-Creation-Date: (?!2026-01-01)", source, re.MULTILINE
     )
@@ -114,7 +123,7 @@ def faults(message: Message, language: str, catalog: Catalog) -> list[str]:
     for n, form in enumerate(forms):
         if not form:
             found.append("empty")
-        elif form in sources and form not in THE_SAME and WORDS.search(PLACES.sub("", form)):
+        elif form in sources and form not in THE_SAME.get(language, ()) and WORDS.search(PLACES.sub("", form)):
             found.append("as in English")
         elif not keeps_places(form, sources, may_lack=message.pluralizable and n in EXACT_FORMS[language]):
             found.append(f"other places than the source: {form}")
@@ -159,6 +168,38 @@ def test_what_is_compiled_is_what_is_said() -> None:
     with translation.override("ar"):
         said = {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in (1, 2, 5, 30, 100)}
     assert said == {1: "دقيقة واحدة", 2: "دقيقتان", 5: "5 دقائق", 30: "30 دقيقة", 100: "100 دقيقة"}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("es", {0: "0 minutos", 1: "1 minuto", 2: "2 minutos", 1_000_000: "1000000 minutos"}),
+        ("fr", {0: "0 minute", 1: "1 minute", 2: "2 minutes", 1_000_000: "1000000 minutes"}),
+        ("zh-hans", {0: "0分钟", 1: "1分钟", 2: "2分钟", 1_000_000: "1000000分钟"}),
+    ],
+)
+def test_a_number_takes_the_form_of_the_language(language: str, said: dict[int, str]) -> None:
+    """French says 0 in the singular, and Chinese has one form. A million in digits needs no form of its own."""
+    with translation.override(language):
+        assert {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in said} == said
+
+
+SPACES = {"fr": re.compile(r"[^\s\xa0]([:«»]\s| [;!?»:])|« |\w'\w"), "es": re.compile(r"\d %|[«¿¡] ")}
+"""What French and Spanish never write: a space that breaks before a mark or a unit, or a straight apostrophe."""
+HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,;:!?()]|[,;:!?(][\u4e00-\u9fff]|[\u4e00-\u9fff] [\u4e00-\u9fff\d{%]")
+"""A mark of half the width beside a Chinese character, or a space between one and a number."""
+
+
+def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
+    pattern = {**SPACES, "zh-hans": HALF_WIDTH}.get(language)
+    wrong = [
+        form
+        for message in translating.read_catalogue(language)
+        if message.id and pattern
+        for form in ([message.string] if isinstance(message.string, str) else message.string)
+        if pattern.search(re.sub(r"<[^>]*>", "", form))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def name_of(path: Path) -> str:

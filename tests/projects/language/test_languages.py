@@ -35,7 +35,23 @@ def test_without_a_choice_the_browser_is_asked(client: Client) -> None:
     assert language_of(client, sign_in) == ("en", "ltr")
     assert language_of(client, sign_in, accept_language="de-AT,de;q=0.9") == ("de", "ltr")
     assert language_of(client, sign_in, accept_language="ar") == ("ar", "rtl")
-    assert language_of(client, sign_in, accept_language="fr, tlh;q=0.5") == ("en", "ltr")
+    assert language_of(client, sign_in, accept_language="es-MX") == ("es", "ltr")
+    assert language_of(client, sign_in, accept_language="fr-CA,en;q=0.5") == ("fr", "ltr")
+    assert language_of(client, sign_in, accept_language="zh-CN,zh;q=0.9") == ("zh-hans", "ltr")
+    assert language_of(client, sign_in, accept_language="pt, tlh;q=0.5") == ("en", "ltr")
+
+
+def test_the_menu_gives_each_language_in_its_own_words(client: Client) -> None:
+    page = condense(client.get(reverse("projects:sign-in")).content.decode())
+    names = re.findall(r'<button name="language" value="([a-z-]+)" lang="([a-z-]+)"[^>]*> ?([^<]+?) ?</button>', page)
+    assert names == [
+        ("en", "en", "English"),
+        ("de", "de", "Deutsch"),
+        ("es", "es", "Español"),
+        ("fr", "fr", "Français"),
+        ("ar", "ar", "العربية"),
+        ("zh-hans", "zh-hans", "简体中文"),
+    ]
 
 
 def test_a_project_has_a_language_and_an_annotator_chooses_another(annotator: Membership, client_of: SignIn) -> None:
@@ -66,7 +82,7 @@ def test_pages_of_researchers_and_managers_are_in_english(owner: Membership, cli
     assert language_of(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
 
 
-@pytest.mark.parametrize("wrong", ["", "fr", "de-DE", "../de", "x" * 10_000])
+@pytest.mark.parametrize("wrong", ["", "pt", "de-DE", "zh", "../de", "x" * 10_000])
 def test_a_language_that_is_not_offered_is_refused(annotator: Membership, client_of: SignIn, wrong: str) -> None:
     assert choose(client_of(annotator), wrong) == 400
     assert User.objects.get(memberships=annotator).language == ""
@@ -96,6 +112,8 @@ def test_a_sentence_with_a_number_comes_in_each_form_of_the_language() -> None:
         assert languages.plural_forms("One HIT", "{n} HITs") == {"one": "One HIT", "other": "{n} HITs"}
     with translation.override("ar"):
         assert set(languages.plural_forms("One HIT", "{n} HITs")) == {"zero", "one", "two", "few", "many", "other"}
+    with translation.override("zh-hans"):
+        assert languages.plural_forms("One HIT", "{n} HITs") == {"other": "{n} HITs"}
 
 
 def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:
