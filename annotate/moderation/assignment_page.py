@@ -67,7 +67,7 @@ def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
         rubric_id=assignment.hit.batch.rubric_id,
         submitted_at=assignment.submitted_at,
     )
-    states = [(at, record.said(at)) for at in record.times]
+    states = [(at, record.read(at)) for at in record.times]
     found = {}
     for place in range(len(assignment.layout)):
         lines: list[dict[str, Any]] = []

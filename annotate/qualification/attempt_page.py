@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, QualificationItem
 from annotate.qualification.pages import AttemptPage, list_pages
-from annotate.rating.page import filled_from_draft, filled_from_sent, form_parts, item_on_page, milliseconds, site_urls
+from annotate.rating.form_parts import Group, Prefill, build_form, build_item, prefill_from_draft, prefill_from_sent
+from annotate.rating.page import site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers
-from annotate.rating.shown import format_opinion, kind_on_page, reference_on_page
+from annotate.rating.shown import DetailsOnPage, QuestionOnPage, describe_details, describe_reference, format_opinion
 from projects.models import Candidate, Project
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
@@ -47,10 +48,10 @@ def render_page(
         "is_last": page.number == len(pages),
         "is_practice": attempt.purpose == QualificationItem.Purpose.PRACTICE,
         "preview": False,
-        "due_at_ms": milliseconds(attempt.due_at),
+        "due_at_ms": to_milliseconds(attempt.due_at),
         "due_over": _("Time is up. Submit what you have."),
         "due_after": _("After that, you can still submit for a short time."),
-        "server_now_ms": milliseconds(timezone.now()),
+        "server_now_ms": to_milliseconds(timezone.now()),
         "errors": errors or {},
         "urls": {
             **site_urls(project.slug),
@@ -60,7 +61,7 @@ def render_page(
             "previous": f"{show}?page={page.number - 1}" if page.number > 1 else "",
         },
         **page_context(
-            project, page.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors
+            project, page.items, criteria, prefill_from_sent(sent) if sent else prefill_from_draft(stored), errors
         ),
     }
     status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
@@ -71,34 +72,37 @@ def page_context(
     project: Project,
     items: Sequence[QualificationItem],
     criteria: Sequence[CriterionOnPage],
-    filled: dict[str, dict[int, Any]],
+    prefill: Prefill,
     errors: Mapping[int, str] | None = None,
 ) -> dict[str, Any]:
     """Return the items of one passage as the rating page shows them, without the correct ratings."""
-    groups: list[dict[str, Any]] = []
+    groups: list[Group] = []
     candidates = _fetch_candidates(items, project)
     for place, item in enumerate(items):
         candidate = candidates.get(getattr(item, "candidate_id", None))
         # Consecutive items with the same question share its heading, as candidates of a HIT do.
         if not groups or groups[-1]["question"]["text"] != item.question:
-            references = [reference_on_page(each["text"], each.get("opinion", ""), project) for each in item.references]
-            question = {"text": item.question, **_read_kind(item, candidate, project)}
+            references = [
+                describe_reference(each["text"], each.get("opinion", ""), project) for each in item.references
+            ]
+            details = _read_kind(item, candidate, project)
+            question: QuestionOnPage = {
+                "text": item.question,
+                "type": details.get("type", ""),
+                "entities": details.get("entities", []),
+            }
             groups.append({"question": question, "references": references, "items": []})
         # An item made from a candidate may have been edited since; its opinion belonged to the former text.
         opinion = candidate.opinion if candidate and candidate.text == item.answer else ""
         opinion = format_opinion(opinion) if project.shows_candidate_opinion else ""
-        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}, opinion))
-    n_answered = sum(
-        bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
-        for place in range(len(items))
-    )
+        groups[-1]["items"].append(build_item(place, item.answer, criteria, prefill, errors or {}, opinion))
     # All items of a page have the same passage; that is how they are grouped.
     first = items[0]
     return {
         "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
-        **form_parts(groups, criteria, errors),
+        **build_form(groups, criteria, errors),
         "n_items": len(items),
-        "n_answered": n_answered,
+        "n_answered": prefill.count_answered(n_items=len(items), n_criteria=len(criteria)),
     }
 
 
@@ -110,11 +114,11 @@ def _fetch_candidates(items: Sequence[QualificationItem], project: Project) -> d
     return {each.pk: each for each in Candidate.objects.filter(pk__in=ids).select_related("question")} if ids else {}
 
 
-def _read_kind(item: QualificationItem, candidate: Candidate | None, project: Project) -> dict[str, Any]:
+def _read_kind(item: QualificationItem, candidate: Candidate | None, project: Project) -> DetailsOnPage:
     # As with opinions: type and entities belong to the question as it was imported.
     if candidate is None or candidate.question.text != item.question:
         return {}
-    return kind_on_page(candidate.question.type, candidate.question.entities, project)
+    return describe_details(candidate.question.type, candidate.question.entities, project)
 
 
 def render_closed(

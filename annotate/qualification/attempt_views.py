@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 
 from django.contrib import messages
@@ -159,7 +160,8 @@ def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 
 
 def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
-    return save_draft(request, attempts.save_draft, annotator=annotator, attempt_uuid=attempt_uuid, page=page)
+    act = partial(attempts.save_draft, annotator=annotator, attempt_uuid=attempt_uuid, page=page)
+    return save_draft(request, act)
 
 
 @requires(Right.WORK)

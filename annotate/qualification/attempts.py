@@ -95,7 +95,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
 @transaction.atomic
 def save_draft(
     *, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: dict[str, Any]
-) -> tuple[dict[str, Any], datetime]:
+) -> tuple[draft_merge.DraftContent, datetime]:
     """Merge what was sent into one page of the draft; return that page and when it was saved.
 
     Raises Refused for an invalid draft, TakesNoAnswers after the attempt has ended, or Attempt.DoesNotExist.

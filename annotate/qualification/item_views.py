@@ -17,7 +17,8 @@ from annotate.qualification import items, items_from_candidates, items_from_file
 from annotate.qualification.attempt_page import page_context
 from annotate.qualification.design_views import test_or_404
 from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
-from annotate.rating.page import filled_from_draft, site_urls
+from annotate.rating.form_parts import Prefill
+from annotate.rating.page import site_urls
 from projects.access import ProjectRequest, Right, requires
 from projects.importing import FileRefused
 from projects.language.amounts import plural
@@ -85,7 +86,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
-        **page_context(project, [item], read_criteria(item.test.rubric), filled_from_draft({})),
+        **page_context(project, [item], read_criteria(item.test.rubric), Prefill()),
     }
     return render(request, "annotate/rating/hit_rate.html", context)
 
@@ -190,4 +191,4 @@ def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | 
         passage_title=typed.get("passage_title", ""),
         passage_text=typed.get("passage_text", ""),
     )
-    return page_context(test.project, [shown], read_criteria(test.rubric), filled_from_draft({}))  # type: ignore[list-item]
+    return page_context(test.project, [shown], read_criteria(test.rubric), Prefill())  # type: ignore[list-item]

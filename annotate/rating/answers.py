@@ -1,4 +1,4 @@
-"""What makes the answers of a page complete, and how two pages are told apart."""
+"""Check the answers of a HIT against the rubric, and hash them so that two submissions can be compared."""
 
 import hashlib
 
@@ -14,21 +14,21 @@ from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 
 class Incomplete(Refused):
-    """Some items lack an answer or have a wrong one; `errors` says which, by place."""
+    """Some items lack a rating or have an invalid one; `errors` says which, by position."""
 
     def __init__(self, errors: dict[int, str]) -> None:
         n = len(errors)
-        said = ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n)
-        super().__init__(said.format(n=n))
+        message = ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n)
+        super().__init__(message.format(n=n))
         self.errors = errors
 
 
 class SubmittedBefore(Refused):
-    """The assignment was submitted before, with other content; what is stored stays."""
+    """The assignment is already submitted with other content, which stays stored."""
 
 
 class TakesNoAnswers(Refused):
-    """The assignment takes no answers any more; `state` says why."""
+    """The assignment no longer accepts answers; `state` says why."""
 
     def __init__(self, message: StrOrPromise, state: str) -> None:
         super().__init__(message)
@@ -40,23 +40,26 @@ class SteppedOnly(Refused):
 
 
 def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
-    """Hold a form against the rubric: every item has every criterion, or says why it cannot be judged."""
+    """Return the answers to store: every criterion of every item, without a value if the item can't be judged.
+
+    Raises Incomplete if a rating is missing or not on the criterion's scale.
+    """
     answers, errors = [], {}
-    for place, item_id in enumerate(layout):
-        if place in sent.cannot:
+    for position, item_id in enumerate(layout):
+        if position in sent.cannot:
             answers += [Answer(item_id, criterion.id, None) for criterion in criteria]
             continue
-        values = sent.values.get(place, {})
+        values = sent.values.get(position, {})
         n_missing = sum(values.get(criterion.key) is None for criterion in criteria)
         if n_missing:
             is_part = n_missing < len(criteria)
-            errors[place] = _("Some criteria aren't rated yet.") if is_part else _("Not rated yet.")
+            errors[position] = _("Some criteria aren't rated yet.") if is_part else _("Not rated yet.")
             continue
         for criterion in criteria:
             value = values[criterion.key]
             wrong = explain_invalid(criterion.scale, value)
             if wrong:
-                errors[place] = wrong
+                errors[position] = wrong
                 break
             answers.append(Answer(item_id, criterion.id, float(value)))
     if errors:
@@ -65,11 +68,11 @@ def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[Criterio
 
 
 def content_sha256(sent: SentAnswers) -> str:
-    """What was said, whatever the time it took: the same answers give the same hash."""
+    """Return a hash of ratings, flags and comments without their times: the same answers give the same hash."""
     content = {
-        "values": {str(place): values for place, values in sent.values.items() if place not in sent.cannot},
-        "cannot": {str(place): reason for place, reason in sent.cannot.items()},
+        "values": {str(position): values for position, values in sent.values.items() if position not in sent.cannot},
+        "cannot": {str(position): reason for position, reason in sent.cannot.items()},
         "flags": sorted(sent.flags),
-        "comments": {str(place): comment for place, comment in sent.comments.items()},
+        "comments": {str(position): comment for position, comment in sent.comments.items()},
     }
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,105 +1,137 @@
-"""Merge drafts answer by answer: the greater stamp wins."""
+"""Drafts as they are stored, and how two of them are merged: answer by answer, the greater stamp wins."""
 
 import math
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Literal, TypedDict
 
 from django.utils.translation import gettext
 
-from annotate.rating.sent import MAX_COMMENT, SentAnswers, clean_seconds
+from annotate.rating.sent import MAX_COMMENT, Ratings, SentAnswers, clean_seconds
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 MAX_BYTES = 256 * 1024
-PASSED = "passed"
-"""How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
+
+Entry = list[float | str | None]
+"""A value and its stamp in milliseconds, a list of two as JSON keeps it; None clears the value."""
+Part = Literal["cannot", "comments", "flags"]
+PARTS: tuple[Part, ...] = ("cannot", "comments", "flags")
 
 
-def stamp_answers(sent: SentAnswers, stamp: float) -> dict[str, dict[str, Any]]:
-    """A form's content as a draft keeps it, every entry with this stamp."""
+class DraftContent(TypedDict, total=False):
+    """A draft as it is stored: entries by position in the layout, those of `answers` also by key of the criterion."""
+
+    answers: dict[str, dict[str, Entry]]
+    cannot: dict[str, Entry]
+    comments: dict[str, Entry]
+    flags: dict[str, Entry]
+    seconds: list[float]
+    passed: int
+    """The number of items whose answers are final, if items are shown one at a time: drafts of these change nothing."""
+    of: str
+    """The version of a submitted HIT that this draft changes."""
+
+
+def stamp_answers(sent: SentAnswers, stamp: float) -> DraftContent:
+    """Return the content of a form as a draft, every entry with this stamp."""
     return {
         "answers": {
-            str(place): {key: [value, stamp] for key, value in values.items()} for place, values in sent.values.items()
+            str(position): {key: [value, stamp] for key, value in values.items()}
+            for position, values in sent.values.items()
         },
-        "cannot": {str(place): [value, stamp] for place, value in sent.cannot.items()},
-        "comments": {str(place): [value, stamp] for place, value in sent.comments.items()},
-        "flags": {str(place): [True, stamp] for place in sent.flags},
+        "cannot": {str(position): [reason, stamp] for position, reason in sent.cannot.items()},
+        "comments": {str(position): [comment, stamp] for position, comment in sent.comments.items()},
+        "flags": {str(position): [True, stamp] for position in sent.flags},
     }
 
 
-def read_draft(draft: dict[str, Any]) -> SentAnswers:
-    """What a draft says, as a form would."""
-    texts = {
-        part: {int(place): value for place, (value, _) in draft.get(part, {}).items() if value}
-        for part in ("cannot", "comments", "flags")
-    }
-    values: dict[int, dict[str, float | str]] = {
-        int(place): {key: value for key, (value, _) in entries.items() if value is not None}
-        for place, entries in draft.get("answers", {}).items()
+def read_draft(draft: DraftContent) -> SentAnswers:
+    """Return the content of a draft as if a form had sent it; cleared values are left out."""
+    cannot = read_texts(draft.get("cannot", {}))
+    values: dict[int, Ratings] = {
+        int(position): {key: value for key, (value, _) in entries.items() if value is not None}
+        for position, entries in draft.get("answers", {}).items()
     }
     return SentAnswers(
-        values={place: entries for place, entries in values.items() if entries and place not in texts["cannot"]},
-        cannot=texts["cannot"],
-        flags=frozenset(texts["flags"]),
-        comments=texts["comments"],
+        values={position: entries for position, entries in values.items() if entries and position not in cannot},
+        cannot=cannot,
+        flags=frozenset(int(position) for position, (value, _) in draft.get("flags", {}).items() if value),
+        comments=read_texts(draft.get("comments", {})),
         seconds=draft.get("seconds"),
     )
 
 
+def read_texts(entries: Mapping[str, Entry]) -> dict[int, str]:
+    """Return the texts of one part of a draft by position, without their stamps; cleared ones are left out."""
+    return {int(position): str(value) for position, (value, _) in entries.items() if value}
+
+
 def merge_draft(
-    stored: dict[str, Any], sent: dict[str, Any], *, n_items: int, criteria: dict[str, CriterionOnPage], now: datetime
-) -> dict[str, Any]:
-    """The newer of stored and sent, answer by answer; neither argument is changed."""
+    stored: DraftContent,
+    sent: Mapping[str, object],
+    *,
+    n_items: int,
+    criteria: Mapping[str, CriterionOnPage],
+    now: datetime,
+) -> DraftContent:
+    """Return the newer of stored and sent, answer by answer; neither argument is changed.
+
+    `sent` is whatever JSON object a page has sent. Raises Refused if it is not a draft of this HIT.
+    """
+    # A stamp from the future would win over everything that is typed later, so it is capped.
     latest = now.timestamp() * 1000
-    merged = _copied(stored)
-    passed = stored.get(PASSED, 0)
-    for place, answers in _entries(sent, "answers", n_items, passed):
-        if not isinstance(answers, dict):
+    passed = stored.get("passed", 0)
+    answers = dict(stored.get("answers", {}))
+    for position, ratings in _entries(sent, "answers", n_items, passed):
+        if not isinstance(ratings, dict):
             raise Refused(gettext("A draft's ratings must be listed by criterion."))
-        kept = dict(merged["answers"].get(place, {}))
-        for key, entry in answers.items():
+        kept = dict(answers.get(position, {}))
+        for key, entry in ratings.items():
             if key not in criteria:
                 raise Refused(gettext("There is no criterion “{key}”.").format(key=str(key)[:40]))
-            value, stamp = _stamped(entry, latest)
+            value, stamp = _read_entry(entry, latest)
             wrong = value is not None and explain_invalid(criteria[key].scale, value)
             if wrong:
                 raise Refused(wrong)
             _keep(kept, key, value, stamp)
-        merged["answers"][place] = kept
-    for part, is_valid in (("cannot", _is_text), ("comments", _is_text), ("flags", lambda v: isinstance(v, bool))):
-        for place, entry in _entries(sent, part, n_items, passed):
-            value, stamp = _stamped(entry, latest)
-            if value is not None and not is_valid(value):
+        answers[position] = kept
+    merged: DraftContent = {"answers": answers}
+    for part in PARTS:
+        entries = dict(stored.get(part, {}))
+        for position, entry in _entries(sent, part, n_items, passed):
+            value, stamp = _read_entry(entry, latest)
+            if value is not None and not _IS_VALID[part](value):
                 raise Refused(gettext("That value isn't allowed for “{part}” in a draft.").format(part=part))
-            _keep(merged[part], place, value, stamp)
-    seconds, _ = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
-    before = stored.get("seconds")
-    if seconds and len(seconds) != n_items:
-        seconds = None
-    if seconds and before:
-        seconds = [max(pair) for pair in zip(seconds, before, strict=True)]
-    if seconds or before:
-        merged["seconds"] = seconds or before
+            _keep(entries, position, value, stamp)
+        merged[part] = entries
+    if "passed" in stored:
+        merged["passed"] = passed
+    if seconds := _merge_seconds(stored.get("seconds"), sent, n_items):
+        merged["seconds"] = seconds
     return merged
 
 
-def _copied(stored: dict[str, Any]) -> dict[str, Any]:
-    """Every part of a draft that answers are merged into, and how many items are fixed."""
-    parts: dict[str, Any] = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
-    return parts | ({PASSED: stored[PASSED]} if PASSED in stored else {})
+def _merge_seconds(before: list[float] | None, sent: Mapping[str, object], n_items: int) -> list[float] | None:
+    """Return the greater time of each item: times only grow, so a late draft must not shorten one."""
+    seconds, _is_odd = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
+    if not seconds or len(seconds) != n_items:
+        return before
+    return [max(pair) for pair in zip(seconds, before, strict=True)] if before else seconds
 
 
-def _entries(sent: dict[str, Any], part: str, n_items: int, passed: int) -> list[tuple[str, Any]]:
+def _entries(sent: Mapping[str, object], part: str, n_items: int, passed: int) -> list[tuple[str, object]]:
+    """Return the entries of one part by position, without those of items whose answers are final."""
     entries = sent.get(part, {})
     if not isinstance(entries, dict):
         raise Refused(gettext("“{part}” in a draft must be listed by position.").format(part=part))
-    for place in entries:
-        if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
+    for position in entries:
+        if not (position.isascii() and position.isdigit() and len(position) < 4 and int(position) < n_items):
             raise Refused(gettext("That answer isn't in this HIT."))
-    return [(str(int(place)), entry) for place, entry in entries.items() if int(place) >= passed]
+    return [(str(int(position)), entry) for position, entry in entries.items() if int(position) >= passed]
 
 
-def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
+def _read_entry(entry: object, latest: float) -> tuple[float | str | None, float]:
     if not isinstance(entry, list) or len(entry) != 2:
         raise Refused(gettext("Every entry of a draft must be a value and a timestamp."))
     value, stamp = entry
@@ -108,10 +140,17 @@ def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
     return value, min(float(stamp), latest)
 
 
-def _keep(kept: dict[str, Any], key: str, value: Any, stamp: float) -> None:
-    if key not in kept or stamp >= kept[key][1]:
+def _keep(kept: dict[str, Entry], key: str, value: float | str | None, stamp: float) -> None:
+    if key not in kept or stamp >= float(kept[key][1] or 0):
         kept[key] = [value, stamp]
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= MAX_COMMENT and "\x00" not in value
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+_IS_VALID: dict[Part, Callable[[object], bool]] = {"cannot": _is_text, "comments": _is_text, "flags": _is_flag}

@@ -1,8 +1,8 @@
 """Requests that save a draft: of a HIT, of a revision, of a page of the qualification test."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Protocol
 
 import orjson
 from django.core.exceptions import ObjectDoesNotExist
@@ -10,25 +10,31 @@ from django.http import Http404, HttpRequest, JsonResponse, RawPostDataException
 from django.utils.translation import gettext as _
 
 from annotate.rating import answers, draft_merge
+from annotate.rating.draft_merge import DraftContent
 from projects.errors import Refused
 
-Save = Callable[..., tuple[dict[str, Any], datetime]]
-"""An act that merges what was sent into a draft; returns the draft and when it was saved."""
+
+class SaveDraft(Protocol):
+    """An act that merges what a page sent into a draft, and returns the whole draft and when it was saved."""
+
+    def __call__(self, *, sent: Mapping[str, object]) -> tuple[DraftContent, datetime]: ...
 
 
-def save_draft(request: HttpRequest, save: Save, *, ended: str = "", **target: Any) -> JsonResponse:
-    """Save the draft that a page's script sent, and answer with the merged draft or with the reason it wasn't saved.
+def save_draft(request: HttpRequest, save: SaveDraft, *, ended: str = "") -> JsonResponse:
+    """Save the draft in the body of a request, and return the answer that the page's script expects.
 
-    `target` names what the draft is of, `ended` why the page's work has ended meanwhile. Raises Http404 if what the
-    draft is of doesn't exist.
+    That is 200 with the merged draft, 400 for what is not a draft, 409 if it is no longer accepted, and 413 if it is
+    too large. `ended` tells the page why its work has ended, although the draft is saved. Raises Http404 if what the
+    draft is of does not exist.
     """
+    # The length that the browser states is compared before the body is read into memory.
     if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
         return JsonResponse({"message": _("This draft is too large to save.")}, status=413)
     try:
         sent = orjson.loads(request.body)
         if not isinstance(sent, dict):
             raise Refused(_("A draft must be one JSON object."))
-        merged, saved_at = save(sent=sent, **target)
+        merged, saved_at = save(sent=sent)
     except (orjson.JSONDecodeError, RawPostDataException):
         return JsonResponse({"message": _("That isn't valid JSON.")}, status=400)
     except ObjectDoesNotExist as error:
@@ -37,6 +43,5 @@ def save_draft(request: HttpRequest, save: Save, *, ended: str = "", **target: A
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)
-    if ended:
-        merged = {**merged, "ended": ended}
-    return JsonResponse({**merged, "saved_at": saved_at.isoformat()})
+    notice = {"ended": ended} if ended else {}
+    return JsonResponse({**merged, **notice, "saved_at": saved_at.isoformat()})

@@ -1,62 +1,78 @@
-"""The shape of what annotators send: a rating form, a draft, a reason."""
+"""The answers that annotators send in a rating form, before they are checked against the rubric."""
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import orjson
+
+Ratings = dict[str, float | str]
+"""The ratings of one answer by the key of the criterion; a text is no number and waits for the check to refuse it."""
 
 MAX_COMMENT = 5_000
 MAX_ITEMS = 1_000
 MAX_SECONDS = 7 * 24 * 3600.0
-_FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<place>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
+"""A week: longer than any time limit, so a greater time on one item is a broken clock and not a measurement."""
+_FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<position>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
+# The lengths are limited because float() accepts any number of digits, at a cost that grows with them.
 _NUMBER = re.compile(r"-?([0-9]{1,9}(\.[0-9]{0,18})?|\.[0-9]{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True)
 class SentAnswers:
-    """What one rating form said, by place in the layout; nothing here has been held against the rubric yet."""
+    """The content of one rating form, by position in the layout; it is not checked against the rubric yet."""
 
-    values: dict[int, dict[str, float | str]]
+    values: dict[int, Ratings]
     cannot: dict[int, str] = field(default_factory=dict)
     flags: frozenset[int] = frozenset()
     comments: dict[int, str] = field(default_factory=dict)
     seconds: list[float] | None = None
     has_odd_times: bool = False
 
+    def first(self, n_items: int) -> "SentAnswers":
+        """Return the answers to a HIT's own items: a form may name positions that its HIT doesn't have."""
+        return replace(
+            self,
+            values={position: values for position, values in self.values.items() if position < n_items},
+            cannot={position: reason for position, reason in self.cannot.items() if position < n_items},
+            flags=frozenset(position for position in self.flags if position < n_items),
+            comments={position: comment for position, comment in self.comments.items() if position < n_items},
+        )
+
 
 def read_rating(post: Mapping[str, str]) -> SentAnswers:
-    """Read the posted form; a text that is no plain number stays text, for the check to name."""
-    values: dict[int, dict[str, float | str]] = {}
+    """Return the answers of a posted form. Text that is not a plain number stays text, for the check to refuse."""
+    values: dict[int, Ratings] = {}
     cannot, flags, comments = {}, set(), {}
     for name, text in post.items():
         field_name = _FIELD.fullmatch(name)
         if field_name is None or not (text := _clean(text)):
             continue
-        place = int(field_name["place"])
+        position = int(field_name["position"])
         match field_name["what"]:
             case "a" if field_name["key"]:
-                values.setdefault(place, {})[field_name["key"]] = float(text) if _NUMBER.fullmatch(text) else text[:40]
+                # 40 characters are enough to show people what they typed.
+                rating = float(text) if _NUMBER.fullmatch(text) else text[:40]
+                values.setdefault(position, {})[field_name["key"]] = rating
             case "cannot":
-                cannot[place] = text
+                cannot[position] = text
             case "flag":
-                flags.add(place)
+                flags.add(position)
             case "comment":
-                comments[place] = text
+                comments[position] = text
     seconds, is_odd = read_seconds(post.get("seconds", ""))
     return SentAnswers(values, cannot, frozenset(flags), comments, seconds, is_odd)
 
 
-def read_place(post: Mapping[str, str]) -> int | None:
-    """Which item a form answers, where items are shown one at a time."""
+def read_position(post: Mapping[str, str]) -> int | None:
+    """Return the position of the item that a form answers, if items are shown one at a time, or None."""
     text = post.get("place", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else None
 
 
 def read_seconds(text: str) -> tuple[list[float] | None, bool]:
-    """Active seconds per place, and whether what came is no possible measurement."""
+    """Return the active seconds of each item, and whether the text is no possible measurement."""
     if not text:
         return None, False
     try:
@@ -66,7 +82,12 @@ def read_seconds(text: str) -> tuple[list[float] | None, bool]:
     return clean_seconds(sent)
 
 
-def clean_seconds(sent: Any) -> tuple[list[float] | None, bool]:
+def clean_seconds(sent: object) -> tuple[list[float] | None, bool]:
+    """Return a list of seconds with two decimals, or None and True for anything else.
+
+    Times come from a script that anyone can change, so they are never trusted: odd ones are marked, and the ratings
+    that come with them are stored all the same.
+    """
     if not isinstance(sent, list) or len(sent) > MAX_ITEMS:
         return None, True
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in sent):
@@ -77,4 +98,5 @@ def clean_seconds(sent: Any) -> tuple[list[float] | None, bool]:
 
 
 def _clean(text: str) -> str:
+    # PostgreSQL stores no NUL; browsers send line ends as CRLF.
     return text.replace("\x00", "").replace("\r\n", "\n").strip()[:MAX_COMMENT]

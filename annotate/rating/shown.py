@@ -1,10 +1,10 @@
-"""What is read on the rating page and those like it: questions, references, candidates, what else the project shows.
+"""The texts of the rating page and of pages like it: questions, references, candidates, and details of them.
 
-Nothing here tells where a text comes from or which item is a control.
+Nothing here reveals where a text comes from or which item is a control.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Required, TypedDict
 
 from django.db import connection
 from django.utils.functional import Promise
@@ -14,6 +14,7 @@ from annotate.models.conditions import is_item
 from projects.database.prepared import prepared
 from projects.models import Passage, Project, Question
 
+# The items of a layout in shown order. A control has a text of its own, or none if it shows its candidate's.
 _SHOWN = """
 SELECT i.id, i.question_id, q.text, q.span, q.type, q.entities, coalesce(i.shown_text, c.text), {opinion}
 FROM unnest(%(layout)s::bigint[]) WITH ORDINALITY AS shown (id, place)
@@ -25,6 +26,12 @@ ORDER BY shown.place
 
 _ITEMS = _SHOWN.format(opinion="''", joins="")
 
+# A repeat, a degraded answer and a rated candidate show the opinion of the candidate they come from (`c`, `own`). A
+# control made from a reference was never predicted an opinion, but an item without one among items that have one would
+# be told at once, and so would the reverse. Each such control is therefore paired with a candidate of its question in
+# the batch (`beside`), and shows an opinion exactly if that one has any; `lot` is a hash of ids, so that the pair never
+# changes. A right answer shows the opinion of its reference, and the reference of another question (`other`) one that
+# none of this question's references has, if there is one. See docs/decisions/0009.
 _ITEMS_WITH_OPINIONS = _SHOWN.format(
     opinion="coalesce(c.opinion, own.opinion, likely.opinion, '')",
     joins=f"""
@@ -49,8 +56,6 @@ LEFT JOIN LATERAL (
             (SELECT opinion FROM beside ORDER BY lot LIMIT 1)) END AS opinion
 ) likely ON c.id IS NULL AND own.id IS NULL""",
 )
-"""SQL: a control shows an opinion as often as the candidates beside it do (docs/decisions/0009)."""
-
 _REFERENCES = """
 SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%(questions)s::bigint[])
 ORDER BY question_id, position
@@ -65,7 +70,7 @@ TYPES: dict[str, str | Promise] = {
 
 
 class ShownItem(NamedTuple):
-    """An item as the page shows it."""
+    """An item as the page shows it, with nothing that tells where its text comes from."""
 
     id: int
     question_id: int
@@ -77,39 +82,61 @@ class ShownItem(NamedTuple):
     opinion: str
 
 
+class ReferenceOnPage(TypedDict):
+    """A reference, with its opinion if the project shows it."""
+
+    text: str
+    opinion: str
+
+
+class DetailsOnPage(TypedDict, total=False):
+    """The type and the correct entities of a question, if the project shows them."""
+
+    type: str | Promise
+    entities: Sequence[str]
+
+
+class QuestionOnPage(DetailsOnPage, total=False):
+    """A question; `span` is the passage of text that it asks about, missing if the page can't find and mark it."""
+
+    text: Required[str]
+    span: str
+    is_span_missing: bool
+
+
 def list_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[ShownItem]:
-    """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
+    """Return the items of a layout in shown order."""
     statement = _ITEMS_WITH_OPINIONS if with_opinions else _ITEMS
     with connection.cursor() as cursor:
         prepared(statement).execute(cursor, {"layout": list(layout)})
         return [ShownItem(*row) for row in cursor.fetchall()]
 
 
-def list_references(question_ids: Collection[int], project: Project) -> dict[int, list[dict[str, str]]]:
-    """The references of questions, with their opinions where the project shows them."""
-    references: dict[int, list[dict[str, str]]] = {}
+def list_references(question_ids: Collection[int], project: Project) -> dict[int, list[ReferenceOnPage]]:
+    """Return the references of each question, with their opinions if the project shows them."""
+    references: dict[int, list[ReferenceOnPage]] = {}
     with connection.cursor() as cursor:
         prepared(_REFERENCES).execute(cursor, {"questions": list(question_ids)})
         for question_id, text, opinion in cursor.fetchall():
-            references.setdefault(question_id, []).append(reference_on_page(text, opinion, project))
+            references.setdefault(question_id, []).append(describe_reference(text, opinion, project))
     return references
 
 
-def reference_on_page(text: str, opinion: str, project: Project) -> dict[str, str]:
+def describe_reference(text: str, opinion: str, project: Project) -> ReferenceOnPage:
     return {"text": text, "opinion": format_opinion(opinion) if project.shows_reference_opinion else ""}
 
 
-def question_on_page(item: ShownItem, passage: Passage, project: Project) -> dict[str, Any]:
+def describe_question(item: ShownItem, passage: Passage, project: Project) -> QuestionOnPage:
     return {
         "text": item.question,
         "span": item.span,
         "is_span_missing": bool(item.span) and not _has_words(passage, item.span),
-        **kind_on_page(item.type, item.entities, project),
+        **describe_details(item.type, item.entities, project),
     }
 
 
-def kind_on_page(type_: str, entities: Sequence[str], project: Project) -> dict[str, Any]:
-    """The question's type and right entities, where the project shows them."""
+def describe_details(type_: str, entities: Sequence[str], project: Project) -> DetailsOnPage:
+    """Return the question's type and correct entities, each empty unless the project shows it."""
     return {
         "type": TYPES.get(type_, "") if project.shows_question_type else "",
         "entities": entities if project.shows_entities else [],
@@ -117,12 +144,12 @@ def kind_on_page(type_: str, entities: Sequence[str], project: Project) -> dict[
 
 
 def format_opinion(opinion: str) -> str:
-    """One way of writing, whoever wrote it: `YES` of a file and `yes` of a model would tell them apart."""
+    """Return an opinion in one spelling: `YES` from a file and `yes` from a model would reveal their sources."""
     return opinion.capitalize() if opinion.isalpha() else opinion
 
 
 def _has_words(passage: Passage, words: str) -> bool:
-    """Whether the words stand in the passage, as they are or with other spacing; the page finds them the same way."""
+    """Return whether the passage contains the words, with any spacing between them, as the page's script finds them."""
     texts = [passage.title, passage.text]
     for document in passage.documents or []:
         texts += [document.get("title", ""), document.get("text", "")]

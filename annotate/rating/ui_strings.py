@@ -1,4 +1,4 @@
-"""The words that the rating page's script says: they come with the page, in its language."""
+"""The messages of the rating page's script; they come with the page, in its language."""
 
 from django.utils.translation import gettext as _
 

@@ -1,7 +1,7 @@
-"""Versions: what an annotator said of a submitted HIT at first and after each change of it.
+"""The versions of a submitted HIT: its first answers, and those after each revision.
 
-For a control the first answer is what its judgment says for ever; the later ones stand in the revisions alone. Who
-reads versions sees the same of both, so that an annotator's own pages do not tell one from the other.
+The judgment of a control keeps the first value for ever, and its later ones are in the revisions only. Versions look
+the same for controls as for candidates, so that annotators' own pages do not tell one from the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from annotate.models import Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.rating.sent import SentAnswers
+from annotate.rating.sent import Ratings, SentAnswers
 from projects.rubric.rubrics import frozen_criteria
 
 T = TypeVar("T")
 
 
 class ItemRemark(NamedTuple):
-    """What was written about an item."""
+    """The flag, the comment and the reason why it can't be judged that an annotator gave an item."""
 
     is_flagged: bool = False
     comment: str = ""
@@ -26,45 +26,50 @@ class ItemRemark(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """All versions of one assignment: those of each judgment and of what was written of each item, the first first."""
+    """All versions of one assignment: of each judgment and of the remark on each item, the oldest first."""
 
     layout: list[int]
     criteria: Mapping[int, str]
     judgments: list[Judgment]
     values: dict[int, list[tuple[datetime, float | None]]]
-    told: dict[int, list[tuple[datetime, ItemRemark]]]
+    remarks: dict[int, list[tuple[datetime, ItemRemark]]]
 
     @property
     def times(self) -> list[datetime]:
-        """When it was submitted, and when it was changed."""
-        judged = {at for kept in self.values.values() for at, _ in kept}
-        return sorted(judged | {at for kept in self.told.values() for at, _ in kept})
+        """The times of its submission and of each revision."""
+        judged = {at for versions in self.values.values() for at, _ in versions}
+        return sorted(judged | {at for versions in self.remarks.values() for at, _ in versions})
 
-    def said(self, at: datetime | None = None) -> SentAnswers:
-        """The whole HIT as a form would say it, as it stood then; the newest version where no time is given."""
-        place_of = {item_id: place for place, item_id in enumerate(self.layout)}
-        values: dict[int, dict[str, float | str]] = {}
+    def read(self, at: datetime | None = None) -> SentAnswers:
+        """Return the whole HIT as a form would send it, as of this time; the newest version without a time."""
+        positions = {item_id: position for position, item_id in enumerate(self.layout)}
+        values: dict[int, Ratings] = {}
         for judgment in self.judgments:
             value = _last(self.values[judgment.pk], at)
             if value is not None:
-                values.setdefault(place_of[judgment.item_id], {})[self.criteria[judgment.criterion_id]] = value
-        written = {place_of[item_id]: _last(kept, at) for item_id, kept in self.told.items()}
+                ratings = values.setdefault(positions[judgment.item_id], {})
+                ratings[self.criteria[judgment.criterion_id]] = value
+        remarks = {positions[item_id]: _last(versions, at) for item_id, versions in self.remarks.items()}
         return SentAnswers(
             values=values,
-            cannot={place: told.cannot_judge_reason for place, told in written.items() if told.cannot_judge_reason},
-            flags=frozenset(place for place, told in written.items() if told.is_flagged),
-            comments={place: told.comment for place, told in written.items() if told.comment},
+            cannot={
+                position: remark.cannot_judge_reason
+                for position, remark in remarks.items()
+                if remark.cannot_judge_reason
+            },
+            flags=frozenset(position for position, remark in remarks.items() if remark.is_flagged),
+            comments={position: remark.comment for position, remark in remarks.items() if remark.comment},
         )
 
-    def all_said(self) -> list[SentAnswers]:
-        return [self.said(at) for at in self.times]
+    def read_all(self) -> list[SentAnswers]:
+        return [self.read(at) for at in self.times]
 
 
 def normalise_numbers(sent: SentAnswers) -> SentAnswers:
-    """The same with every number as it is stored, so that contents can be compared."""
-    values: dict[int, dict[str, float | str]] = {
-        place: {key: value if isinstance(value, str) else float(value) for key, value in entries.items()}
-        for place, entries in sent.values.items()
+    """Return the same answers with every number as a float, as it is stored, so that hashes can be compared."""
+    values: dict[int, Ratings] = {
+        position: {key: value if isinstance(value, str) else float(value) for key, value in entries.items()}
+        for position, entries in sent.values.items()
     }
     return replace(sent, values=values)
 
@@ -72,37 +77,38 @@ def normalise_numbers(sent: SentAnswers) -> SentAnswers:
 def fetch_versions(
     assignment_id: int, *, layout: list[int], rubric_id: int, submitted_at: datetime, lock: bool = False
 ) -> Record:
-    """What is stored of an assignment that was submitted in the app; with `lock` its judgments are held."""
+    """Return all versions of an assignment that was submitted in the app; with `lock` its judgments are locked."""
     judgments = Judgment.objects.filter(assignment=assignment_id).order_by("pk")
     found = list(judgments.select_for_update(no_key=True) if lock else judgments)
     values = {judgment.pk: [(submitted_at, judgment.value)] for judgment in found}
-    _put(values, ((v.judgment_id, v.revised_at, v.value) for v in _revisions(found)))
-    told = {
-        remark.item_id: [(submitted_at, _told(remark))] for remark in Remark.objects.filter(assignment=assignment_id)
+    _replace(values, ((v.judgment_id, v.revised_at, v.value) for v in _revisions(found)))
+    remarks = {
+        remark.item_id: [(submitted_at, _read_remark(remark))]
+        for remark in Remark.objects.filter(assignment=assignment_id)
     }
-    written = RemarkRevision.objects.filter(assignment=assignment_id).order_by("item", "n")
-    _put(told, ((each.item_id, each.revised_at, _told(each)) for each in written))
+    revised = RemarkRevision.objects.filter(assignment=assignment_id).order_by("item", "n")
+    _replace(remarks, ((each.item_id, each.revised_at, _read_remark(each)) for each in revised))
     criteria = {criterion.id: criterion.key for criterion in frozen_criteria(rubric_id)}
-    return Record(layout, criteria, found, values, told)
+    return Record(layout, criteria, found, values, remarks)
 
 
-def _told(said: Remark | RemarkRevision) -> ItemRemark:
-    return ItemRemark(said.is_flagged, said.comment, said.cannot_judge_reason)
+def _read_remark(remark: Remark | RemarkRevision) -> ItemRemark:
+    return ItemRemark(remark.is_flagged, remark.comment, remark.cannot_judge_reason)
 
 
 def _revisions(judgments: list[Judgment]) -> Iterable[JudgmentRevision]:
     return JudgmentRevision.objects.filter(judgment__in=judgments).order_by("judgment", "n")
 
 
-def _put(kept: dict[int, list[tuple[datetime, T]]], revisions: Iterable[tuple[int, datetime, T]]) -> None:
-    """Where there are revisions they are all the versions: the first is among them."""
+def _replace(versions: dict[int, list[tuple[datetime, T]]], revisions: Iterable[tuple[int, datetime, T]]) -> None:
+    """Replace the stored value by the revisions if there are any: the submitted value is the first of them."""
     found: dict[int, list[tuple[datetime, T]]] = {}
-    for key, at, what in revisions:
-        found.setdefault(key, []).append((at, what))
-    kept.update(found)
+    for key, at, value in revisions:
+        found.setdefault(key, []).append((at, value))
+    versions.update(found)
 
 
-def _last(kept: list[tuple[datetime, T]], at: datetime | None) -> T:
-    """The last version at that time; the first where that is later, as it was there from the submit on."""
-    then = [what for when, what in kept if at is None or when <= at]
-    return then[-1] if then else kept[0][1]
+def _last(versions: list[tuple[datetime, T]], at: datetime | None) -> T:
+    """Return the last version at that time, or the first if it is later: it was there from the submission on."""
+    then = [value for when, value in versions if at is None or when <= at]
+    return then[-1] if then else versions[0][1]

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.models import Judgment, Remark, Review
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers, read_rating
-from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
+from annotate.rating.shown import describe_question, format_opinion, list_items, list_references
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
 from annotate.reviews.spot_checks import Verdict
@@ -137,7 +137,7 @@ def _render_blind(
             }
             for place, item in pairs
         ]
-        question = question_on_page(pairs[0][1], passage, project)
+        question = describe_question(pairs[0][1], passage, project)
         groups.append({"question": question, "references": references.get(question_id, []), "items": rows})
     context = {
         "review": review,
@@ -168,7 +168,7 @@ def _render_sides(
             {
                 "place": place,
                 "item": item,
-                "question": question_on_page(item, passage, project),
+                "question": describe_question(item, passage, project),
                 "opinion": format_opinion(item.opinion),
                 "references": references.get(item.question_id, []),
                 "remark": remarks.get(item.id),

@@ -1,4 +1,4 @@
-"""Judgments, one a row as in the long export: counted or not, with the reason, and annotators by pseudonym."""
+"""The API of judgments: one per row as in the long export, with the annotator's pseudonym."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ FILTERS = {
     "dataset": "candidate__dataset__name",
     "is_counted": "is_counted",
 }
-PLACE = "candidate__question__passage"
+PASSAGE = "candidate__question__passage"
 
 
 class JudgmentQuery(KeysetQuery):
@@ -38,7 +38,7 @@ class JudgmentQuery(KeysetQuery):
 
 
 class JudgmentSerializer(StrictSerializer):
-    id = serializers.IntegerField(source="pk", help_text="Where to go on from: `after`.")
+    id = serializers.IntegerField(source="pk", help_text="Send the last one as `after` to read on from there.")
     dataset = serializers.CharField(source="candidate.dataset.name")
     split = serializers.CharField(source="candidate.question.passage.split")
     passage_id = serializers.CharField(source="candidate.question.passage.external_id")
@@ -47,18 +47,24 @@ class JudgmentSerializer(StrictSerializer):
     source = serializers.CharField(source="candidate.source")  # type: ignore[assignment]
     criterion = serializers.CharField(source="criterion.key")
     is_reversed = serializers.BooleanField(source="criterion.is_reversed")
-    value = serializers.FloatField(allow_null=True, help_text="As it was given; null where it cannot be judged.")
+    value = serializers.FloatField(
+        allow_null=True, help_text="As the annotator gave it; null if the candidate can’t be judged."
+    )
     is_counted = serializers.BooleanField()
-    not_counted_reason = serializers.CharField(help_text="Empty where it counts.")
+    not_counted_reason = serializers.CharField(help_text="Empty if it counts.")
     batch = serializers.IntegerField(source="assignment.hit.batch.number")
     batch_kind = serializers.ChoiceField(source="assignment.hit.batch.kind", choices=Batch.Kind.choices)
     hit = serializers.IntegerField(source="assignment.hit.number")
     rubric_version = serializers.IntegerField(source="criterion.rubric.version")
-    annotator = serializers.SerializerMethodField(help_text="The pseudonym; null for scores that name nobody.")
+    annotator = serializers.SerializerMethodField(
+        help_text="The pseudonym; null for imported scores without an annotator."
+    )
     annotator_kind = serializers.ChoiceField(source="annotator.kind", choices=Membership.Kind.choices)
     assignment = serializers.UUIDField(source="assignment.uuid")
     assignment_state = serializers.ChoiceField(source="assignment.state", choices=Assignment.State.choices)
-    is_blind = serializers.SerializerMethodField(help_text="Null for what was imported.")
+    is_blind = serializers.SerializerMethodField(
+        help_text="Whether the annotator could not see sources; null for imported judgments."
+    )
     submitted_at = serializers.DateTimeField(source="assignment.submitted_at", allow_null=True)
 
     def get_annotator(self, judgment: Judgment) -> str | None:
@@ -76,13 +82,17 @@ class JudgmentList(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """List judgments.
 
-        Of candidates, never of controls, in the order in which they were stored. Those that do not count are there too,
-        with the reason. What is collected meanwhile may come in between; a judgment set does not change.
+        Judgments of candidates, never of controls, in the order in which they were stored. Those that don't count are
+        included, with the reason. New judgments may be added while you read page by page; for data that doesn't change,
+        use a judgment set.
         """
         asked: dict[str, Any] = {field: self.asked[name] for name, field in FILTERS.items() if name in self.asked}
+        # A list of criterion ids rather than a join to the project, so that the index of judgments is used.
         criteria = Criterion.objects.filter(rubric__project=self.project).values_list("pk", flat=True)
         rows = Judgment.objects.filter(criterion__in=list(criteria), candidate__isnull=False, **asked)
         rows = rows.select_related(
-            "annotator", "criterion__rubric", "assignment__hit__batch", "candidate__dataset", PLACE
-        ).defer(f"{PLACE}__text", f"{PLACE}__documents", "candidate__text", "candidate__metadata", "assignment__layout")
+            "annotator", "criterion__rubric", "assignment__hit__batch", "candidate__dataset", PASSAGE
+        ).defer(
+            f"{PASSAGE}__text", f"{PASSAGE}__documents", "candidate__text", "candidate__metadata", "assignment__layout"
+        )
         return render_keyset(request, rows, JudgmentSerializer, self.asked)

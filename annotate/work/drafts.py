@@ -5,9 +5,9 @@ stamp wins; clearing an answer is an answer too. A stamp from the future is capp
 """
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from annotate.models import Assignment, Draft
 from annotate.places.locking import lock_assignment
 from annotate.rating.answers import TakesNoAnswers
-from annotate.rating.draft_merge import merge_draft, stamp_answers
+from annotate.rating.draft_merge import DraftContent, merge_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
 from projects.models import Membership
@@ -31,7 +31,9 @@ _CLOSED = {
 
 
 @transaction.atomic
-def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any]) -> tuple[dict[str, Any], datetime]:
+def save(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]
+) -> tuple[DraftContent, datetime]:
     """Merge what was sent into the draft; return the whole draft and the time at which it was saved.
 
     Raises Refused for an invalid draft, TakesNoAnswers after the assignment is submitted or returned.
@@ -57,15 +59,12 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAn
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     scales = {criterion.key: criterion.scale for criterion in frozen_criteria(assignment.rubric_id)}
+    known = sent.first(len(assignment.layout))
     valid = {
-        place: {key: value for key, value in values.items() if key in scales and not check_value(scales[key], value)}
-        for place, values in sent.values.items()
+        position: {key: value for key, value in values.items() if key in scales and not check_value(scales[key], value)}
+        for position, values in known.values.items()
     }
-    n_items = len(assignment.layout)
-    form: dict[str, Any] = {
-        part: {place: entry for place, entry in entries.items() if int(place) < n_items}
-        for part, entries in stamp_answers(replace(sent, values=valid), timezone.now().timestamp() * 1000).items()
-    }
+    form = stamp_answers(replace(known, values=valid), timezone.now().timestamp() * 1000)
     if sent.seconds:
         form["seconds"] = sent.seconds
     save(annotator=annotator, assignment_uuid=assignment_uuid, sent=form)

@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -34,14 +33,14 @@ class UnstoredAnswer:
 def keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """Save the form of an annotator who has lost access as the draft, and show it; None if it is not their HIT."""
+    """Save and show the form of an annotator who has lost access; None if the HIT is not theirs."""
     return _show_on_access_lost(request, membership, reason, assignment_uuid, may_keep=True)
 
 
 def show_answers_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """Show such a form without saving it: it may come from another site."""
+    """Show such a form without saving it, because it may come from another site; None if the HIT is not theirs."""
     return _show_on_access_lost(request, membership, reason, assignment_uuid, may_keep=False)
 
 
@@ -60,6 +59,7 @@ def _show_on_access_lost(
 
 
 def keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers) -> bool:
+    """Save a form that could not be submitted as the draft; return False if no draft is accepted any more."""
     try:
         drafts.save_form(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
     except Refused:
@@ -80,8 +80,8 @@ def render_closed(
     """Render the page with what was sent and the reason why it was not submitted."""
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
-        {**_named(place, item), **asdict(_said(place, sent, criteria))}
-        for place, item in enumerate(list_items(assignment.layout))
+        {**_describe_item(position, item), **asdict(_read_answer(position, sent, criteria))}
+        for position, item in enumerate(list_items(assignment.layout))
     ]
     context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
     return render(request, "annotate/work/hit_closed.html", context, status=status)
@@ -95,25 +95,25 @@ def render_conflict(
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
         _pair(
-            _named(place, item),
+            _describe_item(position, item),
             criteria,
-            _said(place, stored, criteria),
-            _said(place, sent, criteria),
+            _read_answer(position, stored, criteria),
+            _read_answer(position, sent, criteria),
         )
-        for place, item in enumerate(list_items(assignment.layout))
+        for position, item in enumerate(list_items(assignment.layout))
     ]
-    n_differing = sum(row["differs"] for row in rows)
+    n_differing = sum(bool(row["differs"]) for row in rows)
     context = {"message": message, "rows": rows, "n_differing": n_differing, "again_url": again_url}
     return render(request, "annotate/work/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
 
 
-def _named(place: int, item: ShownItem) -> dict[str, Any]:
-    return {"number": place + 1, "question": item.question, "candidate_text": item.text}
+def _describe_item(position: int, item: ShownItem) -> dict[str, object]:
+    return {"number": position + 1, "question": item.question, "candidate_text": item.text}
 
 
 def _pair(
-    row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: UnstoredAnswer, sent: UnstoredAnswer
-) -> dict[str, Any]:
+    row: dict[str, object], criteria: tuple[CriterionOnPage, ...], stored: UnstoredAnswer, sent: UnstoredAnswer
+) -> dict[str, object]:
     """Return an item with both versions, line by line: name, both texts, and whether they differ."""
     lines = [
         (criterion.name, mine, theirs)
@@ -124,25 +124,25 @@ def _pair(
         (_("Problem"), _("flagged") * stored.is_flagged, _("flagged") * sent.is_flagged),
         (_("Comment"), stored.comment, sent.comment),
     ]
-    shown = [
+    filled = [
         {"name": name, "stored": mine, "sent": theirs, "differs": mine != theirs}
         for name, mine, theirs in lines
         if mine or theirs
     ]
-    return {**row, "lines": shown, "differs": stored != sent}
+    return {**row, "lines": filled, "differs": stored != sent}
 
 
-def _said(place: int, sent: SentAnswers, criteria: tuple[CriterionOnPage, ...]) -> UnstoredAnswer:
+def _read_answer(position: int, sent: SentAnswers, criteria: tuple[CriterionOnPage, ...]) -> UnstoredAnswer:
     """Return the answer to one item as it would be stored: without values if it can't be judged."""
-    cannot = sent.cannot.get(place, "")
-    values = {} if cannot else sent.values.get(place, {})
+    cannot = sent.cannot.get(position, "")
+    values = {} if cannot else sent.values.get(position, {})
     return UnstoredAnswer(
-        values=[_written(values.get(criterion.key)) for criterion in criteria],
+        values=[_format_value(values.get(criterion.key)) for criterion in criteria],
         cannot=cannot,
-        is_flagged=place in sent.flags,
-        comment=sent.comments.get(place, ""),
+        is_flagged=position in sent.flags,
+        comment=sent.comments.get(position, ""),
     )
 
 
-def _written(value: float | str | None) -> str:
+def _format_value(value: float | str | None) -> str:
     return "" if value is None else value if isinstance(value, str) else format_number(value)

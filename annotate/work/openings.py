@@ -13,7 +13,7 @@ from projects.models import Membership
 
 @dataclass(frozen=True)
 class Opening:
-    """What the states of a project's batches mean for one annotator; gated: open to them once they are qualified.
+    """The work that a project's batches have for one annotator. If gated, it is theirs once they are qualified.
 
     The cents are the pay for a full HIT of `n_items` in the batches open to them; if a batch pays by answer, a smaller
     HIT pays less.
@@ -29,7 +29,7 @@ class Opening:
     n_items: int = 0
 
     @property
-    def why_nothing(self) -> str:
+    def why_no_work(self) -> str:
         """Explain why there is no HIT at this moment, without revealing anything about others' work."""
         if self.is_open_to_them:
             return _("You've rated everything for now. Thank you! Check back later for more.")
@@ -59,17 +59,18 @@ def explain_no_work(annotator: Membership) -> str:
     """Explain why there is no HIT for this annotator now, and what to do if they are not qualified."""
     opening = find_opening(annotator)
     if opening.is_open_to_them or not opening.is_gated:
-        return opening.why_nothing
+        return opening.why_no_work
     admission = find_admission(annotator)
-    return (admission.why_not if admission else "") or opening.why_nothing
+    return (admission.why_not if admission else "") or opening.why_no_work
 
 
 _THEIRS = "is_open AND is_asked AND is_admitted"
+"""SQL: whether a batch is open to the annotator; `is_asked` if it names no annotators or names this one too."""
 
 # One row per annotator and batch, folded to one row per annotator. Pay is the range over the batches that are open to
 # the annotator, because which of them the next HIT comes from is not known before it is taken.
 _OPENINGS = f"""
-SELECT id, bool_or(is_open), bool_or(is_open AND is_asked AND is_admitted), bool_or(is_paused),
+SELECT id, bool_or(is_open), bool_or({_THEIRS}), bool_or(is_paused),
        bool_or(is_open AND is_asked AND NOT is_admitted),
        coalesce(min(cents) FILTER (WHERE {_THEIRS}), 0), coalesce(max(cents) FILTER (WHERE {_THEIRS}), 0),
        bool_or({_THEIRS} AND cents_per_item > 0), coalesce(max(hit_size) FILTER (WHERE {_THEIRS}), 0)

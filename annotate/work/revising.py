@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Case, FloatField, Value, When
@@ -36,9 +35,6 @@ from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
-
-OF = "of"
-"""The key of a draft under which it names the version that it changes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> W
     """
     batch, minutes = assignment.hit.batch, assignment.annotator.project.revision_minutes
     times = (assignment.submitted_at, timezone.now())
-    return _window(assignment.state, assignment.mark, times, batch, minutes, has_repeats)
+    return _find_window(assignment.state, assignment.mark, times, batch, minutes, has_repeats)
 
 
 def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
@@ -81,12 +77,12 @@ def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
     return find_window(assignment).why_closed or explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator)
 
 
-def version_key(said: SentAnswers) -> str:
+def version_key(sent: SentAnswers) -> str:
     """Return a name for a version, made from its content, for the form that edits it.
 
     Sixteen hexadecimal digits tell the few versions of one HIT apart with certainty enough.
     """
-    return content_sha256(said)[:16]
+    return content_sha256(sent)[:16]
 
 
 @transaction.atomic
@@ -98,44 +94,44 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     the batch, the assignment, then its judgments.
     """
     lock_annotator(annotator)
-    batch, minutes = _hold_batch(annotator, assignment_uuid)
+    batch, minutes = _lock_batch(annotator, assignment_uuid)
     assignment = lock_assignment(annotator, assignment_uuid)
-    submitted_at, now = _times(assignment)
+    submitted_at, now = _read_times(assignment)
     criteria = frozen_criteria(assignment.rubric_id)
     if submitted_at is None:
         raise TakesNoAnswers(_("You haven't submitted this HIT."), assignment.state)
     record = fetch_versions(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at, lock=True
     )
-    versions = [version_key(said) for said in record.all_said()]
-    said = _known(sent, len(assignment.layout), {criterion.key for criterion in criteria})
-    key = version_key(said)
+    versions = [version_key(version) for version in record.read_all()]
+    new = _keep_known(sent, len(assignment.layout), {criterion.key for criterion in criteria})
+    key = version_key(new)
     # A retry of a revision that was stored before, perhaps with others stored since: it must change nothing.
     if key == versions[-1] or (of, key) in pairwise(versions):
         delete_draft(assignment)
         return Revised(0, was_stored=True)
-    _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
+    _refuse_unless_open(annotator, _find_window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
         raise SubmittedBefore(
             _("You edited this HIT in another tab after opening this one. The saved ratings stay as they are.")
         )
-    answers = check_answers(said, assignment.layout, criteria)
+    answers = check_answers(new, assignment.layout, criteria)
     # Versions are ordered by time, and a stored rule wants each later than the one before, even if the clock stepped.
     at = max(now, record.times[-1] + timedelta(microseconds=1))
-    n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
-    Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
+    n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, new, at)
+    Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(new))
     delete_draft(assignment)
-    of_it = Assignment.objects.get(pk=assignment.id)
-    log.record(annotator.project, annotator, Act.REVISE_WORK, of_it, after={"changes": n_changed})
+    revised = Assignment.objects.get(pk=assignment.id)
+    log.record(annotator.project, annotator, Act.REVISE_WORK, revised, after={"changes": n_changed})
     return Revised(n_changed)
 
 
 def newest_answers(assignment: Assignment) -> SentAnswers:
     """Return the newest version of a submitted assignment, as its annotator knows it."""
-    return _record(assignment).said()
+    return _fetch_record(assignment).read()
 
 
-def _record(assignment: Assignment) -> Record:
+def _fetch_record(assignment: Assignment) -> Record:
     if assignment.submitted_at is None:
         raise Refused(_("You haven't submitted this HIT."))
     rubric = assignment.hit.batch.rubric_id
@@ -153,7 +149,7 @@ def newest_version(annotator: Membership, assignment_uuid: uuid.UUID) -> SentAns
     return newest_answers(assignment)
 
 
-def _window(
+def _find_window(
     state: str,
     mark: str,
     times: tuple[datetime | None, datetime],
@@ -192,7 +188,7 @@ WHERE a.uuid = %s AND a.annotator_id = %s FOR SHARE OF b
 """
 
 
-def _hold_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batch, int]:
+def _lock_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batch, int]:
     """Lock and return the batch, so that it is not archived meanwhile, and the project's minutes for revisions."""
     with connection.cursor() as cursor:
         cursor.execute(_BATCH, [assignment_uuid, annotator.pk])
@@ -202,7 +198,7 @@ def _hold_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batc
     return Batch.objects.get(pk=row[0]), row[1]
 
 
-def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
+def _read_times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
     """Return when the locked assignment was submitted, and the current time: now() would be before the locks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT submitted_at, clock_timestamp() FROM annotate_assignment WHERE id = %s", [assignment.id])
@@ -210,78 +206,71 @@ def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
     return submitted_at, now
 
 
-def _known(sent: SentAnswers, n_items: int, keys: Iterable[str]) -> SentAnswers:
+def _keep_known(sent: SentAnswers, n_items: int, keys: Iterable[str]) -> SentAnswers:
     """Return what can be stored of a form: the HIT's own items and criteria, no values for what can't be judged."""
     known = set(keys)
+    own = sent.first(n_items)
     values = {
-        place: {key: value for key, value in entries.items() if key in known}
-        for place, entries in sent.values.items()
-        if place < n_items and place not in sent.cannot
+        position: {key: value for key, value in entries.items() if key in known}
+        for position, entries in own.values.items()
+        if position not in own.cannot
     }
-    kept = replace(
-        sent,
-        values={place: entries for place, entries in values.items() if entries},
-        cannot={place: reason for place, reason in sent.cannot.items() if place < n_items},
-        flags=frozenset(place for place in sent.flags if place < n_items),
-        comments={place: comment for place, comment in sent.comments.items() if place < n_items},
-    )
+    kept = replace(own, values={position: entries for position, entries in values.items() if entries})
     return normalise_numbers(kept)
 
 
 def _write_judgments(record: Record, answers: list[Answer], at: datetime) -> int:
     """Add the versions that differ; return their number. Judgments of controls keep their first value."""
-    said = {(answer.item_id, answer.criterion_id): answer.value for answer in answers}
+    new = {(answer.item_id, answer.criterion_id): answer.value for answer in answers}
     revisions: list[JudgmentRevision] = []
     newest: dict[int, float | None] = {}
     for judgment in record.judgments:
-        value, kept = said[judgment.item_id, judgment.criterion_id], record.values[judgment.pk]
-        if value == kept[-1][1]:
+        value, versions = new[judgment.item_id, judgment.criterion_id], record.values[judgment.pk]
+        if value == versions[-1][1]:
             continue
-        if not _has_revisions(kept):
-            revisions.append(JudgmentRevision(judgment=judgment, n=0, value=kept[0][1], revised_at=kept[0][0]))
-        revisions.append(JudgmentRevision(judgment=judgment, n=len(kept), value=value, revised_at=at))
+        if len(versions) == 1:
+            submitted_at, submitted = versions[0]
+            revisions.append(JudgmentRevision(judgment=judgment, n=0, value=submitted, revised_at=submitted_at))
+        revisions.append(JudgmentRevision(judgment=judgment, n=len(versions), value=value, revised_at=at))
         newest[judgment.pk] = value
     JudgmentRevision.objects.bulk_create(revisions)
     of_candidates = [judgment.pk for judgment in record.judgments if judgment.candidate_id is not None]
     updated = {pk: newest[pk] for pk in of_candidates if pk in newest}
     if updated:
+        # One UPDATE for all. Cast tells PostgreSQL the type: a CASE of NULL values only would be text.
         cases = [When(pk=pk, then=Value(value)) for pk, value in updated.items()]
         Judgment.objects.filter(pk__in=updated).update(value=Cast(Case(*cases), FloatField()))
     return len(newest)
 
 
-def _has_revisions(kept: list[Any]) -> bool:
-    return len(kept) > 1
-
-
-def _write_remarks(assignment: LockedAssignment, record: Record, said: SentAnswers, at: datetime) -> int:
+def _write_remarks(assignment: LockedAssignment, record: Record, new: SentAnswers, at: datetime) -> int:
     """Do the same for comments and flags. A control's reason why it can't be judged stays the first, like its value."""
     of_controls = {judgment.item_id for judgment in record.judgments if judgment.candidate_id is None}
     n_changed = 0
-    for place, item_id in enumerate(assignment.layout):
-        told = ItemRemark(place in said.flags, said.comments.get(place, ""), said.cannot.get(place, ""))
-        kept = record.told.get(item_id) or [(record.times[0], ItemRemark())]
-        if told == kept[-1][1]:
+    for position, item_id in enumerate(assignment.layout):
+        remark = ItemRemark(position in new.flags, new.comments.get(position, ""), new.cannot.get(position, ""))
+        stored = record.remarks.get(item_id) or [(record.times[0], ItemRemark())]
+        if remark == stored[-1][1]:
             continue
         n_changed += 1
-        versions = [*([] if _has_revisions(kept) else [(0, *kept[0])]), (len(kept), at, told)]
+        versions = [*([(0, *stored[0])] if len(stored) == 1 else []), (len(stored), at, remark)]
         RemarkRevision.objects.bulk_create(
             RemarkRevision(assignment_id=assignment.id, item_id=item_id, n=n, revised_at=when, **each._asdict())
             for n, when, each in versions
         )
         if item_id in of_controls:
-            told = told._replace(cannot_judge_reason=kept[0][1].cannot_judge_reason)
-        _put_remark(assignment.id, item_id, told)
+            remark = remark._replace(cannot_judge_reason=stored[0][1].cannot_judge_reason)
+        _store_remark(assignment.id, item_id, remark)
     return n_changed
 
 
-def _put_remark(assignment_id: int, item_id: int, told: ItemRemark) -> None:
+def _store_remark(assignment_id: int, item_id: int, remark: ItemRemark) -> None:
     """Store the comment that managers read, unresolved again; delete it if nothing is written any more."""
-    if not any(told):
+    if not any(remark):
         Remark.objects.filter(assignment=assignment_id, item=item_id).delete()
         return
     Remark.objects.update_or_create(
-        assignment_id=assignment_id, item_id=item_id, defaults={**told._asdict(), "resolved_at": None}
+        assignment_id=assignment_id, item_id=item_id, defaults={**remark._asdict(), "resolved_at": None}
     )
 
 

@@ -1,10 +1,10 @@
-"""One's own HITs: read again, and changed while the project's window is open."""
+"""Pages of an annotator's own HITs: read again, and edited while the project's window is open."""
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -21,7 +21,8 @@ from annotate.models import Assignment, Batch
 from annotate.payments.pending import find_pending
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
-from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
+from annotate.rating.form_parts import ItemOnPage
+from annotate.rating.page import PageParts, read_assignment, render_assignment, site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.work import revising, submitting
 from annotate.work import revision_draft as work_revision_draft
@@ -40,7 +41,7 @@ UNSENT = (State.RETURNED, State.WITHDRAWN)
 
 @dataclass(frozen=True)
 class Revision:
-    """What the page shows as its assignment: unsent changes are kept by the version that they change, in the window."""
+    """The page's stand-in for an assignment: the browser keeps unsent changes under the version that they change."""
 
     uuid: str
     due_at: datetime | None
@@ -56,14 +57,14 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
         return redirect("annotate:work-show", project.slug, assignment.uuid)
     is_hidden = _is_hidden(assignment.hit.batch)
     has_answers = assignment.state not in UNSENT and not is_hidden
-    said = revising.newest_answers(assignment) if has_answers else SentAnswers(values={})
+    newest = revising.newest_answers(assignment) if has_answers else SentAnswers(values={})
     context = {
         "assignment": assignment,
-        **_to_read(read_assignment(project, assignment, said), said),
+        **_add_ratings(read_assignment(project, assignment, newest), newest),
         "is_hidden": is_hidden,
         "has_answers": has_answers,
         "window": revising.find_window(assignment) if revising.is_open_to(request.membership, assignment) else None,
-        "stand": find_pending(assignment),
+        "pending": find_pending(assignment),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }
     return render(request, "annotate/work/history_show.html", context)
@@ -74,12 +75,12 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
 @require_http_methods(["GET", "HEAD", "POST"])
 def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     assignment = _own(request.membership, assignment_uuid)
-    shown = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
+    history = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
     if request.method == "POST":
-        return _revise(request, assignment, shown)
+        return _revise(request, assignment, history)
     if why_not := revising.explain_closed_window(request.membership, assignment):
         messages.info(request, why_not)
-        return redirect(shown)
+        return redirect(history)
     return _render_revision(request, assignment)
 
 
@@ -97,14 +98,16 @@ def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uu
     return redirect("annotate:history", project.slug)
 
 
-def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> HttpResponse:
-    me: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment.uuid}
+def _revise(request: ProjectRequest, assignment: Assignment, history: str) -> HttpResponse:
+    annotator = request.membership
     if request.POST.get("act") == "drop":
-        work_revision_draft.drop_draft(**me)
-        return redirect(shown)
+        work_revision_draft.drop_draft(annotator=annotator, assignment_uuid=assignment.uuid)
+        return redirect(history)
     sent = read_rating(request.POST)
     try:
-        revised = revising.revise(**me, sent=sent, of=request.POST.get("of", ""))
+        revised = revising.revise(
+            annotator=annotator, assignment_uuid=assignment.uuid, sent=sent, of=request.POST.get("of", "")
+        )
     except answers.Incomplete as refusal:
         return _render_revision(request, assignment, sent=sent, errors=refusal.errors)
     except answers.SubmittedBefore as refusal:
@@ -116,21 +119,24 @@ def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> Http
         messages.info(request, _("Nothing changed."))
     else:
         messages.success(request, _("Changes saved. We keep your earlier ratings too."))
-    return redirect(shown)
+    return redirect(history)
 
 
 @requires(Right.WORK, answers_json=True)
 @never_cache
 @require_POST
 def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
-    of = request.GET.get("of", "")
-    return save_draft(
-        request, work_revision_draft.save_draft, annotator=request.membership, assignment_uuid=assignment_uuid, of=of
+    act = partial(
+        work_revision_draft.save_draft,
+        annotator=request.membership,
+        assignment_uuid=assignment_uuid,
+        of=request.GET.get("of", ""),
     )
+    return save_draft(request, act)
 
 
 def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    """A form whose token is stale comes back filled in, with a fresh token."""
+    """Render a form whose CSRF token was stale again, filled in and with a fresh token."""
     assignment = _own(request.membership, assignment_uuid)
     if assignment.submitted_at is None:
         raise PermissionDenied(_("You haven't submitted this HIT."))
@@ -157,20 +163,20 @@ def _render_revision(
     newest, slug = revising.newest_answers(assignment), request.project.slug
     key = of or (request.POST.get("of", "") if errors else revising.version_key(newest))
     until = revising.find_window(assignment).until
-    over = {
+    over: dict[str, object] = {
         "assignment": Revision(f"{assignment.uuid}-{key}", until),
         "submitted_at": assignment.submitted_at,
         "of": key,
         "own_words": {"saved": _("Not applied until you save"), "just_now": ""},
         "is_expired": False,
-        "due_at_ms": milliseconds(until),
+        "due_at_ms": to_milliseconds(until),
         "due_over": _("The time to edit this HIT is over."),
         "due_after": _("After that, you can no longer edit this HIT."),
         "urls": {
             **site_urls(slug),
             "submit": reverse("annotate:revision", args=[slug, assignment.uuid]),
             "draft": f"{reverse('annotate:revision-draft', args=[slug, assignment.uuid])}?of={key}",
-            "shown": reverse("annotate:history-show", args=[slug, assignment.uuid]),
+            "history": reverse("annotate:history-show", args=[slug, assignment.uuid]),
         },
     }
     return render_assignment(
@@ -185,17 +191,33 @@ def _render_revision(
     )
 
 
-def _to_read(parts: dict[str, Any], said: SentAnswers) -> dict[str, Any]:
-    """The page's parts with what was said of each item in words instead of its buttons."""
-    for item in (item for group in parts["groups"] for item in group["items"]):
-        place = int(item["place"])
-        values = said.values.get(place, {})
-        item["said"] = [_say(criterion, values.get(criterion.key)) for criterion in parts["criteria"]]
-        item["comment"], item["is_flagged"] = said.comments.get(place, ""), place in said.flags
-    return parts
+class RatedItem(ItemOnPage):
+    """An item with its ratings as text, instead of fields."""
+
+    ratings: list[dict[str, str]]
+    comment: str
+    is_flagged: bool
 
 
-def _say(criterion: CriterionOnPage, value: float | str | None) -> dict[str, str]:
+def _add_ratings(parts: PageParts, sent: SentAnswers) -> dict[str, object]:
+    """Return the parts of the page with the ratings, comment and flag of each item."""
+
+    def rated(item: ItemOnPage) -> RatedItem:
+        position = int(item["position"])
+        values = sent.values.get(position, {})
+        return {
+            **item,
+            "ratings": [_describe_rating(criterion, values.get(criterion.key)) for criterion in parts["criteria"]],
+            "comment": sent.comments.get(position, ""),
+            "is_flagged": position in sent.flags,
+        }
+
+    groups = [{**group, "items": [rated(item) for item in group["items"]]} for group in parts["groups"]]
+    return {**parts, "groups": groups}
+
+
+def _describe_rating(criterion: CriterionOnPage, value: float | str | None) -> dict[str, str]:
+    """Return the name of the criterion, the value and its label; both are empty if there is no value."""
     if value is None or isinstance(value, str):
         return {"name": criterion.name, "value": "", "label": ""}
     labels = [str(point["label"]) for point in criterion.points if point["value"] == value]
@@ -203,12 +225,12 @@ def _say(criterion: CriterionOnPage, value: float | str | None) -> dict[str, str
 
 
 def _is_hidden(batch: Batch) -> bool:
-    """Whether the answers of a batch can be read only once it is closed: they may be asked for again."""
+    """Return whether ratings are hidden until the batch is closed, because repeats may ask for them again."""
     return batch.state not in (Batch.State.CLOSED, Batch.State.ARCHIVED) and shows_repeats(batch)
 
 
 def _own(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
-    """The annotator's own assignment; anybody else's, and imported judgments, are not found."""
+    """Return the annotator's own assignment. Raises Http404 for anyone else's and for imported judgments."""
     found = Assignment.objects.filter(uuid=assignment_uuid, annotator=annotator)
     found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED).select_related("hit__batch", "hit__passage")
     assignment = found.first()

@@ -1,4 +1,4 @@
-"""Serving: which HIT an annotator gets next, or why none."""
+"""Serving: the next HIT of an annotator, or the reason why there is none."""
 
 import uuid
 from dataclasses import dataclass
@@ -22,8 +22,11 @@ from projects.database.prepared import prepared
 from projects.models import Membership
 
 # Asked on every claim, so that one round trip brings all the answers: which batches are open to this annotator, their
-# caps, and what still has to be confirmed first. An open HIT of the annotator empties the result: it is to be given
-# back instead of a new one. An empty control plan becomes NULL, because most batches have none.
+# caps, and what still has to be confirmed first. An open HIT of the annotator empties the result, because that HIT is
+# returned instead of a new one. An empty control plan becomes NULL, because most batches have none.
+#
+# Consent to a newer text covers an older one: ids rise with the versions. A batch created before the project had a text
+# pins none, and asks for consent to any version.
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
        b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
@@ -41,8 +44,6 @@ WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
 ORDER BY b.priority DESC, b.number
 """
-"""SQL: the batches open to an annotator. Whoever agreed to a newer text of the consent need not agree to an older one
-(their ids rise with the versions); a batch that was made before there was a text asks for any."""
 
 # HITs that use up the caps, in all and today (UTC). Returned, expired and withdrawn ones do not.
 _WORKED = f"""
@@ -120,14 +121,16 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
         if not _is_within_caps(annotator.pk, offer):
             continue
         if not offer.is_confirmed:
-            if _has_one(annotator, offer, wait):
-                return ConfirmFirst(_what_first(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
+            if _has_hit(annotator, offer, wait):
+                return ConfirmFirst(
+                    _explain_confirmation(offer), offer.batch_id, offer.lacks_consent, offer.unread_version
+                )
         elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
     return NoWork(explain_no_work(annotator))
 
 
-def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:
+def _has_hit(annotator: Membership, offer: Offer, wait: bool) -> bool:
     """Return whether there is a HIT to take, by taking it and rolling back: no one should confirm for nothing."""
     with transaction.atomic():
         taken = _serve(annotator, offer, wait)
@@ -135,7 +138,7 @@ def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:
     return taken is not None
 
 
-def _what_first(offer: Offer) -> str:
+def _explain_confirmation(offer: Offer) -> str:
     return _("Agree to the consent first.") if offer.lacks_consent else _("Read the instructions first.")
 
 
@@ -144,7 +147,7 @@ def _serve(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
 
 
 def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
-    for passage_id in _passages_first(annotator.pk, offer):
+    for passage_id in _list_passages(annotator.pk, offer):
         taken = places.take(
             batch_id=offer.batch_id,
             annotator_id=annotator.pk,
@@ -162,15 +165,16 @@ def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UU
     """Take a place in a batch with controls: a reserved HIT that is due, else the next HIT with controls added."""
     plan = ControlPlan.read(orjson.loads(offer.control_plan or "{}"))
     history = fetch_shown_controls(annotator.pk, offer.batch_id)
-    to_whom = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
-    hit_id = find_reserved(**to_whom, plan=plan, history=history)
+    work = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
+    # A reserved HIT comes first once it is due: behind the queue, it would come only when everything else is rated.
+    hit_id = find_reserved(**work, plan=plan, history=history)
     if hit_id is not None:
         return places.take_reserved(
             hit_id=hit_id, annotator_id=annotator.pk, minutes=offer.minutes, not_blind=not annotator.is_blind
         )
     taken = _take(annotator, offer, wait)
     if taken is not None and plan.is_in_hits:
-        sample_controls(taken, **to_whom, presentation=offer.presentation, plan=plan, history=history)
+        sample_controls(taken, **work, presentation=offer.presentation, plan=plan, history=history)
     return taken
 
 
@@ -188,7 +192,7 @@ def _is_within_caps(annotator_id: int, offer: Offer) -> bool:
     )
 
 
-def _passages_first(annotator_id: int, offer: Offer) -> list[int | None]:
+def _list_passages(annotator_id: int, offer: Offer) -> list[int | None]:
     """Return the passages to try in turn, None for the whole queue: the last one first if the batch stays with it."""
     if offer.order != Batch.Order.PASSAGE:
         return [None]

@@ -49,7 +49,7 @@ def submit(
     criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
     if assignment.state in SUBMITTED_STATES:
-        if assignment.answers_sha256 != sha256 and not _was_said_before(assignment, sent):
+        if assignment.answers_sha256 != sha256 and not _was_stored_before(assignment, sent):
             raise SubmittedBefore(_("You already submitted this HIT with different ratings. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
@@ -77,14 +77,15 @@ def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     is_over = assignment.state == Assignment.State.WITHDRAWN
-    said = explain_withdrawal(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
-    if is_over or said:
-        said = said or _("The project withdrew this HIT.")
+    # Withdrawing consent ends the open HIT; only an expired one is still there to be submitted late.
+    withdrawal = explain_withdrawal(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
+    if is_over or withdrawal:
+        reason = withdrawal or _("The project withdrew this HIT.")
         kept = _("Your ratings are saved as a draft.")
-        raise TakesNoAnswers(f"{said} {kept}", assignment.state)
+        raise TakesNoAnswers(f"{reason} {kept}", assignment.state)
 
 
-def _was_said_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
+def _was_stored_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
     """Return whether this is an earlier version of the HIT: a retried submission must not undo a later revision."""
     submitted_at = Assignment.objects.values_list("submitted_at", flat=True).get(pk=assignment.id)
     if submitted_at is None:
@@ -92,7 +93,7 @@ def _was_said_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
     record = fetch_versions(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at
     )
-    return content_sha256(normalise_numbers(sent)) in map(content_sha256, record.all_said())
+    return content_sha256(normalise_numbers(sent)) in map(content_sha256, record.read_all())
 
 
 def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignment) -> bool:
@@ -109,13 +110,13 @@ def _write_remarks(assignment: LockedAssignment, sent: SentAnswers) -> None:
         Remark.objects.bulk_create(
             Remark(
                 assignment_id=assignment.id,
-                item_id=assignment.layout[place],
-                is_flagged=place in sent.flags,
-                comment=sent.comments.get(place, ""),
-                cannot_judge_reason=sent.cannot.get(place, ""),
+                item_id=assignment.layout[position],
+                is_flagged=position in sent.flags,
+                comment=sent.comments.get(position, ""),
+                cannot_judge_reason=sent.cannot.get(position, ""),
             )
-            for place in marked
-            if place < len(assignment.layout)
+            for position in marked
+            if position < len(assignment.layout)
         )
 
 
@@ -150,8 +151,8 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         return
     if assignment.state != Assignment.State.EXPIRED:
         raise TakesNoAnswers(_("You can't resume this HIT."), assignment.state)
-    if said := explain_withdrawal(annotator):
-        raise Refused(said)
+    if withdrawal := explain_withdrawal(annotator):
+        raise Refused(withdrawal)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another open HIT. Submit or return it first."))
     if assignment.batch_state != Batch.State.OPEN:

@@ -1,8 +1,9 @@
-"""Working on a HIT: take one, rate it, keep a draft, send it once, give it back."""
+"""Pages of working on a HIT: take one, rate it, save the draft, submit it once, return it."""
 
 import uuid
+from functools import partial
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Protocol, cast
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -19,7 +20,7 @@ from annotate.qualification import attempt_views
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
-from annotate.rating.sent import read_place, read_rating
+from annotate.rating.sent import read_position, read_rating
 from annotate.work import drafts, revising, revision_views, serving, stepping, submitting
 from annotate.work.forms import ReturnForm
 from annotate.work.not_stored import (
@@ -40,7 +41,8 @@ _HIT = Columns(Hit, "h", ("batch_id", "passage_id"))
 _BATCH = Columns(Batch, "b", ("rubric_id", "presentation", "cents_per_hit", "cents_per_item"))
 _PASSAGE = Columns(Passage, "p", ("title", "text", "documents"))
 _DRAFT = Columns(Draft, "d", ("answers",))
-_SHOWN = f"""
+# The hottest page reads its five rows by one prepared statement, and of each only the columns that it shows.
+_ASSIGNMENT_PAGE = f"""
 SELECT {_ASSIGNMENT.sql}, {_HIT.sql}, {_BATCH.sql}, {_PASSAGE.sql}, {_DRAFT.sql}
 FROM annotate_assignment a
 JOIN annotate_hit h ON h.id = a.hit_id
@@ -49,7 +51,6 @@ JOIN projects_passage p ON p.id = h.passage_id
 LEFT JOIN annotate_draft d ON d.assignment_id = a.id
 WHERE a.uuid = %(uuid)s::uuid AND a.annotator_id = %(annotator)s::bigint
 """
-"""SQL: what the rating page reads of an assignment and what hangs on it."""
 
 
 @requires(Right.WORK)
@@ -65,7 +66,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
 def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
         return _submit(request, project, assignment_uuid)
-    assignment = _assignment(request.membership, assignment_uuid)
+    assignment = _fetch_assignment(request.membership, assignment_uuid)
     if assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED):
         return render_assignment(request, project, assignment)
     messages.info(request, _("That HIT is {state}.").format(state=assignment.get_state_display()))
@@ -73,22 +74,27 @@ def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.U
 
 
 def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    sent, place = read_rating(request.POST), read_place(request.POST)
-    form: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment_uuid, "sent": sent}
+    annotator, sent, position = request.membership, read_rating(request.POST), read_position(request.POST)
+    submitted: submitting.Submitted | None
     try:
-        submitted = submitting.submit(**form) if place is None else stepping.answer_item(**form, place=place)
+        if position is None:
+            submitted = submitting.submit(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
+        else:
+            submitted = stepping.answer_item(
+                annotator=annotator, assignment_uuid=assignment_uuid, position=position, sent=sent
+            )
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except answers.Incomplete as refusal:
-        assignment = _assignment(request.membership, assignment_uuid)
+        assignment = _fetch_assignment(annotator, assignment_uuid)
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     except answers.SubmittedBefore as refusal:
-        return render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
+        return render_conflict(request, _fetch_assignment(annotator, assignment_uuid), sent, refusal.message)
     except answers.TakesNoAnswers as refusal:
-        is_kept = keep_as_draft(request.membership, assignment_uuid, sent)
-        assignment = _assignment(request.membership, assignment_uuid)
+        is_kept = keep_as_draft(annotator, assignment_uuid, sent)
+        assignment = _fetch_assignment(annotator, assignment_uuid)
         return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)
     except Refused as refusal:
         messages.info(request, refusal.message)
@@ -102,11 +108,11 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
             request,
             _("Submitted. Others finished this HIT first: your ratings are kept but don't count in the results."),
         )
-    return next_hit(request, project, after=_changeable(request.membership, assignment_uuid))
+    return next_hit(request, project, after=_find_revisable(annotator, assignment_uuid))
 
 
-def _changeable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID | None:
-    """The HIT just submitted, where its annotator may change it; nothing is asked where the project leaves no time."""
+def _find_revisable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID | None:
+    """Return the HIT just submitted if its annotator may edit it; no query if the project allows no revisions."""
     if not annotator.project.revision_minutes:
         return None
     assignment = Assignment.objects.select_related("hit__batch").get(uuid=assignment_uuid)
@@ -115,9 +121,9 @@ def _changeable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID 
 
 
 def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | None = None) -> HttpResponse:
-    """To the next HIT, or to what is to be confirmed before it, or to the desk with the reason why there is none.
+    """Redirect to the next HIT, to what must be confirmed before it, or to the desk with the reason why there is none.
 
-    The page of the next HIT offers to change the one `after` which it comes.
+    The page of the next HIT offers to edit the HIT submitted just before it, `after`.
     """
     found = serving.claim(request.membership)
     if isinstance(found, serving.ConfirmFirst):
@@ -136,7 +142,7 @@ def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | No
 def _keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """The holder's answers are kept even where the right to send them has gone, and the open page says so."""
+    """Save the draft of an annotator who may no longer submit, and tell the open page why."""
     if not Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).exists():
         return None
     return _save_draft(request, membership, assignment_uuid, ended=reason)
@@ -152,7 +158,8 @@ def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.
 def _save_draft(
     request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID, *, ended: str = ""
 ) -> JsonResponse:
-    return save_draft(request, drafts.save, annotator=annotator, assignment_uuid=assignment_uuid, ended=ended)
+    act = partial(drafts.save, annotator=annotator, assignment_uuid=assignment_uuid)
+    return save_draft(request, act, ended=ended)
 
 
 @requires(Right.WORK)
@@ -181,8 +188,14 @@ def work_extend(request: ProjectRequest, project: Project, assignment_uuid: uuid
     return _act_on_page(request, project, assignment_uuid, submitting.extend, _("Timer restarted."))
 
 
+class ActOnHit(Protocol):
+    """An act of an annotator on their own HIT."""
+
+    def __call__(self, *, annotator: Membership, assignment_uuid: uuid.UUID) -> None: ...
+
+
 def _act_on_page(
-    request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, act: Any, done: str
+    request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, act: ActOnHit, done: str
 ) -> HttpResponse:
     try:
         with refusals(request):
@@ -201,7 +214,7 @@ def session(request: SignedInRequest) -> JsonResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A rating form whose token is stale comes back filled in, with a fresh token; nothing is lost."""
+    """Render a rating form whose CSRF token was stale again, filled in and with a fresh token: nothing is lost."""
     try:
         match = resolve(request.path_info)
     except Resolver404:
@@ -219,12 +232,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _is_of_this_site(request: HttpRequest, reason: str) -> bool:
-    """Whether the browser says that one of our own pages sent the form; Django looked at its word first."""
+    """Return whether the browser states that one of this site's pages sent the form; Django has checked it before."""
     return "Origin" in request.headers and not reason.startswith(REASON_BAD_ORIGIN.partition("%")[0])
 
 
 def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    assignment = _assignment(request.membership, assignment_uuid)
+    assignment = _fetch_assignment(request.membership, assignment_uuid)
     messages.warning(
         request, _("Your sign-in changed after you opened this page. Nothing is lost. Please submit again.")
     )
@@ -236,14 +249,15 @@ _show_again = requires(Right.WORK, on_access_lost=keep_draft_on_access_lost)(_fi
 _show_again_from_elsewhere = requires(Right.WORK, on_access_lost=show_answers_on_access_lost)(_fill_in_again)
 
 
-def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
-    """The annotator's own assignment with all that its page shows; anybody else's is not found."""
-    values = fetch_one(_SHOWN, {"uuid": assignment_uuid, "annotator": annotator.pk})
+def _fetch_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
+    """Return the annotator's own assignment with what its page shows. Raises Http404 for anyone else's."""
+    values = fetch_one(_ASSIGNMENT_PAGE, {"uuid": assignment_uuid, "annotator": annotator.pk})
     if values is None:
         raise Http404("No such HIT.")
     assignment, hit = _ASSIGNMENT.take(values), _HIT.take(values)
     hit.batch, hit.passage = _BATCH.take(values), _PASSAGE.take(values)
     assignment.hit, assignment.annotator = hit, annotator
+    # Also None goes into the relation's cache, or reading `assignment.draft` would query for a draft that isn't there.
     assignment._state.fields_cache["draft"] = None if values[0] is None else _DRAFT.take(values)
     return assignment
 

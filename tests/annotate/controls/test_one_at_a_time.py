@@ -17,7 +17,7 @@ PLAN = ControlPlan(degraded_per_hit=2, repeats_per_hit=2, item_distance=3)
 def hand_in_by_steps(annotator: Membership, assignment: Assignment, value: float = 4) -> None:
     for place in range(len(assignment.layout)):
         sent = SentAnswers(values={place: {"correctness": value}})
-        stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
+        stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, position=place, sent=sent)
 
 
 @pytest.fixture

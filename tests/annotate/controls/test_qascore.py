@@ -36,7 +36,7 @@ def test_a_hit_of_qascore_has_its_numbers(project: Project, annotator: Membershi
         places |= {at[item.pk] for item in made}
         for place in range(len(items)):
             sent = SentAnswers(values={place: dict.fromkeys(keys, 62.5)})
-            stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
+            stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, position=place, sent=sent)
     assert len(places) > 9
     assert take(annotator) is None
     assert Judgment.objects.count() == 2 * 20 * 4

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from annotate.rating.page import form_parts
+from annotate.rating.form_parts import build_form
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import CriterionOnPage, create_rubric, read_criteria, share_columns
@@ -41,7 +41,7 @@ def made(project: Project, *scales: tuple[int, int], anchors: dict[int, str] | N
     ],
 )
 def test_the_keys_that_rate(project: Project, scale: tuple[int, int], points: list[int], nth: bool, ten: bool) -> None:
-    keys = form_parts([], made(project, scale), None)["keys"]
+    keys = build_form([], made(project, scale), None)["keys"]
     assert (keys["points"], keys["nth"], keys["ten"], keys["has_sliders"]) == (points, nth, ten, False)
 
 
@@ -49,7 +49,7 @@ def test_a_scale_of_many_points_is_a_slider(project: Project) -> None:
     eleven, twelve = made(project, (0, 10), (0, 11))
     assert eleven.has_buttons
     assert not twelve.has_buttons
-    keys = form_parts([], (twelve,), None)["keys"]
+    keys = build_form([], (twelve,), None)["keys"]
     assert (keys["points"], keys["has_sliders"]) == ([], True)
 
 

@@ -25,7 +25,7 @@ def assignment(batch: Batch, annotator: Membership) -> Assignment:
 
 def step(annotator: Membership, assignment: Assignment, place: int, value: float = 4, **over: Any) -> Any:
     sent = SentAnswers(values={place: {"correctness": value}}, **over)
-    return stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
+    return stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, position=place, sent=sent)
 
 
 def values_of(assignment: Assignment) -> list[float | None]:
@@ -77,7 +77,7 @@ def test_an_item_needs_an_answer_or_the_reason_why_not(annotator: Membership, as
     for wrong in wrongs:
         with pytest.raises(answers.Incomplete) as refusal:
             stepping.answer_item(
-                annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=SentAnswers(values=wrong)
+                annotator=annotator, assignment_uuid=assignment.uuid, position=0, sent=SentAnswers(values=wrong)
             )
         assert list(refusal.value.errors) == [0]
     step(annotator, assignment, 0, 9, cannot={0: "no text"})
