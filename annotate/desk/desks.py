@@ -1,4 +1,4 @@
-"""Desks: what somebody can work on in each of their projects, and what they have done and earned there."""
+"""Desks: the work that an annotator can do in each of their projects, and what they have done and earned there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +22,15 @@ from projects.models import Membership, Project, User
 
 State = Assignment.State
 
-MOST_LEFT = 20
+MOST_FORMER = 20
+"""Former projects that the desk lists: the newest, so that the page stays short."""
 
 
 @dataclass(frozen=True)
 class Earned:
-    """HITs that somebody has submitted in a project, their pay, and their own pace.
+    """The HITs that an annotator has submitted in a project, their pay, and their pace.
 
-    The pay is None where nothing is paid, the pace where no HIT of theirs was measured.
+    The pay is None if the project pays nothing, the pace if no HIT of theirs was measured.
     """
 
     n_submitted: int = 0
@@ -39,7 +40,7 @@ class Earned:
 
 @dataclass(frozen=True)
 class NextHit:
-    """What the next HIT pays, and how many hours a whole one takes by one's own pace; None where that is not known."""
+    """The work that is open to an annotator, and the hours that a full HIT takes at their pace, or None if unknown."""
 
     opening: Opening
     hours: float | None
@@ -47,7 +48,7 @@ class NextHit:
 
 @dataclass(frozen=True)
 class RevisableHit:
-    """The HIT submitted last, while its annotator may change it."""
+    """The HIT submitted last, while its annotator may edit it."""
 
     assignment: Assignment
     until: datetime
@@ -55,10 +56,10 @@ class RevisableHit:
 
 @dataclass(frozen=True)
 class Desk:
-    """One project as one member comes to it."""
+    """One project as one of its members sees it."""
 
     membership: Membership
-    open_one: Assignment | None
+    open_assignment: Assignment | None
     expired: Assignment | None
     why_not: str
     earned: Earned
@@ -66,15 +67,17 @@ class Desk:
     notices: Sequence[Notice] = ()
     consent: Consent = field(default_factory=Consent)
     practice: Practice | None = None
-    prospect: NextHit | None = None
+    next_hit: NextHit | None = None
     today: Today | None = None
-    changeable: RevisableHit | None = None
+    revisable: RevisableHit | None = None
 
     @property
     def open_cents(self) -> int:
-        """What the HIT in hand pays."""
-        batch = self.open_one.hit.batch if self.open_one else None
-        return batch.cents_per_hit + batch.cents_per_item * len(self.open_one.layout) if batch and self.open_one else 0
+        """The pay for the open HIT, or 0."""
+        if self.open_assignment is None:
+            return 0
+        batch = self.open_assignment.hit.batch
+        return batch.cents_per_hit + batch.cents_per_item * len(self.open_assignment.layout)
 
     @property
     def project(self) -> Project:
@@ -86,51 +89,51 @@ class Desk:
 
     @property
     def asks_for_test(self) -> bool:
-        """Whether they are to take the qualification test, or to read why they cannot."""
+        """Whether the desk leads to the qualification test, or to the reason why they can't take it."""
         is_closed = self.admission is not None and bool(self.admission.why_not)
         return is_closed and self.membership.is_active and not self.consent.has_withdrawn
 
 
 def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
-    """The desks of memberships whose projects are fetched: as many queries however many there are."""
+    """Return a desk for each membership, whose project is fetched; the number of queries doesn't depend on theirs."""
     annotators = [membership for membership in memberships if membership.is_annotator]
-    held = _held_by(annotators)
+    begun = _fetch_begun(annotators)
     openings = find_openings(annotators)
     today = sum_today(annotators)
     earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
     admissions = find_admissions(annotators)
-    waiting = fetch_unread(memberships)
+    notices = fetch_unread(memberships)
     consents, practices = consent_states(memberships), find_practices(annotators)
-    changeable = find_revisable(annotators)
+    revisable = find_revisable(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
-        open_one = held.get((pk, State.OPEN))
+        open_assignment = begun.get((pk, State.OPEN))
         why_not = ""
         if membership.is_annotator:
-            has_work = open_one is not None or openings[pk].is_open_to_them
+            has_work = open_assignment is not None or openings[pk].is_open_to_them
             admission = admissions.get(pk)
             closed = admission.why_not if admission else ""
             why_not = (
                 explain_refusal(membership, Right.WORK)
                 or consents[pk].why_not
-                or ("" if has_work else closed or openings[pk].why_nothing)
+                or ("" if has_work else closed or openings[pk].why_no_work)
             )
-        expired = held.get((pk, State.EXPIRED))
+        expired = begun.get((pk, State.EXPIRED))
         desks.append(
             Desk(
                 membership,
-                open_one,
+                open_assignment,
                 expired,
                 why_not,
                 earned.get(pk, Earned()),
                 admissions.get(pk),
-                waiting.get(pk, ()),
+                notices.get(pk, ()),
                 consents.get(pk, Consent()),
                 practices.get(pk),
-                _prospect(openings.get(pk), earned.get(pk)),
+                _estimate_next_hit(openings.get(pk), earned.get(pk)),
                 today.get(pk),
-                changeable.get(pk),
+                revisable.get(pk),
             )
         )
     return desks
@@ -138,20 +141,20 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
 
 @dataclass(frozen=True)
 class FormerProject:
-    """A project that somebody was removed from: what they did and earned there is still theirs to know."""
+    """A project that a user was removed from; what they did and earned there is still shown to them."""
 
     project: Project
-    said: str
+    reason: str
     n_submitted: int
     sums: Sums
 
 
 def list_former_projects(user: User) -> list[FormerProject]:
-    """The projects that a user was removed from, the newest first: as many queries however many there are."""
+    """Return the projects that a user was removed from, the newest first, with a fixed number of queries."""
     memberships = list(
         Membership.objects.select_related("project")
         .filter(user=user, project__deleted_at=None, standing=Membership.Standing.REMOVED)
-        .order_by("-pk")[:MOST_LEFT]
+        .order_by("-pk")[:MOST_FORMER]
     )
     earned, sums = fetch_earnings(memberships), sum_by_annotator(memberships)
     return [
@@ -160,7 +163,7 @@ def list_former_projects(user: User) -> list[FormerProject]:
     ]
 
 
-def _prospect(opening: Opening | None, earned: Earned | None) -> NextHit | None:
+def _estimate_next_hit(opening: Opening | None, earned: Earned | None) -> NextHit | None:
     if opening is None or not opening.is_open_to_them:
         return None
     pace = earned.seconds_an_item if earned else None
@@ -168,7 +171,7 @@ def _prospect(opening: Opening | None, earned: Earned | None) -> NextHit | None:
 
 
 def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
-    """What each annotator has submitted in the app and earned by the ledger, by the id of the membership."""
+    """Return what each annotator has submitted and earned, by membership id; given `sums` are not fetched again."""
     measured = Q(active_seconds__gt=0, has_odd_times=False)
     rows = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
@@ -189,14 +192,15 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
 
 
 def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
-    """The last submitted HIT of each who may still change it; no query where no project leaves time for it."""
-    giving = {each.pk: each for each in annotators if each.project.revision_minutes and each.is_active}
-    longest = max((each.project.revision_minutes for each in giving.values()), default=0)
-    if not giving:
+    """Return each annotator's last submitted HIT if they may edit it; no query if no project allows revisions."""
+    allowed = {each.pk: each for each in annotators if each.project.revision_minutes and each.is_active}
+    # One query for all projects, by the longest of their windows; find_window below applies each project's own.
+    longest = max((each.project.revision_minutes for each in allowed.values()), default=0)
+    if not allowed:
         return {}
     repeats = Item.objects.filter(control=Item.Control.REPEAT)
     last = (
-        Assignment.objects.filter(annotator__in=giving, state=State.SUBMITTED)
+        Assignment.objects.filter(annotator__in=allowed, state=State.SUBMITTED)
         .filter(submitted_at__gt=Now() - timedelta(minutes=longest))
         .select_related("hit__batch")
         .annotate(
@@ -208,7 +212,7 @@ def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
     )
     found = {}
     for assignment in last:
-        assignment.annotator = giving[assignment.annotator_id]
+        assignment.annotator = allowed[assignment.annotator_id]
         has_repeats = bool(vars(assignment)["has_repeats"])
         window = revising.find_window(assignment, has_repeats=has_repeats)
         if window.is_open and window.until is not None:
@@ -216,12 +220,12 @@ def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
     return found
 
 
-def _held_by(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:
-    """The newest assignment of each annotator that is open, and the newest that has expired."""
-    held = (
+def _fetch_begun(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:
+    """Return each annotator's open assignment and the newest expired one, by membership id and state."""
+    begun = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.OPEN, State.EXPIRED))
         .select_related("hit__batch")
         .order_by("annotator_id", "state", "-opened_at")
         .distinct("annotator_id", "state")
     )
-    return {(assignment.annotator_id, assignment.state): assignment for assignment in held}
+    return {(assignment.annotator_id, assignment.state): assignment for assignment in begun}

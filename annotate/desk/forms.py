@@ -3,17 +3,17 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-KEEP, TAKE_OUT = "keep", "out"
+KEEP, REMOVE = "keep", "out"
 
 
 class WithdrawForm(forms.Form):
-    """The choice what happens to the work, and that it is meant, ticked: nothing is filled in beforehand."""
+    """The choice of what happens to the work, and a confirmation; neither is filled in beforehand."""
 
     work = forms.ChoiceField(
         label=_("What should happen to your work?"),
         choices=[
             (KEEP, _("Stop, and keep my ratings")),
-            (TAKE_OUT, _("Stop, and remove my ratings")),
+            (REMOVE, _("Stop, and remove my ratings")),
         ],
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose what should happen to your work.")},
@@ -23,10 +23,10 @@ class WithdrawForm(forms.Form):
     )
 
     @property
-    def takes_out(self) -> bool:
-        return bool(self.cleaned_data["work"] == TAKE_OUT)
+    def removes_work(self) -> bool:
+        return bool(self.cleaned_data["work"] == REMOVE)
 
 
 def read_version(text: str) -> int:
-    """The version that a form was about; 0, which there never is, for anything else."""
+    """Return the version that a form names, or 0 for text that is not a number: versions start at 1."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

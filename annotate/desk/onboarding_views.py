@@ -1,4 +1,4 @@
-"""What annotators read before they work: the consent, agreed to or withdrawn; the instructions with their rubric."""
+"""Pages that annotators read before they work: consent, its withdrawal, and the instructions with the rubric."""
 
 from http import HTTPStatus
 from typing import Any
@@ -24,8 +24,8 @@ from projects.texts.examples import Example
 from projects.texts.versions import current_consent
 from projects.web.refusals import refusals
 
-ONWARD = ("work", "test")
-"""Where a page of these may lead on to, besides the next step of a newcomer: the next HIT, the test."""
+NEXT = ("work", "test")
+"""Where these pages may lead besides the next step of a newcomer: to the next HIT, or to the test."""
 
 
 @requires(Right.MEMBER)
@@ -47,7 +47,7 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
         except onboarding_consent.OldVersion as refusal:
             messages.warning(request, refusal.message)
             return _show_consent(request, project, status=HTTPStatus.CONFLICT)
-        return _go_on(request, project, request.POST.get("next", ""))
+        return _continue(request, project, request.POST.get("next", ""))
     return _to_desk(request, project)
 
 
@@ -58,12 +58,12 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
     form = WithdrawForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request):
-            done = onboarding_consent.withdraw(annotator=request.membership, takes_out=form.takes_out)
-            messages.success(request, _said(request.membership, done, form.takes_out))
+            done = onboarding_consent.withdraw(annotator=request.membership, removes_work=form.removes_work)
+            messages.success(request, _describe_withdrawal(request.membership, done, removes_work=form.removes_work))
         return _to_desk(request, project)
     context = {
         "form": form,
-        "standing": onboarding_consent.consent_state(request.membership),
+        "state": onboarding_consent.consent_state(request.membership),
         "plan": onboarding_consent.plan_withdrawal(request.membership),
     }
     return render(
@@ -88,21 +88,21 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_read(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
-    """A version to be read before the next HIT: what is new in it, and the button that says so."""
+    """Show a version that must be read before the next HIT, with what is new in it, or confirm that it was read."""
     guide = onboarding_instructions.find_guide(request.membership, version=version, batch=request.GET.get("batch", ""))
     if guide.instructions is None:
         raise Http404("There is no such version.")
     if request.method == "POST":
         onboarding_instructions.confirm(annotator=request.membership, instructions=guide.instructions)
-        return _go_on(request, project, request.POST.get("next", ""))
-    return _show_guide(request, guide, can_start=True, onward=_onward(request), is_asked=True)
+        return _continue(request, project, request.POST.get("next", ""))
+    return _show_guide(request, guide, can_start=True, following=_read_next(request), is_asked=True)
 
 
-def _go_on(request: ProjectRequest, project: Project, onward: str) -> HttpResponse:
-    """To what was asked for when a page came between; a newcomer goes on to the instructions, then to the desk."""
-    if onward == "work":
+def _continue(request: ProjectRequest, project: Project, following: str) -> HttpResponse:
+    """Redirect to where the annotator was going, or take a newcomer to the instructions, then to the desk."""
+    if following == "work":
         return next_hit(request, project)
-    if onward == "test":
+    if following == "test":
         return redirect("annotate:qualification", project.slug)
     guide = onboarding_instructions.find_guide(request.membership)
     if guide.instructions is not None and not guide.is_read:
@@ -115,54 +115,54 @@ def _show_consent(request: ProjectRequest, project: Project, *, status: int = HT
     context = {
         "text": text,
         "html": markdown.render(text.text) if text else "",
-        "standing": onboarding_consent.consent_state(request.membership),
-        "onward": _onward(request),
+        "state": onboarding_consent.consent_state(request.membership),
+        "following": _read_next(request),
     }
     return render(request, "annotate/desk/consent_show.html", context, status=status)
 
 
 def _show_guide(
-    request: ProjectRequest, guide: Guide, *, can_start: bool, onward: str = "work", is_asked: bool = False
+    request: ProjectRequest, guide: Guide, *, can_start: bool, following: str = "work", is_asked: bool = False
 ) -> HttpResponse:
-    me, shown = request.membership, guide.instructions
+    me, version = request.membership, guide.instructions
     before = (
-        onboarding_instructions.find_last_confirmed(me, shown)
-        if shown is not None and is_asked and not guide.is_read
+        onboarding_instructions.find_last_confirmed(me, version)
+        if version is not None and is_asked and not guide.is_read
         else None
     )
     practice: Practice | None = find_practice(me) if can_start else None
     context: dict[str, Any] = {
-        "instructions": shown,
-        "html": markdown.render(shown.text) if shown else "",
+        "instructions": version,
+        "html": markdown.render(version.text) if version else "",
         "criteria": guide.criteria,
         "shown_examples": [(example, example.rated(guide.criteria)) for example in guide.examples],
         "is_read": guide.is_read,
         "is_asked": is_asked,
         "can_start": can_start,
-        "onward": onward,
+        "following": following,
         "before": before,
-        "changes": versions.compare(_lines(before), _lines(shown)) if before and shown else [],
+        "changes": versions.compare(_list_lines(before), _list_lines(version)) if before and version else [],
         "practice": practice,
     }
     return render(request, "annotate/desk/instructions_show.html", context)
 
 
-def _lines(version: Instructions) -> list[str]:
-    """A version in lines: the text, then the worked examples."""
+def _list_lines(version: Instructions) -> list[str]:
+    """Return the lines of a version, for comparison with another: its text, then its worked examples."""
     examples = Example.read_all(version.examples)
-    told = [line for number, example in enumerate(examples, start=1) for line in example.lines(number)]
-    return [*version.text.splitlines(), *told]
+    lines = [line for number, example in enumerate(examples, start=1) for line in example.lines(number)]
+    return [*version.text.splitlines(), *lines]
 
 
-def _onward(request: ProjectRequest) -> str:
+def _read_next(request: ProjectRequest) -> str:
     asked = (request.POST if request.method == "POST" else request.GET).get("next", "")
-    return asked if asked in ONWARD else ""
+    return asked if asked in NEXT else ""
 
 
-def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out: bool) -> str:
+def _describe_withdrawal(annotator: Membership, done: onboarding_consent.Withdrawal, *, removes_work: bool) -> str:
     if not done.n_hits:
         return onboarding_consent.explain_withdrawal(annotator)
-    if not takes_out:
+    if not removes_work:
         return _("You've left this study. Your ratings stay in the results under your random name. Thank you!")
     return ngettext(
         "You've left this study. The ratings of %(n)d HIT are removed and no longer count.",
@@ -172,7 +172,7 @@ def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out:
 
 
 def _to_desk(request: ProjectRequest, project: Project) -> HttpResponse:
-    """The project's own desk is for those who may work; whoever is on hold has the desk of all projects."""
+    """Redirect to the project's desk, or to the desk of all projects if they may not work in this one."""
     if explain_refusal(request.membership, Right.WORK):
         return redirect("annotate:desk")
     return redirect("annotate:project-desk", project.slug)

@@ -1,4 +1,4 @@
-"""The annotator's own pages: desk, history."""
+"""Pages of an annotator: the desk of all projects and of one, history, earnings, messages."""
 
 from django.contrib import messages
 from django.db.models import Count, Q, Sum
@@ -42,7 +42,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
     context = {
         "desks": fetch_desks(list(page)),
         "page": page,
-        "left": list_former_projects(request.user) if page.number == 1 else [],
+        "former": list_former_projects(request.user) if page.number == 1 else [],
     }
     return render(request, "annotate/desk/show.html", context)
 
@@ -76,7 +76,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = [
         {
             "assignment": assignment,
-            "url": _find_page(project, assignment),
+            "url": _find_url(project, assignment),
             "batch": assignment.hit.batch,
             "n_items": len(assignment.layout),
             "cents": pay.get(assignment.pk),
@@ -87,10 +87,12 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
 
 
-def _find_page(project: Project, assignment: Assignment) -> str:
-    """Return the address of a HIT for its annotator: where it is rated while that can go on, else what became of it."""
-    can_go_on = assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED)
-    return reverse("annotate:work-show" if can_go_on else "annotate:history-show", args=[project.slug, assignment.uuid])
+def _find_url(project: Project, assignment: Assignment) -> str:
+    """Return the address of the rating page while the HIT can be submitted, else of its page in the history."""
+    can_submit = assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED)
+    return reverse(
+        "annotate:work-show" if can_submit else "annotate:history-show", args=[project.slug, assignment.uuid]
+    )
 
 
 @requires(Right.MEMBER)
@@ -98,7 +100,6 @@ def _find_page(project: Project, assignment: Assignment) -> str:
 @require_safe
 @snapshot()
 def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
-    """What I earned myself."""
     require_paying(project)
     return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
 

@@ -1,4 +1,4 @@
-"""Consent: how an annotator stands to the project's text, agreed to before any work, and withdrawn."""
+"""Consent to the project's text: agreed to before any work, and withdrawn."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ State = Assignment.State
 
 
 class ConsentFirst(Refused):
-    """The text has to be agreed to before this."""
+    """The annotator must agree to the project's text first."""
 
 
 class OldVersion(Refused):
-    """Another version of the text has taken the place of the one that was answered."""
+    """There is a newer version of the text than the one that was agreed to."""
 
 
 @dataclass(frozen=True)
 class ConsentState:
-    """How one annotator stands to the consent: the newest text, what they agreed to, and whether they withdrew."""
+    """One annotator's consent: the newest text, the version they agreed to, and the one they withdrew from, if any."""
 
     newest: Consent | None = None
     agreed: ConsentAcceptance | None = None
@@ -39,7 +39,7 @@ class ConsentState:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is a text that they have not agreed to as it stands now."""
+        """Whether the project has a text whose newest version they have not agreed to."""
         return self.newest is not None and (self.agreed is None or self.agreed.consent_id < self.newest.pk)
 
     @property
@@ -48,14 +48,14 @@ class ConsentState:
 
     @property
     def why_not(self) -> str:
-        """Why there is no work for somebody who has withdrawn; empty for anybody else."""
+        """The reason why an annotator who has withdrawn gets no work; empty for anyone else."""
         if not self.has_withdrawn:
             return ""
         return _("You've left this study, so there's no work for you here. You can agree again at any time.")
 
 
 def consent_states(annotators: Iterable[Membership]) -> dict[int, ConsentState]:
-    """How members stand to the consent, by the id of the membership: two queries however many there are."""
+    """Return the consent of each member by membership id, with two queries for all of them."""
     people = list(annotators)
     versions = Consent.objects.filter(project__in={each.project_id for each in people}).defer("text")
     newest = {text.project_id: text for text in versions.order_by("project_id", "-version").distinct("project_id")}
@@ -64,7 +64,7 @@ def consent_states(annotators: Iterable[Membership]) -> dict[int, ConsentState]:
         accepted = ConsentAcceptance.objects.filter(membership__in=people).select_related("consent")
         for row in accepted.defer("consent__text").order_by("pk"):
             rows.setdefault(row.membership_id, []).append(row)
-    return {each.pk: _standing(newest.get(each.project_id), rows.get(each.pk, [])) for each in people}
+    return {each.pk: _read_state(newest.get(each.project_id), rows.get(each.pk, [])) for each in people}
 
 
 def consent_state(annotator: Membership) -> ConsentState:
@@ -72,22 +72,23 @@ def consent_state(annotator: Membership) -> ConsentState:
 
 
 def require_consent(annotator: Membership) -> None:
-    """Raise ConsentFirst for somebody who has not agreed to the project's text as it stands now."""
-    standing = consent_state(annotator)
-    if standing.is_missing:
-        raise ConsentFirst(standing.why_not or _("Please read the consent and agree first."))
+    """Raise ConsentFirst if the annotator has not agreed to the newest version of the project's text."""
+    state = consent_state(annotator)
+    if state.is_missing:
+        raise ConsentFirst(state.why_not or _("Please read the consent and agree first."))
 
 
 def explain_withdrawal(annotator: Membership) -> str:
-    """The sentence for somebody who has withdrawn and not agreed again; empty for anybody else."""
+    """Return the sentence for an annotator who has withdrawn and not agreed again, or an empty text."""
     return consent_state(annotator).why_not
 
 
 @transaction.atomic
 def agree(*, annotator: Membership, version: int) -> bool:
-    """Agree to the project's text; False where they had. Raises OldVersion where it has a newer one, and Refused.
+    """Record the consent to a version of the project's text; return False if it was recorded before.
 
-    Locks the membership.
+    Raises OldVersion if there is a newer version, Refused if the project asks for no consent or the annotator may not
+    work. Locks the membership.
     """
     lock_annotator(annotator)
     if refusal := explain_refusal(annotator, Right.WORK):
@@ -105,82 +106,83 @@ def agree(*, annotator: Membership, version: int) -> bool:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """The effect of withdrawing: HITs submitted and their judgments that count; taken out or kept."""
+    """The work that a withdrawal of consent concerns: submitted HITs, their counted judgments, and an open HIT."""
 
     n_hits: int
     n_judgments: int
-    has_open_one: bool
+    has_open_hit: bool
 
 
 def plan_withdrawal(annotator: Membership) -> Withdrawal:
-    """What there is to keep or to take out."""
-    work = _given(annotator)
+    """Return the work that the annotator can keep or remove."""
+    work = _find_submitted(annotator)
     return Withdrawal(
         n_hits=work.count(),
         n_judgments=Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False).count(),
-        has_open_one=Assignment.objects.open().filter(annotator=annotator).exists(),
+        has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists(),
     )
 
 
 @transaction.atomic
-def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
-    """End the consent: open work goes to others, and with `takes_out` nothing that was given counts any more.
+def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
+    """End the consent: open work goes to others, and with `removes_work` no submitted judgment counts any more.
 
-    What is taken out stays out, also after agreeing again. Pay stays owed. The managers find a message on their
-    desks. Raises Refused where nothing is agreed to. Locks as a removal does.
+    Removed work stays removed, even if the annotator agrees again. Pay stays owed. Managers get a message on their
+    desks. Raises Refused if there is no consent to withdraw. Locks the membership, then batches, assignments and HITs.
     """
     lock_annotator(annotator)
     agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None)
     if not agreed.exists():
         raise Refused(_("You've already withdrawn your consent, or you never agreed."))
-    chosen = _given(annotator) if takes_out else Assignment.objects.none()
-    # what is open now may have expired before it is locked
+    chosen = _find_submitted(annotator) if removes_work else Assignment.objects.none()
+    # Expired HITs are ended too, so that they cannot be submitted late; the open one may expire before it is locked.
     unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))
     unsent_ids = list(unsent.values_list("pk", flat=True))
     held = leaving.lock_work(annotator, chosen, *unsent_ids)
     plan = plan_withdrawal(annotator)
-    again, kept = leaving.split_by_reopening(held, chosen)
+    redone, final = leaving.split_by_reopening(held, chosen)
     n_withdrawn = leaving.release_open_work(held)
     places.withdraw_expired(unsent_ids)
-    places.exclude_for_good(again, reopens=True)
-    places.exclude_for_good(kept, reopens=False)
+    places.exclude_for_good(redone, reopens=True)
+    places.exclude_for_good(final, reopens=False)
     newest = agreed.latest("consent_id").consent
-    agreed.update(withdrawn_at=_CLOCK, is_taken_out=takes_out)
-    n_out = len(again) + len(kept)
-    after = {"is_taken_out": takes_out, "taken_out": n_out, "withdrawn": n_withdrawn, "version": newest.version}
+    agreed.update(withdrawn_at=_CLOCK, is_taken_out=removes_work)
+    n_removed = len(redone) + len(final)
+    after = {"is_taken_out": removes_work, "taken_out": n_removed, "withdrawn": n_withdrawn, "version": newest.version}
     log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)
-    _tell_managers(annotator, n_out if takes_out else None)
+    _tell_managers(annotator, n_removed if removes_work else None)
     return plan
 
 
+# The current time and not the start of the transaction: work that was submitted while this act waited for its lock is
+# removed too, and must not seem to come after the withdrawal.
 _CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
-"""Not the transaction's start: what was submitted while the lock was waited for is taken out too."""
 
 
-def _given(annotator: Membership) -> QuerySet[Assignment]:
-    """What they have submitted and not taken out before."""
+def _find_submitted(annotator: Membership) -> QuerySet[Assignment]:
+    """Return the submitted work that the annotator has not removed before."""
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
     return Assignment.objects.submitted().filter(annotator=annotator).exclude(Exists(taken_out))
 
 
-def _standing(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentState:
+def _read_state(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentState:
     holding = [row for row in rows if row.withdrawn_at is None]
     ended = [row for row in rows if row.withdrawn_at is not None]
     agreed = max(holding, key=lambda row: row.consent_id, default=None)
     return ConsentState(newest, agreed, ended[-1] if ended else None)
 
 
-def _tell_managers(annotator: Membership, n_out: int | None) -> None:
-    """On the desk of each manager, in the site's own language: they look at it, and restart what has to be."""
+def _tell_managers(annotator: Membership, n_removed: int | None) -> None:
+    """Put a message on each manager's desk, in English as all of their pages: they may have to reopen batches."""
     text = f"{annotator.pseudonym} withdrew their consent and no longer works in this project."
-    if n_out is None:
+    if n_removed is None:
         text += " Their judgments may still be used."
-    elif not n_out:
+    elif not n_removed:
         text += " They had submitted nothing to remove."
     else:
         text += (
-            f" They removed {n_out:,} submitted HIT{'' if n_out == 1 else 's'}: these judgments no longer count, "
-            "and other annotators will redo them, except in archived batches."
+            f" They removed {n_removed:,} submitted HIT{'' if n_removed == 1 else 's'}: these judgments no longer "
+            "count, and other annotators will redo them, except in archived batches."
         )
     managers = annotator.project.memberships.active().people().filter(role__in=("manager", "owner"))
     ids = managers.exclude(pk=annotator.pk).values_list("pk", flat=True)

@@ -1,4 +1,4 @@
-"""Instructions as annotators meet them: the version that their work goes by, what changed in it, confirmed as read."""
+"""Instructions for annotators: the version that applies to their work, and the versions they confirmed as read."""
 
 import uuid
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from projects.texts.examples import Example
 
 @dataclass(frozen=True)
 class Guide:
-    """A version of the instructions with the rubric that it goes with, and whether its reader has confirmed it."""
+    """A version of the instructions with its rubric, and whether its reader has confirmed it."""
 
     instructions: Instructions | None
     rubric: Rubric | None
@@ -34,29 +34,29 @@ class Guide:
 def find_guide(
     membership: Membership, *, hit: str = "", attempt: str = "", version: int | None = None, batch: str = ""
 ) -> Guide:
-    """What the reader's own attempt or HIT goes by, or the work that is open; else the newest.
+    """Return the instructions and the rubric of the reader's own attempt or HIT, else of open work, else the newest.
 
-    A version is shown as the batch with this number goes by it, else as an open one does.
+    A given `version` comes with the rubric of the batch with this number if that batch uses it, else of an open batch.
     """
     newest = membership.project.instructions.order_by("-version").first()
-    if taken := _own_attempt(membership, attempt):
-        return _guide(membership, taken.test.instructions or newest, taken.rubric)
+    if own := _find_attempt(membership, attempt):
+        return _fetch_guide(membership, own.test.instructions or newest, own.rubric)
     batches = Batch.objects.filter(project=membership.project_id, instructions__isnull=False)
     batches = batches.select_related("instructions", "rubric").order_by("-priority", "number")
     if version is not None:
         pinned = batches.filter(instructions__version=version)
         asked = pinned.filter(number=batch).first() if batch.isascii() and batch.isdigit() and len(batch) < 9 else None
-        shown = asked or pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
+        chosen = asked or pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
         found = membership.project.instructions.filter(version=version).first()
     else:
-        shown = batches.filter(hits__assignments__in=_own(membership, hit)).first()
-        shown = shown or batches.filter(state=Batch.State.OPEN).order_by("-instructions__version").first()
-        found = shown.instructions if shown else newest
-    return _guide(membership, found, shown.rubric if shown else rubrics.current_rubric(membership.project))
+        chosen = batches.filter(hits__assignments__in=_find_assignment(membership, hit)).first()
+        chosen = chosen or batches.filter(state=Batch.State.OPEN).order_by("-instructions__version").first()
+        found = chosen.instructions if chosen else newest
+    return _fetch_guide(membership, found, chosen.rubric if chosen else rubrics.current_rubric(membership.project))
 
 
 def find_last_confirmed(membership: Membership, instructions: Instructions) -> Instructions | None:
-    """The newest of the older versions that the reader confirmed: what has changed is told against it."""
+    """Return the newest older version that the reader confirmed, with which a new one is compared, or None."""
     readings = InstructionsReading.objects.filter(membership=membership, instructions__version__lt=instructions.version)
     reading = readings.select_related("instructions").order_by("-instructions__version").first()
     return reading.instructions if reading is not None else None
@@ -64,30 +64,30 @@ def find_last_confirmed(membership: Membership, instructions: Instructions) -> I
 
 @transaction.atomic
 def confirm(*, annotator: Membership, instructions: Instructions) -> bool:
-    """Store that the annotator has read a version; doing it again changes nothing and returns False."""
+    """Record that the annotator has read a version; return False if that was recorded before."""
     _reading, is_new = InstructionsReading.objects.get_or_create(membership=annotator, instructions=instructions)
     if is_new:
         log.record(annotator.project, annotator, Act.READ_INSTRUCTIONS, instructions)
     return is_new
 
 
-def _guide(membership: Membership, instructions: Instructions | None, rubric: Rubric | None) -> Guide:
+def _fetch_guide(membership: Membership, instructions: Instructions | None, rubric: Rubric | None) -> Guide:
     is_read = InstructionsReading.objects.filter(membership=membership, instructions=instructions).exists()
     return Guide(instructions, rubric, is_read)
 
 
-def _own_attempt(membership: Membership, attempt: str) -> Attempt | None:
-    key = _uuid(attempt)
+def _find_attempt(membership: Membership, attempt: str) -> Attempt | None:
+    key = _read_uuid(attempt)
     mine = Attempt.objects.select_related("test__instructions", "rubric").filter(annotator=membership)
     return mine.filter(uuid=key).first() if key else None
 
 
-def _own(membership: Membership, hit: str) -> QuerySet[Assignment]:
-    key = _uuid(hit)
+def _find_assignment(membership: Membership, hit: str) -> QuerySet[Assignment]:
+    key = _read_uuid(hit)
     return Assignment.objects.filter(uuid=key, annotator=membership) if key else Assignment.objects.none()
 
 
-def _uuid(text: str) -> uuid.UUID | None:
+def _read_uuid(text: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Notices: messages to an annotator that stand on their desk until they confirm that they have read them."""
+"""Notices: messages that stay on an annotator's desk until they confirm them as read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,10 +16,14 @@ from projects.language.amounts import format_number
 from projects.models import Act, Membership
 
 LONGEST = 2000
+"""Characters of a message; about a page."""
 
 
 def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Membership | None) -> None:
-    """Put a message on desks. Runs in the transaction of the caller, who writes the line of the log."""
+    """Put a message on desks. Raises Refused if it is empty or too long.
+
+    The caller has opened the transaction and records the act.
+    """
     text = text.strip()
     if not text:
         raise Refused(_("Write a message."))
@@ -29,7 +33,8 @@ def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Memb
 
 
 def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Membership | None) -> None:
-    """Put one message on each annotator's desk, in their language, however many of their HITs were rejected."""
+    """Put one message on each annotator's desk, in their language, for all of their rejected HITs together."""
+    # Annotators with the same language and number get the same text, and so one INSERT.
     same: dict[tuple[str, int], list[int]] = {}
     for annotator in Membership.objects.select_related("user", "project").filter(pk__in=n_by_annotator):
         same.setdefault((languages.find_language(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
@@ -44,7 +49,7 @@ def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Me
 
 @transaction.atomic
 def confirm(*, notice: Notice, annotator: Membership) -> bool:
-    """Mark a message as read by the one it was sent to; False where it was already."""
+    """Mark a message as read by its annotator; return False if it was read before."""
     changed = Notice.objects.filter(pk=notice.pk, annotator=annotator, read_at=None).update(read_at=Now())
     if changed:
         log.record(annotator.project, annotator, Act.READ_MESSAGE, notice)
@@ -52,7 +57,7 @@ def confirm(*, notice: Notice, annotator: Membership) -> bool:
 
 
 def fetch_unread(annotators: Sequence[Membership]) -> dict[int, list[Notice]]:
-    """The messages that wait on desks, by the id of the membership: one query, the oldest first."""
+    """Return the unread messages of each annotator by membership id, the oldest first, with one query."""
     found: dict[int, list[Notice]] = {}
     for notice in Notice.objects.filter(annotator__in=annotators, read_at=None).order_by("pk"):
         found.setdefault(notice.annotator_id, []).append(notice)

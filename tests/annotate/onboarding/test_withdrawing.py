@@ -62,8 +62,8 @@ def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
     work, theirs = rate(annotator, 2), rate(other_annotator)
     open_one = claim(annotator)
     before = places_of(batch)
-    done = consent.withdraw(annotator=annotator, takes_out=True)
-    assert (done.n_hits, done.n_judgments, done.has_open_one) == (2, 6, True)
+    done = consent.withdraw(annotator=annotator, removes_work=True)
+    assert (done.n_hits, done.n_judgments, done.has_open_hit) == (2, 6, True)
     assert reasons(*work) == {"consent withdrawn"}
     assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
     assert reasons(*theirs) == {""}, "others' work stays as it is"
@@ -80,7 +80,7 @@ def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
 def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> None:
     work = rate(annotator, 2)
     before = places_of(batch)
-    consent.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, removes_work=False)
     assert reasons(*work) == {""}
     assert places_of(batch) == before
     assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
@@ -95,7 +95,7 @@ def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: M
     rejected, excluded, counted = rate(annotator, 3)
     places.reject([rejected.pk], by=manager.pk, reason="Too fast", is_unpaid=False)
     places.exclude([excluded.pk], reason="Looked at random", reopens=False)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
     sound()
     places.accept([rejected.pk], by=manager.pk)
@@ -114,7 +114,7 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     annotator.refresh_from_db()
     members.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
     annotator.refresh_from_db()
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     with pytest.raises(Refused, match="none of their work is excluded"):
         members.restore(target=annotator, actor=manager, why="Once more")
     assert reasons(*work) == {"consent withdrawn"}
@@ -126,7 +126,7 @@ def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: 
     lifecycle.close(batch=batch, actor=None)
     lifecycle.archive(batch=batch, actor=None)
     before = places_of(batch)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)
     sound()
 
@@ -134,7 +134,7 @@ def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: 
 def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membership) -> None:
     slow = claim(annotator)
     expire(slow)
-    consent.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, removes_work=False)
     with pytest.raises(answers.TakesNoAnswers, match="left this study"):
         submitting.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
     with pytest.raises(answers.TakesNoAnswers):
@@ -144,7 +144,7 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
 
 def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Membership) -> None:
     hit = make_reserved(batch, annotator, is_taken=False)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     hit.refresh_from_db()
     assert isinstance(hit, Hit)
     assert (hit.places_wanted, hit.places_open) == (0, 0)
@@ -152,15 +152,15 @@ def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Mem
 
 def test_after_agreeing_again_there_is_new_work_and_the_old_stays_out(batch: Batch, annotator: Membership) -> None:
     (first,) = rate(annotator)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     with pytest.raises(Refused, match="already"):
-        consent.withdraw(annotator=annotator, takes_out=True)
+        consent.withdraw(annotator=annotator, removes_work=True)
     consent.agree(annotator=annotator, version=1)
     (second,) = rate(annotator)
     assert (reasons(first), reasons(second)) == ({"consent withdrawn"}, {""})
     assert first.hit_id != second.hit_id
     sound()
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     assert reasons(first, second) == {"consent withdrawn"}
     assert ConsentAcceptance.objects.filter(membership=annotator).count() == 2
     sound()
@@ -170,7 +170,7 @@ def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Proj
     make_consent(project)
     consent.agree(annotator=annotator, version=1)
     open_batch(project)
-    consent.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, removes_work=False)
     assert isinstance(serving.claim(annotator), ConfirmFirst)
     consent.agree(annotator=annotator, version=1)
     assert not isinstance(serving.claim(annotator), ConfirmFirst)
@@ -180,7 +180,7 @@ def test_the_managers_are_told_and_the_log_keeps_it(
     batch: Batch, annotator: Membership, manager: Membership, researcher: Membership
 ) -> None:
     rate(annotator, 2)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     (notice,) = Notice.objects.all()
     assert notice.annotator == manager
     assert annotator.pseudonym in notice.text
@@ -194,7 +194,7 @@ def test_the_managers_are_told_and_the_log_keeps_it(
 
 def test_verify_finds_a_judgment_that_counts_again(batch: Batch, annotator: Membership) -> None:
     (work,) = rate(annotator)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     Judgment.objects.filter(assignment=work).update(is_counted=True, not_counted_reason="")
     assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
 
@@ -222,14 +222,14 @@ def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membersh
     said = "You removed these ratings"
     pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
     assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     assert all(said in client_of(annotator).get(page).content.decode() for page in pages)
 
 
 def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
     """The page promised that what was earned is paid."""
     out = rate(annotator, 2)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     consent.agree(annotator=annotator, version=1)
     (later,) = rate(annotator)
     reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
@@ -246,7 +246,7 @@ def test_the_manager_reads_who_took_it_out(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     (work,) = rate(annotator)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     page = client_of(manager).get(reverse("annotate:assignment-show", args=["bridges", work.uuid])).content.decode()
     assert "Removed by its annotator" in page
     assert "by a removal" not in page
@@ -345,7 +345,7 @@ def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch:
 
     acts = (
         lambda: submitting.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
-        lambda: consent.withdraw(annotator=fresh(), takes_out=True),
+        lambda: consent.withdraw(annotator=fresh(), removes_work=True),
     )
     threads = [threading.Thread(target=run, args=(act,)) for act in acts]
     for thread in threads:
@@ -365,7 +365,7 @@ def test_withdrawing_twice_at_once_happens_once(batch: Batch, annotator: Members
     def withdraw() -> None:
         try:
             me = Membership.objects.select_related("project").get(pk=annotator.pk)
-            consent.withdraw(annotator=me, takes_out=True)
+            consent.withdraw(annotator=me, removes_work=True)
         except Refused as refusal:
             refused.append(refusal)
         finally:
@@ -405,7 +405,7 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
         return hold(*held)
 
     monkeypatch.setattr(leaving, "lock_work", hold_after_a_sweep)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
     with pytest.raises(answers.TakesNoAnswers):

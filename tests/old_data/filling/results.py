@@ -153,5 +153,5 @@ def _withdraw(bay: Bay) -> None:
     """One takes everything out, with a HIT open; one leaves what was given."""
     opened = bay.claim("dora")
     drafts.save_form(annotator=bay["dora"], assignment_uuid=opened.uuid, sent=answers(opened, 2))
-    consent.withdraw(annotator=bay["dora"], takes_out=True)
-    consent.withdraw(annotator=bay["gwen"], takes_out=False)
+    consent.withdraw(annotator=bay["dora"], removes_work=True)
+    consent.withdraw(annotator=bay["gwen"], removes_work=False)

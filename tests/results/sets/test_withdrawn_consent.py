@@ -28,7 +28,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
 ) -> None:
     made = freeze(project, manager)
     assert retiring.retire_taken_out() == 0
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     page = client_of(manager).get("/p/bridges/sets/1/").content.decode()
     assert retiring.TAKEN_OUT in page, "The page says so before the beat has come round."
     tasks.retire_sets()
@@ -49,7 +49,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
 
 def test_keeping_what_was_given_retires_nothing(project: Project, manager: Membership, annotator: Membership) -> None:
     freeze(project, manager)
-    consent.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, removes_work=False)
     assert retiring.find_taken_out() == []
 
 
@@ -57,8 +57,8 @@ def test_a_set_without_their_work_stays(
     project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
 ) -> None:
     made = freeze(project, manager)
-    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, removes_work=True)
     later = freeze(project, manager, "Without it")
     assert retiring.find_taken_out() == [made.pk]
-    consent.withdraw(annotator=other_annotator, takes_out=True)
+    consent.withdraw(annotator=other_annotator, removes_work=True)
     assert retiring.find_taken_out(project) == [made.pk, later.pk]
