@@ -1,1 +1,1 @@
-"""What templates ask of Python."""
+"""Template tags and filters of judging."""

@@ -1,4 +1,4 @@
-"""Numbers, money, spans, days and moments as people read them, in the language of the page."""
+"""Filters that format numbers, money, durations and times in the language of the page; None becomes a dash."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -13,38 +13,38 @@ register = template.Library()
 
 @register.filter
 def number(value: float | None) -> str:
-    return _said(amounts.format_number, value)
+    return _format(amounts.format_number, value)
 
 
 @register.filter
 def money(cents: int | None) -> str:
-    return _said(amounts.format_money, cents)
+    return _format(amounts.format_money, cents)
 
 
 @register.filter
 def hours(value: float | None) -> str:
-    return _said(amounts.format_hours, value)
+    return _format(amounts.format_hours, value)
 
 
 @register.filter
 def percent(share: float | None) -> str:
-    return _said(amounts.format_percent, share)
+    return _format(amounts.format_percent, share)
 
 
 @register.filter(expects_localtime=True)
 def day(at: date | None) -> str:
-    return _said(amounts.format_day, at)
+    return _format(amounts.format_day, at)
 
 
 @register.filter(expects_localtime=True)
 def moment(at: datetime | None) -> str:
-    return _said(amounts.format_moment, at)
+    return _format(amounts.format_moment, at)
 
 
 @register.filter(expects_localtime=True)
 def near_moment(at: datetime | None) -> str:
-    return _said(amounts.format_near_moment, at)
+    return _format(amounts.format_near_moment, at)
 
 
-def _said(say: Callable[[Any], str], value: Any) -> str:
-    return "–" if value is None else say(value)
+def _format(formatter: Callable[[Any], str], value: Any) -> str:
+    return "–" if value is None else formatter(value)

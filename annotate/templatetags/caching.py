@@ -1,4 +1,4 @@
-"""Parts of the rating page that say the same on every page, drawn once for each language."""
+"""Parts of the rating page that are the same on every page, rendered once for each language."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def include_cached(name: str) -> SafeString:
-    """A template that needs no context, as it was first rendered in this language."""
+    """Return a template that needs no context, rendered once for each language and kept."""
     return _render(name, get_language())
 
 

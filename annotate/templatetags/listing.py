@@ -1,4 +1,4 @@
-"""Heads of columns that sort a list by its address."""
+"""Column headings that sort a list by its address."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def column(context: dict[str, Any], key: str, label: str, kind: str = "", hint: str = "", says: str = "") -> SafeString:
-    """A table head whose link sorts by this column, and the other way round where it is sorted already.
+    """Return a column heading whose link sorts by this column, or reverses the order if the list is sorted by it.
 
-    A “?” beside it explains it by an entry of the glossary, or by a sentence that is given.
+    A “?” beside it explains the column by an entry of the glossary or by the given sentence.
     """
     query = context["request"].GET.copy()
     query.pop("page", None)

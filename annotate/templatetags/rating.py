@@ -1,4 +1,4 @@
-"""What the rating page's script needs: its words, and its modules before it asks for them."""
+"""What the rating page's script needs: its messages, and its modules, fetched before it imports them."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -35,17 +35,18 @@ RATING = (
     "rate/clock",
     "rate/boxes",
 )
-"""What rate.js imports before it begins."""
+"""The modules that rate.js imports at its start."""
 READING = ("rate/passage", "theme", "rate/find", "rate/look", "rate/text")
-"""What it asks for as soon as it has begun."""
+"""The modules that it imports once people can rate."""
 
 
 @register.simple_tag
 @lru_cache(maxsize=1)
 def rating_modules() -> SafeString:
-    """The rating page's script: its modules named together, not found one round trip after another.
+    """Return the tags of the page's script, with all of its modules listed.
 
-    A browser fetches a few files at a time, so those that rating waits for come first, and the script before the rest.
+    Without the list, a browser finds each module only when it has read the one that imports it, one round trip after
+    another. It fetches a few files at a time: those that rating waits for come first, then the script, then the rest.
     """
     script = format_html('<script type="module" src="{}"></script>\n', static("js/rate.js"))
     return _preloaded(RATING) + script + _preloaded(READING)

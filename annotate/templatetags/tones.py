@@ -1,4 +1,4 @@
-"""The colour in which a state is drawn: the ending of `status--` or `badge--` in concord.css."""
+"""The colour of a state: the ending of the classes `status--` and `badge--` in concord.css."""
 
 from django import template
 
