@@ -17,7 +17,7 @@ _FITTING = """fitting AS (
 # Each judgeable candidate with the judgments it has (`had`) and those under way (`coming`): places that are held, and
 # open ones as well if their batch still serves. In a closed batch, open places bring nothing, so what they would have
 # brought counts as missing. Minimal pairs are not part of a plan: they are judged only if a batch asks for them.
-_STANDS = f"""
+_COVERAGE = f"""
 WITH {_FITTING},
 had AS (
     SELECT j.candidate_id, count(DISTINCT j.annotator_id) AS n
@@ -50,7 +50,7 @@ ORDER BY q.passage_id, c.question_id, c.id
 
 # HITs that can get more places, of the latest batch first. Batches with chosen annotators are left out: each of these
 # rates everything once.
-_LIVE_HITS = f"""
+_OPEN_HITS = f"""
 SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
 FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
 WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
@@ -70,14 +70,15 @@ def fetch_coverage(
         "left_out_trial": left_out_trial.pk if left_out_trial else None,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_STANDS, parameters)
+        cursor.execute(_COVERAGE, parameters)
         return [
             Coverage(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
             for row in cursor.fetchall()
         ]
 
 
-def live_hits(project: Project, rubric: Rubric) -> list[OpenHit]:
+def fetch_open_hits(project: Project, rubric: Rubric) -> list[OpenHit]:
+    """Return the HITs that can get more places, with their candidates, those of the latest batch first."""
     with connection.cursor() as cursor:
-        cursor.execute(_LIVE_HITS, [project.pk, rubric.pk])
+        cursor.execute(_OPEN_HITS, [project.pk, rubric.pk])
         return [OpenHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]

@@ -14,7 +14,7 @@ from annotate.planning.presentation import Presentation
 from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Dataset, Project
 
-ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
+SPLIT_ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
 
 
 class PlanForm(forms.Form):
@@ -31,10 +31,11 @@ class PlanForm(forms.Form):
             .values_list("dataset__kind", "question__passage__split")
             .annotate(n=Count("pk"))
         )
-        self.places: dict[str, tuple[str, str]] = {}
-        for kind, split, n in sorted(counts, key=lambda row: (row[0], ORDER.get(row[1], 9), row[1])):
-            field = f"judgments{len(self.places)}"
-            self.places[field] = (kind, split)
+        self.parts: dict[str, tuple[str, str]] = {}
+        # Other splits come after the usual ones, by name.
+        for kind, split, n in sorted(counts, key=lambda row: (row[0], SPLIT_ORDER.get(row[1], 9), row[1])):
+            field = f"judgments{len(self.parts)}"
+            self.parts[field] = (kind, split)
             self.fields[field] = forms.IntegerField(
                 label=split or "no split",
                 help_text=plural(n, "%(n)s candidate", "%(n)s candidates") % {"n": format_number(n)},
@@ -47,20 +48,20 @@ class PlanForm(forms.Form):
     def parts_by_kind(self) -> list[tuple[str, list[forms.BoundField]]]:
         """Return the fields of each type of dataset, in the order of the splits."""
         found: dict[str, list[forms.BoundField]] = {}
-        for name, (kind, _split) in self.places.items():
+        for name, (kind, _split) in self.parts.items():
             found.setdefault(str(capfirst(Dataset.Kind(kind).label)), []).append(self[name])
         return list(found.items())
 
     def rules(self) -> tuple[Rule, ...]:
         return tuple(
             Rule(kind, split, self.cleaned_data[name])
-            for name, (kind, split) in self.places.items()
+            for name, (kind, split) in self.parts.items()
             if self.cleaned_data[name] is not None
         )
 
 
-class ShowingForm(PresentationForm):
-    """The collection settings of the new batches; fields that are not sent keep their values."""
+class CollectionForm(PresentationForm):
+    """The collection settings of the new batches; fields that are not sent keep the values of the last ones."""
 
     hit_size = forms.IntegerField(
         label="HIT size",
@@ -70,15 +71,16 @@ class ShowingForm(PresentationForm):
         help_text="Maximum items per page, including controls.",
     )
 
-    def __init__(self, showing: Presentation, sent: Mapping[str, str]) -> None:
+    def __init__(self, presentation: Presentation, sent: Mapping[str, str]) -> None:
         self.usual = {
-            "hit_size": showing.hit_size,
-            "presentation": showing.presentation,
-            **self.initial_plan(showing.controls),
+            "hit_size": presentation.hit_size,
+            "presentation": presentation.presentation,
+            **self.initial_plan(presentation.controls),
         }
         super().__init__({**self.usual, **{name: sent[name] for name in self.base_fields if name in sent}})
 
-    def showing(self) -> Presentation:
+    def read(self) -> Presentation:
+        """Return the settings of a valid form."""
         cleaned = self.cleaned_data
         return Presentation(
             hit_size=cleaned["hit_size"] or self.usual["hit_size"],

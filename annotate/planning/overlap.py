@@ -12,6 +12,7 @@ from projects.models import Dataset
 
 ANY = "*"
 MAX_JUDGMENTS = 1_000
+"""Judgments per candidate: the limit of Batch.judgments."""
 
 Cut = Callable[[Sequence[Row]], Iterable[list[Row]]]
 """A function that divides candidates into HITs."""
@@ -166,37 +167,39 @@ class MissingJudgments:
 
 
 def compute_missing(
-    stands: Sequence[Coverage], hits: Iterable[OpenHit], rules: Sequence[Rule], cut: Cut
+    coverage: Sequence[Coverage], hits: Iterable[OpenHit], rules: Sequence[Rule], cut: Cut
 ) -> MissingJudgments:
     """Return what is missing and how to collect it: places on existing HITs where they fit exactly, else new batches.
 
     Each candidate ends with the planned number of judgments, or keeps what it has if that is more.
     """
-    asked = {(stand.kind, stand.split): count_judgments_wanted(rules, stand.kind, stand.split) for stand in stands}
+    wanted = {(each.kind, each.split): count_judgments_wanted(rules, each.kind, each.split) for each in coverage}
+    # Left-out candidates are those of a trial that the plan excludes.
     missing = {
-        stand.row.candidate: max(0, (asked[stand.kind, stand.split] or 0) - stand.n_had - stand.n_coming)
-        for stand in stands
-        if not stand.is_left_out
+        each.row.candidate: max(0, (wanted[each.kind, each.split] or 0) - each.n_had - each.n_coming)
+        for each in coverage
+        if not each.is_left_out
     }
-    lines = _lines(stands, asked, missing)
+    lines = _sum_lines(coverage, wanted, missing)
+    # Existing HITs first: they reduce `missing`, and the new batches below are cut from what is left.
     top_ups = _top_up(hits, missing)
     parts = []
     for n in sorted(set(missing.values()) - {0}, reverse=True):
-        rows = [stand.row for stand in stands if missing.get(stand.row.candidate) == n]
+        rows = [each.row for each in coverage if missing.get(each.row.candidate) == n]
         parts.append(Part(n, rows, sum(1 for _ in cut(rows))))
     return MissingJudgments(lines, parts, top_ups)
 
 
-def _lines(
-    stands: Sequence[Coverage], asked: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
+def _sum_lines(
+    coverage: Sequence[Coverage], wanted: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
 ) -> list[Line]:
-    sums: dict[tuple[str, str], Counter[str]] = {place: Counter() for place in sorted(asked)}
-    for stand in stands:
-        here = sums[stand.kind, stand.split]
-        here.update(n_candidates=1, n_left_out=int(stand.is_left_out), n_missing=missing.get(stand.row.candidate, 0))
-        if not stand.is_left_out:
-            here.update(n_had=stand.n_had, n_coming=stand.n_coming)
-    return [Line(kind, split, asked[kind, split], **here) for (kind, split), here in sums.items()]
+    sums: dict[tuple[str, str], Counter[str]] = {part: Counter() for part in sorted(wanted)}
+    for each in coverage:
+        here = sums[each.kind, each.split]
+        here.update(n_candidates=1, n_left_out=int(each.is_left_out), n_missing=missing.get(each.row.candidate, 0))
+        if not each.is_left_out:
+            here.update(n_had=each.n_had, n_coming=each.n_coming)
+    return [Line(kind, split, wanted[kind, split], **here) for (kind, split), here in sums.items()]
 
 
 def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:

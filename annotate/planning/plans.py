@@ -14,7 +14,7 @@ from annotate.batches.creating import create_batch, cut
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms, check_terms
 from annotate.models import Batch, Hit, OverlapPlan
-from annotate.planning.coverage import fetch_coverage, live_hits
+from annotate.planning.coverage import fetch_coverage, fetch_open_hits
 from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules
 from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
@@ -55,7 +55,7 @@ class PricedTopUp:
 class Figures:
     """What a plan is missing, and its cost."""
 
-    reckoning: MissingJudgments
+    missing: MissingJudgments
     parts: list[PricedPart]
     top_ups: list[PricedTopUp]
     use: TrialUse
@@ -112,33 +112,33 @@ def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules
 
 def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
     """Return the use of the trial: that of the plan's batches, else the requested one, else its exclusion."""
-    made = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
-    if made is not None:
-        return TrialUse(made.trial, made.use_of_trial)
+    earlier = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
+    if earlier is not None:
+        return TrialUse(earlier.trial, earlier.use_of_trial)
     trial = trials.list_trials(project).first()
     return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
 
 
-def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Presentation) -> Figures:
+def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentation: Presentation) -> Figures:
     """Return what is missing now, with its cost.
 
     Raises Refused without a rubric, for a trial that can't be counted, or for controls that have no room.
     """
-    showing.check()
+    presentation.check()
     rubric = current_rubric(project)
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then create the plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
-    reckoning = compute_missing(
+    missing = compute_missing(
         fetch_coverage(
             project,
             rubric,
             counted_trial=use.trial if use.use == Use.COUNT else None,
             left_out_trial=use.trial if use.use == Use.LEAVE_OUT else None,
         ),
-        live_hits(project, rubric),
+        fetch_open_hits(project, rubric),
         rules,
-        partial(cut, hit_size=showing.n_ordinary),
+        partial(cut, hit_size=presentation.n_ordinary),
     )
     pace = seconds_per_item(project)
     parts = [
@@ -153,18 +153,18 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: 
                 seconds_per_item=pace,
             ),
         )
-        for part in reckoning.parts
+        for part in missing.parts
     ]
-    batches = Batch.objects.select_related("project").in_bulk([each.batch_id for each in reckoning.top_ups])
+    batches = Batch.objects.select_related("project").in_bulk([each.batch_id for each in missing.top_ups])
     top_ups = [
         PricedTopUp(
             each,
             batches[each.batch_id],
             judgments_wanted.estimate_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
         )
-        for each in reckoning.top_ups
+        for each in missing.top_ups
     ]
-    return Figures(reckoning, parts, top_ups, use)
+    return Figures(missing, parts, top_ups, use)
 
 
 @transaction.atomic
@@ -175,7 +175,7 @@ def start_plan(
     asked: str = "",
     opens: bool = False,
     why: str = "",
-    showing: Presentation | None = None,
+    presentation: Presentation | None = None,
 ) -> Started:
     """Create what is missing: places on open HITs where they fit exactly, and a draft batch for each missing number.
 
@@ -184,11 +184,12 @@ def start_plan(
     """
     project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
     list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    # What is missing is computed only now, under the locks, and not taken from the page that was looked at.
     plan.refresh_from_db()
-    showing = showing or read_presentation(plan, project)
-    figures = price_plan(project, read_rules(plan.rules), find_trial_use(plan, project, asked), showing)
-    n_places = sum(_raise(each, plan, actor) for each in figures.top_ups)
-    batches = [_make(plan, actor, each.part, figures.use, showing) for each in figures.parts]
+    presentation = presentation or read_presentation(plan, project)
+    figures = price_plan(project, read_rules(plan.rules), find_trial_use(plan, project, asked), presentation)
+    n_places = sum(_add_places(each, plan, actor) for each in figures.top_ups)
+    batches = [_create_part(plan, actor, each.part, figures.use, presentation) for each in figures.parts]
     if plan.started_at is None:
         OverlapPlan.objects.filter(pk=plan.pk).update(started_at=Now())
         plan.refresh_from_db(fields=["started_at"])
@@ -205,7 +206,9 @@ def start_plan(
     return Started(batches, n_places, len(figures.top_ups))
 
 
-def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, showing: Presentation) -> Batch:
+def _create_part(
+    plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, presentation: Presentation
+) -> Batch:
     each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
     terms = Terms(
         name=f"{plan.name[:90]}: {each}",
@@ -213,9 +216,9 @@ def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse
         trial=use.trial,
         use_of_trial=use.use,
         plan=plan,
-        hit_size=showing.hit_size,
-        presentation=Batch.Presentation(showing.presentation),
-        controls=showing.controls,
+        hit_size=presentation.hit_size,
+        presentation=Batch.Presentation(presentation.presentation),
+        controls=presentation.controls,
     )
     return create_batch(
         project=plan.project,
@@ -226,12 +229,15 @@ def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse
     )
 
 
-def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> int:
+def _add_places(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> int:
     batch, hits = priced.batch, priced.top_up.hits
     all_hits = sorted(hit for ids in hits.values() for hit in ids)
+    # All HITs are locked at once, in order of id: set_wanted below locks one group after the other.
     list(Hit.objects.filter(pk__in=all_hits).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     added = sum(places.set_wanted(batch, judgments=wanted, hit_ids=ids)[0] for wanted, ids in hits.items())
     wanted_now = set(batch.hits.filter(purpose=Hit.Purpose.WORK).values_list("places_wanted", flat=True))
+    # The batch's own number follows only if all its HITs have the same. With a trial's judgments counted, HITs need
+    # fewer places than the batch has judgments, and the number stays.
     before = batch.judgments
     if len(wanted_now) == 1 and not trials.count_reused(batch):
         batch.judgments = wanted_now.pop()

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.batches import trials
 from annotate.batches.progress import fetch_progress
 from annotate.models import Batch, OverlapPlan
-from annotate.planning.forms import PlanForm, ShowingForm, StartForm
+from annotate.planning.forms import CollectionForm, PlanForm, StartForm
 from annotate.planning.overlap import MOCHA, Rule, read_rules
 from annotate.planning.plans import Started, change_plan, create_plan, find_trial_use, price_plan, start_plan
 from annotate.planning.presentation import read_presentation
@@ -70,11 +70,11 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @snapshot()
 def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _plan(project, plan_number)
-    asked = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
-    use = find_trial_use(plan, project, asked)
+    requested = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
+    use = find_trial_use(plan, project, requested)
     batches = list(plan.batches.order_by("number"))
     progress = fetch_progress(batches)
-    form = ShowingForm(read_presentation(plan, project), request.GET)
+    form = CollectionForm(read_presentation(plan, project), request.GET)
     context: dict[str, Any] = {
         "plan": plan,
         "use": use,
@@ -82,7 +82,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         "is_use_settled": any(batch.trial_id for batch in batches),
         "rows": [(batch, progress[batch.pk]) for batch in batches],
         "n_drafts": sum(batch.state == Batch.State.DRAFT for batch in batches),
-        "put_down": _put_down(project),
+        "closed_early": _find_closed_early(project),
         "has_unfinished_trial": trials.find_unfinished(project) is not None,
         "form": form,
         "can_manage": request.membership.can_manage,
@@ -90,8 +90,8 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
     try:
         rules: tuple[Rule, ...] = read_rules(plan.rules)
         if form.is_valid():
-            context["showing"] = form.showing()
-            context["figures"] = price_plan(project, rules, use, context["showing"])
+            context["presentation"] = form.read()
+            context["figures"] = price_plan(project, rules, use, context["presentation"])
     except Refused as refusal:
         context["refusal"] = refusal.message
     return render(request, "annotate/planning/show.html", context)
@@ -101,8 +101,8 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @require_POST
 def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _plan(project, plan_number)
-    form, shown = StartForm(request.POST), ShowingForm(read_presentation(plan, project), request.POST)
-    if not form.is_valid() or not shown.is_valid():
+    form, settings = StartForm(request.POST), CollectionForm(read_presentation(plan, project), request.POST)
+    if not form.is_valid() or not settings.is_valid():
         messages.error(request, "The form was incomplete, so nothing was created. Try again.")
         return redirect("annotate:plan-show", project.slug, plan.number)
     with refusals(request):
@@ -112,21 +112,21 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
             asked=form.cleaned_data["use_of_trial"],
             opens=form.cleaned_data["opens"],
             why=form.cleaned_data["why"],
-            showing=shown.showing(),
+            presentation=settings.read(),
         )
-        messages.success(request, _say(started, opened=form.cleaned_data["opens"]))
+        messages.success(request, _describe_started(started, opened=form.cleaned_data["opens"]))
     return redirect("annotate:plan-show", project.slug, plan.number)
 
 
-def _say(started: Started, *, opened: bool) -> str:
-    said = []
+def _describe_started(started: Started, *, opened: bool) -> str:
+    sentences = []
     if started.batches:
         n = len(started.batches)
-        said.append(plural(n, "%(n)s batch created.", "%(n)s batches created.") % {"n": n})
+        sentences.append(plural(n, "%(n)s batch created.", "%(n)s batches created.") % {"n": n})
         if not opened:
-            said.append("Review and open each one; drafts are not visible to annotators.")
+            sentences.append("Review and open each one; drafts are not visible to annotators.")
     if started.n_places:
-        said.append(
+        sentences.append(
             plural(
                 started.n_places,
                 "%(n_places)s assignment added to existing batches.",
@@ -134,7 +134,7 @@ def _say(started: Started, *, opened: bool) -> str:
             )
             % {"n_places": format_number(started.n_places)}
         )
-    return " ".join(said) or "Nothing is missing, so nothing was created."
+    return " ".join(sentences) or "Nothing is missing, so nothing was created."
 
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
@@ -142,7 +142,7 @@ def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | No
     return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
 
 
-def _put_down(project: Project) -> list[tuple[Batch, int]]:
+def _find_closed_early(project: Project) -> list[tuple[Batch, int]]:
     """Return full batches that were closed early, with their open places, which a plan would collect again."""
     closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
     progress = fetch_progress(closed)

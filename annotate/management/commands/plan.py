@@ -53,7 +53,7 @@ class Command(ProjectCommand):
         elif read_rules(plan.rules) != rules:
             change_plan(plan=plan, actor=None, name=plan.name, rules=rules)
         started = start_plan(plan=plan, actor=None, asked=options["trial"], opens=options["open"], why=options["why"])
-        made = [
+        created = [
             {
                 "batch": batch.number,
                 "judgments_each": batch.judgments,
@@ -62,12 +62,12 @@ class Command(ProjectCommand):
             }
             for batch in started.batches
         ]
-        self.answer({**answer, "plan": plan.number, "made": made, "places_added": started.n_places})
+        self.answer({**answer, "plan": plan.number, "made": created, "places_added": started.n_places})
 
 
 def describe(figures: Figures) -> dict[str, Any]:
     """Return what a plan needs and costs, as the command prints it."""
-    reckoning = figures.reckoning
+    missing = figures.missing
     return {
         "parts": [
             {
@@ -81,7 +81,7 @@ def describe(figures: Figures) -> dict[str, Any]:
                 "coming": line.n_coming,
                 "missing": line.n_missing,
             }
-            for line in reckoning.lines
+            for line in missing.lines
         ],
         "new_batches": [
             {
@@ -104,10 +104,10 @@ def describe(figures: Figures) -> dict[str, Any]:
             }
             for priced in figures.top_ups
         ],
-        "hits": reckoning.n_hits,
-        "assignments": reckoning.n_assignments,
-        "judgments": reckoning.n_judgments,
-        "candidates_without_a_rule": reckoning.n_without_rule,
+        "hits": missing.n_hits,
+        "assignments": missing.n_assignments,
+        "judgments": missing.n_judgments,
+        "candidates_without_a_rule": missing.n_without_rule,
         "cents": figures.cents,
         "hours": round(figures.hours, 2),
     }

@@ -214,7 +214,7 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert client.post(address, {"name": "Ours", "judgments0": "-1"}).status_code == 422
     made = client.post(address, {"name": "Ours", "judgments0": "3", "judgments1": "2"})
     shown = client.get(made["Location"])
-    assert shown.context["figures"].reckoning.n_judgments == 4 * 3 + 4 * 2
+    assert shown.context["figures"].missing.n_judgments == 4 * 3 + 4 * 2
     assert not Batch.objects.exists()
     show = made["Location"]
     assert client.post(show + "start/", {"use_of_trial": "burn"}).status_code == 302
@@ -224,7 +224,7 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert "2 batches created." in said
     assert "Nothing is missing" in said
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
-    assert edited.context["figures"].reckoning.n_assignments == 1
+    assert edited.context["figures"].missing.n_assignments == 1
     assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
 
 
