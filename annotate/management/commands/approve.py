@@ -12,6 +12,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 
 MOST_DAYS = 36_500
+"""A hundred years; much greater numbers would overflow a date."""
 
 
 class Command(ProjectCommand):

@@ -46,9 +46,10 @@ class Command(ProjectCommand):
             self.create_parser("manage.py", "batch").error("the action judgments requires --judgments K")
         batch = _fetch(self.project(options), options["number"])
         answer: dict[str, Any] = {"batch": batch.number, "name": batch.name}
+        # One transaction: a new number of judgments is undone if the act that follows it is refused.
         with transaction.atomic():
             if options["judgments"] is not None:
-                answer |= _want(batch, options)
+                answer |= _change_wanted(batch, options)
             if not options["dry_run"]:
                 _act(batch, options)
         if options["act"] == "delete":
@@ -90,7 +91,7 @@ def _fetch(project: Project, number: int) -> Batch:
     return batch
 
 
-def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
+def _change_wanted(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
     numbers = options["hits"]
     change = judgments_wanted.plan_wanted(batch=batch, judgments=options["judgments"], hit_numbers=numbers)
     if not options["dry_run"]:

@@ -50,9 +50,9 @@ class Command(ProjectCommand):
                 plan = replace(ControlPlan.read(batch.control_plan), **given)
                 answer["is_cut_anew"] = pool.set_plan(batch=batch, actor=None, plan=plan)
             case "make":
-                made = make_pool(batch=batch, actor=None)
-                answer["made"] = made.n
-                answer["not_degraded"] = made.n_not_degraded
+                generated = make_pool(batch=batch, actor=None)
+                answer["made"] = generated.n
+                answer["not_degraded"] = generated.n_not_degraded
             case "accept":
                 answer["accepted"] = pool.accept(batch=batch, actor=None)
         batch.refresh_from_db()

@@ -89,43 +89,43 @@ class Command(ProjectCommand):
             only_pairs=options["only_pairs"],
         )
         terms = _terms(project, options)
-        said = describe_plan(plan(project=project, selection=selection, terms=terms))
+        description = describe_plan(plan(project=project, selection=selection, terms=terms))
         if options["dry_run"]:
-            self.answer({"plan": said})
+            self.answer({"plan": description})
             return
         with transaction.atomic():
             batch = create_batch(project=project, actor=None, selection=selection, terms=terms)
             if options["open"]:
                 lifecycle.open_batch(batch=batch, actor=None, why=options["why"])
-        self.answer({"batch": batch.number, "name": batch.name, "state": batch.state, **said})
+        self.answer({"batch": batch.number, "name": batch.name, "state": batch.state, **description})
 
     def refuse_usage(self, message: str) -> None:
         self.create_parser("manage.py", "create_batch").error(message)
 
 
-def describe_plan(made: Plan) -> dict[str, Any]:
-    """The plan as the command prints it."""
+def describe_plan(planned: Plan) -> dict[str, Any]:
+    """Return the numbers and costs of a batch, as the command prints them."""
     return {
-        "candidates": made.n_candidates,
-        "questions": made.n_questions,
-        "passages": made.n_passages,
-        "datasets": made.n_datasets,
-        "in_other_batches": made.n_in_other_batches,
-        "left_to_the_trial": made.n_left_out,
-        "judgments_of_the_trial": made.n_reused,
-        "hits": made.n_hits,
-        "judgments_per_candidate": made.judgments,
-        "assignments": made.n_assignments,
-        "judgments": made.n_judgments,
-        "cents": made.cost.cents,
-        "pay_cents": made.cost.pay_cents,
-        "fee_cents": made.cost.fee_cents,
-        "hours": round(made.cost.hours, 2),
+        "candidates": planned.n_candidates,
+        "questions": planned.n_questions,
+        "passages": planned.n_passages,
+        "datasets": planned.n_datasets,
+        "in_other_batches": planned.n_in_other_batches,
+        "left_to_the_trial": planned.n_left_out,
+        "judgments_of_the_trial": planned.n_reused,
+        "hits": planned.n_hits,
+        "judgments_per_candidate": planned.judgments,
+        "assignments": planned.n_assignments,
+        "judgments": planned.n_judgments,
+        "cents": planned.cost.cents,
+        "pay_cents": planned.cost.pay_cents,
+        "fee_cents": planned.cost.fee_cents,
+        "hours": round(planned.cost.hours, 2),
     }
 
 
 def _sample(text: str) -> int:
-    """The number; 0 for all."""
+    """Return the size of the sample, 0 for “all”. Raises ArgumentTypeError for any other text."""
     if text == "all":
         return 0
     if not (text.isascii() and text.isdigit() and int(text)):

@@ -1,4 +1,4 @@
-"""Show what the project's data holds."""
+"""Show the numbers of a project's data."""
 
 from typing import Any
 
@@ -17,20 +17,20 @@ class Command(ProjectCommand):
             (line.dataset, line.split or "none", *_numbers(line), ", ".join(line.sources) or "none")
             for line in table.lines
         ]
-        self.answer(table.as_dict(), _aligned([HEAD, *lines, ("total", "", *_numbers(table.total), "")]))
+        self.answer(table.as_dict(), _align([HEAD, *lines, ("total", "", *_numbers(table.total), "")]))
 
 
 def _numbers(counts: Counts) -> list[str]:
     return [f"{getattr(counts, name):,}" for name in HEAD[2:7]]
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
+def _align(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(width) if 2 <= place < 7 else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if 2 <= column < 7 else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)

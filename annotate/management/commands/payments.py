@@ -43,15 +43,15 @@ class Command(ProjectCommand):
 def _describe(project: Project) -> tuple[dict[str, Any], str]:
     found = ledger.list_balances(project)
     stages = ledger.sum_by_stage(project)
-    in_all = sum((balance.sums for balance in found), Sums())
+    total = sum((balance.sums for balance in found), Sums())
     answer = {
         "project": project.slug,
-        **_as_json(in_all),
+        **_as_json(total),
         "hourly_floor_cents": project.hourly_floor_cents,
         "annotators": [{"annotator": balance.pseudonym, **_as_json(balance.sums)} for balance in found],
         "stages": {stage.key: _as_json(stage.sums) for stage in stages},
     }
-    return answer, _table(found, in_all)
+    return answer, _table(found, total)
 
 
 def _as_json(sums: Sums) -> dict[str, Any]:
@@ -64,9 +64,9 @@ def _as_json(sums: Sums) -> dict[str, Any]:
     }
 
 
-def _table(found: list[Balance], in_all: Sums) -> str:
+def _table(found: list[Balance], total: Sums) -> str:
     rows = [("annotator", "HITs", "owed", "approved", "paid", "hourly rate")]
-    for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", in_all)]:
+    for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", total)]:
         rate = sums.hourly.cents_per_hour
         hour = "too little time" if rate is None else format_dollars(rate)
         rows.append(
@@ -79,11 +79,11 @@ def _table(found: list[Balance], in_all: Sums) -> str:
                 hour,
             )
         )
-    widths = [max(len(row[place]) for row in rows) for place in range(6)]
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     )
@@ -97,6 +97,8 @@ def _pay(project: Project, options: dict[str, Any]) -> dict[str, Any]:
     path = Path(options["output"])
     if path.is_dir():
         raise Refused(f"{path} is a folder. Give a file name. Nothing was recorded.")
+    # The file is written under another name and renamed inside the transaction: a payment is never recorded without its
+    # file, and a file that was there before stays if writing fails.
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:

@@ -14,8 +14,8 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 
 ACTS = ("warn", "suspend", "remove", "restore")
-GOES_WITH = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
-"""Options that say something about one act only."""
+REQUIRES = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
+"""The act that each of these options requires."""
 NOTHING = Restored(n_counted=0, n_surplus=0)
 NONE = (Scope.NONE.value, "")
 
@@ -48,12 +48,12 @@ class Command(ProjectCommand):
         if member is None:
             raise Refused(f"No member of this project has the pseudonym “{options['pseudonym']}”.")
         answer: dict[str, Any] = {"annotator": member.pseudonym, "act": options["act"]}
-        self.answer({**answer, **_do(member, _exclusion(project, options), options)})
+        self.answer({**answer, **_act(member, _read_exclusion(project, options), options)})
 
 
 def _check_use(options: dict[str, Any]) -> None:
     """Refuse options that the chosen act would silently ignore."""
-    for option, act in GOES_WITH.items():
+    for option, act in REQUIRES.items():
         if options[option] and options["act"] != act:
             raise CommandError(f"--{option.replace('_', '-')} requires {act}, not {options['act']}.", returncode=2)
     if options["reopen"] and (options["exclude"] or NONE) == NONE:
@@ -65,7 +65,7 @@ def _check_use(options: dict[str, Any]) -> None:
 
 
 def read_scope(text: str) -> tuple[str, str]:
-    """none, all, since:2026-03-01 or batch:2. Raises Refused for anything else."""
+    """Return name and value of a scope: none, all, since:2026-03-01 or batch:2. Raises Refused for anything else."""
     name, _, value = text.partition(":")
     if name not in Scope.values or bool(value) != (name in (Scope.SINCE, Scope.BATCH)):
         raise Refused(f"“{text}” is not one of none, all, since:DATE and batch:N.")
@@ -79,11 +79,12 @@ def read_scope(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
+def _read_exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
     name, value = options["exclude"] or NONE
     since = batch = None
     if name == Scope.SINCE:
         since = datetime.fromisoformat(value)
+        # A date without a time zone is UTC, as on every page.
         since = since if since.tzinfo else since.replace(tzinfo=UTC)
     if name == Scope.BATCH:
         batch = Batch.objects.filter(project=project, number=int(value)).first()
@@ -92,7 +93,7 @@ def _exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
     return Exclusion(scope=Scope(name), since=since, batch=batch, reopens=options["reopen"])
 
 
-def _do(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> dict[str, Any]:
+def _act(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> dict[str, Any]:
     act, why, is_dry = options["act"], options["why"], options["dry_run"]
     if act == "remove":
         plan = members.plan_removal(target=member, exclusion=exclusion)

@@ -1,4 +1,4 @@
-"""Check every rule against the stored rows; exit 1 lists each broken rule with its rows."""
+"""Check every stored rule; exit with 1 and list the rows if one is broken."""
 
 from dataclasses import asdict
 from typing import Any
