@@ -138,7 +138,7 @@ class ImportWrite(ProjectEndpoint):
         self.sent(StrictSerializer)
         job = _fetch(self.project, number)
         if job.state == Import.State.INTERRUPTED:
-            uploading.start_again(job=job)
+            uploading.retry(job=job)
         else:
             uploading.start_write(job=job, actor=self.membership)
         return _accepted(job)
@@ -168,8 +168,8 @@ def _fetch(project: Project, number: int) -> Import:
 
 def _accepted(job: Import) -> Response:
     job = _fetch(job.project, job.number)
-    place = reverse("api:import-show", args=[job.project.slug, job.number])
-    return Response(ImportSerializer(job).data, status=HTTPStatus.ACCEPTED, headers={"Location": place})
+    location = reverse("api:import-show", args=[job.project.slug, job.number])
+    return Response(ImportSerializer(job).data, status=HTTPStatus.ACCEPTED, headers={"Location": location})
 
 
 def _options(sent: dict[str, Any], kind: Kind) -> Options:

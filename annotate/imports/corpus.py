@@ -8,7 +8,7 @@ from projects.importing.questions import UNITED
 from projects.models import Project
 
 TABLES = ["passages", "splits", "questions", "references", "candidates", "pairs", "scores"]
-EQUALS_UNITED = "A candidate is one of its question's united references."
+EQUALS_MERGED = "A candidate is one of its question's merged references."
 ADDS_REFERENCES = "existing questions get further references"
 
 
@@ -16,8 +16,10 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     """Stage and link the rows; return whether the file only adds judgments. Raises FileRefused for contradictions."""
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
+    # The split of a passage may come on any of its rows, also after its text, and so has a file of its own.
     cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
-    _warn_of_united(cursor, report)
+    _warn_of_merged(cursor, report)
+    # In new datasets there is nothing to compare with.
     if is_new:
         return False
     _link_passages(cursor, checked.name)
@@ -30,12 +32,13 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
 
 
 def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
-    """Write the staged rows that do not exist yet, parents first."""
+    """Write the staged rows that do not exist yet, parents first, in the order of the file."""
     cursor.execute(
         """INSERT INTO projects_passage (id, dataset_id, external_id, title, text, documents, split)
            SELECT p.id, d.id, p.external_id, p.title, p.text, NULLIF(p.documents, '')::jsonb, p.split
            FROM staged_passages p JOIN staged_datasets d ON d.number = p.dataset WHERE NOT p.is_known ORDER BY p.key"""
     )
+    # An existing passage gets a split if it had none. It never changes one: _link_passages has refused that.
     cursor.execute(
         """UPDATE projects_passage p SET split = s.split FROM staged_passages s
            WHERE s.is_known AND s.id = p.id AND s.split <> '' AND p.split = ''"""
@@ -69,6 +72,7 @@ def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
 
 
 def analyze_corpus(cursor: Any) -> None:
+    """Update the planner's statistics: on a table that was never analysed, the queue's query once took 80 seconds."""
     cursor.execute(
         "ANALYZE projects_dataset, projects_passage, projects_question, projects_reference, projects_candidate"
     )
@@ -92,7 +96,7 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
     return is_new
 
 
-def _warn_of_united(cursor: Any, report: Report) -> None:
+def _warn_of_merged(cursor: Any, report: Report) -> None:
     """Warn if merging references makes a candidate one of its question's references: people would see it twice."""
     if not any(warned.reason == UNITED for warned in report.warnings):
         return
@@ -101,8 +105,8 @@ def _warn_of_united(cursor: Any, report: Report) -> None:
            JOIN staged_references r ON r.question = c.question AND r.text = c.text"""
     )
     n, lines = cursor.fetchone()
-    if n and not any(warned.reason == EQUALS_UNITED for warned in report.warnings):
-        report.warnings += (Warned(EQUALS_UNITED, n, tuple(lines)),)
+    if n and not any(warned.reason == EQUALS_MERGED for warned in report.warnings):
+        report.warnings += (Warned(EQUALS_MERGED, n, tuple(lines)),)
 
 
 def _link_passages(cursor: Any, name: str) -> None:
@@ -119,7 +123,8 @@ def _link_passages(cursor: Any, name: str) -> None:
                 OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]'))""",
     )
     _set_known(cursor, "staged_passages", f"SELECT s.key, p.id FROM staged_passages s JOIN {found}")
-    # A passage without an id in the file is the one whose text is the same, whatever that one is called.
+    # A passage without an id in the file is the one with the same text, whatever its id in the project. It is found by
+    # the index on the hash of the text; the texts themselves are compared as well, because hashes can collide.
     _set_known(
         cursor,
         "staged_passages",
@@ -216,6 +221,7 @@ def _write_references(cursor: Any, report: Report) -> None:
            SELECT q.id, r.position, r.text, r.opinion FROM staged_references r
            JOIN staged_questions q ON q.key = r.question WHERE NOT q.is_known ORDER BY r.question, r.position"""
     )
+    # Further references of existing questions come after those that they have; a text that is there already is skipped.
     cursor.execute(
         """INSERT INTO projects_reference (question_id, position, text, opinion)
            SELECT q.id, last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position), r.text, r.opinion

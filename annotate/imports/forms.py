@@ -17,9 +17,9 @@ DELIMITERS = {
     "comma": ("commas", ","),
     "semicolon": ("semicolons", ";"),
     "tab": ("tabs", "\t"),
-    "bar": ("bars", "|"),
+    "bar": ("pipes", "|"),
 }
-NAMES_OF_FORMATS = {
+FORMAT_NAMES = {
     "csv": "CSV",
     "tsv": "TSV",
     "xlsx": "Excel (.xlsx)",
@@ -29,7 +29,9 @@ NAMES_OF_FORMATS = {
     "mocha": "MOCHA's JSON",
 }
 CRITERION = "criterion:"
-SHARED_BY_MANY = {"", "metadata", "ignore"}
+"""What precedes the key of a criterion among the choices of a column, so that no key looks like a field."""
+SHARED_FIELDS = {"", "metadata", "ignore"}
+"""The fields that several columns may be mapped to."""
 
 
 class UploadForm(forms.Form):
@@ -59,7 +61,7 @@ class ReadingForm(forms.Form):
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        choices=[("", "by file name"), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)],
+        choices=[("", "by file name"), *((each, FORMAT_NAMES[each]) for each in FORMATS)],
     )
     encoding = forms.ChoiceField(
         label="Encoding",
@@ -179,53 +181,53 @@ class MappingForm(forms.Form):
         self.guessed = {column: self._guess(column) for column in preview.columns}
         choices = _choices(preview, known)
         offered = dict(_flat(choices))
-        for place, column in enumerate(preview.columns):
-            meaning = chosen.get(column) or self.guessed[column]
-            own = [] if meaning in offered else [(meaning, capfirst(meaning.replace("_", " ")))]
-            self.fields[f"column_{place}"] = forms.ChoiceField(choices=[*choices, *own], initial=meaning, label=column)
+        for number, column in enumerate(preview.columns):
+            field = chosen.get(column) or self.guessed[column]
+            own = [] if field in offered else [(field, capfirst(field.replace("_", " ")))]
+            self.fields[f"column_{number}"] = forms.ChoiceField(choices=[*choices, *own], initial=field, label=column)
 
     def _guess(self, column: str) -> str:
-        meaning = self.preview.mapping.get(column, "ignore")
-        if meaning in self.preview.fields or meaning.startswith("reference_"):
-            return meaning
+        field = self.preview.mapping.get(column, "ignore")
+        if field in self.preview.fields or field.startswith("reference_"):
+            return field
         return f"{CRITERION}{column}" if column in self.known else "ignore"
 
     def rows(self) -> Iterator[tuple[str, BoundField, list[str]]]:
         """Return each column with its form field and its cells in the preview rows."""
-        for place, column in enumerate(self.preview.columns):
-            yield column, self[f"column_{place}"], [row[place] for row in self.preview.rows]
+        for number, column in enumerate(self.preview.columns):
+            yield column, self[f"column_{number}"], [row[number] for row in self.preview.rows]
 
     def clean(self) -> dict[str, Any]:
         seen: dict[str, str] = {}
-        for place, column in enumerate(self.preview.columns):
-            meaning = self.cleaned_data.get(f"column_{place}", "")
-            if meaning not in SHARED_BY_MANY and meaning in seen:
+        for number, column in enumerate(self.preview.columns):
+            field = self.cleaned_data.get(f"column_{number}", "")
+            if field not in SHARED_FIELDS and field in seen:
                 self.add_error(
-                    f"column_{place}",
-                    f"The column “{seen[meaning]}” is already mapped to this field. Choose another field.",
+                    f"column_{number}",
+                    f"The column “{seen[field]}” is already mapped to this field. Choose another field.",
                 )
-            seen.setdefault(meaning, column)
+            seen.setdefault(field, column)
         return self.cleaned_data
 
     def mapping(self) -> dict[str, str]:
         """Return the choices that differ from the automatic mapping; columns of judgments are in `criteria`."""
         return {
-            column: meaning
-            for column, meaning in self._meanings()
-            if not meaning.startswith(CRITERION) and meaning != self.guessed[column]
+            column: field
+            for column, field in self._fields_chosen()
+            if not field.startswith(CRITERION) and field != self.guessed[column]
         }
 
     def criteria(self) -> tuple[CriterionColumn, ...]:
         found = []
-        for column, meaning in self._meanings():
-            each = self.known.get(meaning.removeprefix(CRITERION)) if meaning.startswith(CRITERION) else None
+        for column, field in self._fields_chosen():
+            each = self.known.get(field.removeprefix(CRITERION)) if field.startswith(CRITERION) else None
             if each is not None:
                 found.append(CriterionColumn(key=each.key, low=each.low, high=each.high, kind=each.kind, column=column))
         return tuple(found)
 
-    def _meanings(self) -> Iterator[tuple[str, str]]:
-        for place, column in enumerate(self.preview.columns):
-            yield column, self.cleaned_data[f"column_{place}"]
+    def _fields_chosen(self) -> Iterator[tuple[str, str]]:
+        for number, column in enumerate(self.preview.columns):
+            yield column, self.cleaned_data[f"column_{number}"]
 
 
 def read_initial(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:

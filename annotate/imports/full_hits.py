@@ -10,6 +10,7 @@ from annotate.imports.staging import create
 from annotate.models import Batch
 
 HIT_ITEMS = 100
+"""Items of an imported HIT: the most that any HIT may have, since nobody rates it on a page."""
 
 
 def write(cursor: Any, batch: Batch) -> None:
@@ -21,6 +22,7 @@ def write(cursor: Any, batch: Batch) -> None:
     _stage_hits(cursor)
     _stage_assignments(cursor)
     _fill_places(cursor, batch)
+    # Ordered by assignment and position, so that judgments get their ids in the order of the items.
     cursor.execute(
         """INSERT INTO annotate_judgment
                (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
@@ -38,13 +40,15 @@ def _stage_items(cursor: Any) -> None:
         """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_item', 'id')), hit_id bigint, passage_id bigint,
            part bigint, question_id bigint, candidate_id bigint, position integer""",
     )
+    # Numbered within each passage and cut after every HIT_ITEMS. The list of parameters is empty, but the driver reads
+    # %% as % only if there is one.
     cursor.execute(
         f"""INSERT INTO staged_items (passage_id, part, question_id, candidate_id, position)
-            SELECT passage_id, place / {HIT_ITEMS}, question_id, id, place %% {HIT_ITEMS} FROM (
+            SELECT passage_id, n / {HIT_ITEMS}, question_id, id, n %% {HIT_ITEMS} FROM (
                 SELECT c.id, c.question_id, q.passage_id,
-                       row_number() OVER (PARTITION BY q.passage_id ORDER BY c.question_id, c.id) - 1 AS place
+                       row_number() OVER (PARTITION BY q.passage_id ORDER BY c.question_id, c.id) - 1 AS n
                 FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
-                WHERE c.id IN (SELECT candidate_id FROM staged_values)) each ORDER BY passage_id, place""",
+                WHERE c.id IN (SELECT candidate_id FROM staged_values)) each ORDER BY passage_id, n""",
         [],
     )
 

@@ -15,6 +15,7 @@ from projects.models import Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
 
 SLOT_NAME = "Unknown annotator {}"
+"""The name of the placeholder for the n-th score of a list that names no annotators."""
 _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,
              annotator_id bigint, criterion_id bigint"""
 
@@ -38,12 +39,12 @@ def check_scales(project: Project, checked: Checked) -> None:
     for each in checked.criteria:
         there = known.get(each.key)
         if there is not None and (there.low, there.high) != (each.low, each.high):
-            said = (
+            message = (
                 "The criterion “%(key)s” goes from %(there_low)s to %(there_high)s in this project, "
                 "not from %(low)s to %(high)s. Use another key for these judgments."
             )
             scales = {"there_low": there.low, "there_high": there.high, "low": each.low, "high": each.high}
-            raise Refused(said % {"key": each.key, **scales})
+            raise Refused(message % {"key": each.key, **scales})
 
 
 def stage_scores(cursor: Any) -> None:
@@ -56,12 +57,14 @@ def stage_scores(cursor: Any) -> None:
         [SLOT_NAME.format("%s")],
     )
     create(cursor, "staged_slots", "name text")
-    _keep_slots(cursor, "staged_scores")
+    _stage_slots(cursor, "staged_scores")
 
 
 def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
     """Stage judgments from a file of their own, joined to the project's candidates by id."""
     stage(cursor, checked.spool, ["judgments"], progress)
+    # One row for each id that the file names, with the number of candidates that have it: without a dataset, an id may
+    # belong to candidates of several datasets.
     create(cursor, "staged_targets", "dataset text, external_id text, n integer, id bigint")
     cursor.execute(
         """INSERT INTO staged_targets
@@ -92,13 +95,14 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         [SLOT_NAME.format("%s")],
     )
     create(cursor, "staged_slots", "name text")
-    _keep_slots(cursor, "staged_judgments")
+    _stage_slots(cursor, "staged_judgments")
 
 
 def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) -> int:
     """Drop judgments that are already counted with the same value; return how many are left. Raises FileRefused."""
     cursor.execute("ANALYZE staged_values")
     _refuse_repeated(cursor, checked, report)
+    # A placeholder and an imported annotator of the same name must not become one: a placeholder is not a person.
     refuse_rows(
         cursor,
         checked.name,
@@ -108,6 +112,8 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
            WHERE (m.kind = 'unknown') <> (v.annotator IN (SELECT name FROM staged_slots))""",
         [project.pk],
     )
+    # A name is that of an imported annotator, or the pseudonym under which an export lists them. An imported name comes
+    # first, so that no row matches two members.
     cursor.execute(
         """UPDATE staged_values v SET annotator_id = m.id FROM projects_membership m
            WHERE m.project_id = %s AND (m.imported_name = v.annotator OR (m.pseudonym = v.annotator AND NOT EXISTS (
@@ -127,6 +133,8 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
             FROM staged_values v JOIN LATERAL (SELECT j.value FROM {counted}) j ON true
             WHERE j.value IS DISTINCT FROM v.value""",
     )
+    # Deleted before the next check: an export has people's own judgments too, and importing it again must not fail
+    # because of those that are already counted.
     cursor.execute(f"DELETE FROM staged_values v WHERE EXISTS (SELECT 1 FROM {counted})")
     if cursor.rowcount:
         report.skipped["already_counted"] = cursor.rowcount
@@ -150,7 +158,7 @@ def write_judgments(
 ) -> Batch:
     """Write the staged judgments as one imported batch; the caller has locked the project."""
     _write_annotators(cursor, project)
-    rubric = _rubric_for(project, checked)
+    rubric = _choose_rubric(project, checked)
     cursor.execute(
         """UPDATE staged_values v SET criterion_id = k.id FROM projects_criterion k
            WHERE k.rubric_id = %s AND k.key = v.criterion""",
@@ -165,6 +173,7 @@ def write_judgments(
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
     """Drop duplicates of a judgment in the file; two different values are refused."""
+    # Temporary rows have no key of their own; ctid, their physical address, is stable within this transaction.
     placed = """SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
                        first_value(value) OVER same AS first_value, row_number() OVER same AS number
                 FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion ORDER BY line)"""
@@ -181,7 +190,7 @@ def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
         report.skipped["repeated"] = cursor.rowcount
 
 
-def _keep_slots(cursor: Any, table: str) -> None:
+def _stage_slots(cursor: Any, table: str) -> None:
     cursor.execute(
         f"INSERT INTO staged_slots SELECT DISTINCT format(%s, slot) FROM {table} WHERE slot > 0",
         [SLOT_NAME.format("%s")],
@@ -189,6 +198,7 @@ def _keep_slots(cursor: Any, table: str) -> None:
 
 
 def _write_annotators(cursor: Any, project: Project) -> None:
+    """Create memberships for annotators that the project does not have yet, and give the staged rows their ids."""
     cursor.execute(
         """SELECT DISTINCT v.annotator, s.name IS NOT NULL FROM staged_values v
            LEFT JOIN staged_slots s ON s.name = v.annotator WHERE v.annotator_id IS NULL ORDER BY v.annotator"""
@@ -210,21 +220,21 @@ def _write_annotators(cursor: Any, project: Project) -> None:
     )
 
 
-def _rubric_for(project: Project, checked: Checked) -> Rubric:
+def _choose_rubric(project: Project, checked: Checked) -> Rubric:
     """Return the latest rubric that has all the criteria, or a new one for this import."""
     wanted = {(each.key, each.low, each.high) for each in checked.criteria}
     for rubric in project.rubrics.order_by("is_imported", "-version").prefetch_related("criteria"):
         if wanted <= {(criterion.key, criterion.low, criterion.high) for criterion in rubric.criteria.all()}:
             rubrics.freeze(rubric)
             return rubric
-    specs = [_spec(project, each) for each in checked.criteria]
+    specs = [_describe_criterion(project, each) for each in checked.criteria]
     name = f"Imported from {checked.name}"[:120]
     rubric = rubrics.create_rubric(project, name=name, preset=Rubric.Preset.CUSTOM, criteria=specs, is_imported=True)
     rubrics.freeze(rubric)
     return rubric
 
 
-def _spec(project: Project, column: CriterionColumn) -> CriterionSpec:
+def _describe_criterion(project: Project, column: CriterionColumn) -> CriterionSpec:
     known = Criterion.objects.filter(rubric__project=project, key=column.key).order_by("-rubric__version").first()
     if known is not None:
         return rubrics.describe_criterion(known)
@@ -241,6 +251,7 @@ def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubri
         """SELECT max(n) FROM (
                SELECT count(DISTINCT annotator_id) AS n FROM staged_values GROUP BY candidate_id) each"""
     )
+    # The batch's number of judgments is the most that any candidate got: the file plans none.
     most = cursor.fetchone()[0]
     now = timezone.now()
     return Batch.objects.create(

@@ -1,4 +1,4 @@
-"""The preview of an import's file, read as its forms say."""
+"""The preview of an import's file, read with the settings of its forms."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -34,52 +34,54 @@ class FilePreview:
 
 
 def read_preview(job: Import, data: Any = None) -> FilePreview:
-    """Read the beginning of the file as the forms say or, before they are sent, as the stored options say."""
+    """Read the beginning of the file with the settings of the forms or, before they are sent, with the stored ones."""
     kept = uploading.read_options(job)
     known = known_criteria(job.project)
     initial = read_initial(kept, known)
     rows_form = CandidatesForm if job.kind == Import.Kind.CANDIDATES else JudgmentsForm
-    look = FilePreview(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
-    reading = {name: getattr(kept, name) for name in look.reading.fields}
-    if data is not None and look.reading.is_valid():
-        reading = look.reading.cleaned_data
+    found = FilePreview(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
+    reading = {name: getattr(kept, name) for name in found.reading.fields}
+    if data is not None and found.reading.is_valid():
+        reading = found.reading.cleaned_data
     try:
-        look.preview = preview_of(job, Options(**reading))
-        chosen = _chosen(job, replace(kept, **reading), look.preview, known)
+        found.preview = fetch_preview(job, Options(**reading))
+        chosen = _read_mapping(job, replace(kept, **reading), found.preview, known)
     except FileRefused as refusal:
-        look.refusal = refusal
-        return look
-    look.are_columns_new = data is not None and data.get("columns") != look.columns_id
-    look.mapping = MappingForm(look.preview, known, chosen, None if look.are_columns_new else data)
-    if data is not None and look.reading.is_valid() and look.rows.is_valid():
-        look.options = _options(look)
-    return look
+        found.refusal = refusal
+        return found
+    # With other columns than the form was filled in for, its choices would fall on the wrong columns.
+    found.are_columns_new = data is not None and data.get("columns") != found.columns_id
+    found.mapping = MappingForm(found.preview, known, chosen, None if found.are_columns_new else data)
+    if data is not None and found.reading.is_valid() and found.rows.is_valid():
+        found.options = _options(found)
+    return found
 
 
-def _chosen(job: Import, kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
+def _read_mapping(job: Import, kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
     """Return the mapping of columns where it differs from the automatic one."""
     judged = {each.column: f"{CRITERION}{each.key}" for each in kept.criteria if each.key in known}
     mapping = {column: meaning for column, meaning in kept.mapping.items() if column in guessed.columns}
     if not mapping:
         return judged
-    return {**preview_of(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
+    return {**fetch_preview(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
 
 
-def _options(look: FilePreview) -> Options | None:
+def _options(found: FilePreview) -> Options | None:
     """Return all three forms as options, or None if the mapping has errors."""
-    assert look.mapping is not None
-    sent = {**look.reading.cleaned_data, **look.rows.cleaned_data}
-    if look.are_columns_new:
+    assert found.mapping is not None
+    sent = {**found.reading.cleaned_data, **found.rows.cleaned_data}
+    if found.are_columns_new:
         return Options(**sent)
-    if not look.mapping.is_valid():
+    if not found.mapping.is_valid():
         return None
-    criteria = (*look.mapping.criteria(), *sent.pop("criteria", ()))
-    return Options(**sent, criteria=criteria, mapping=look.mapping.mapping())
+    criteria = (*found.mapping.criteria(), *sent.pop("criteria", ()))
+    return Options(**sent, criteria=criteria, mapping=found.mapping.mapping())
 
 
-def preview_of(job: Import, options: Options) -> Preview:
+def fetch_preview(job: Import, options: Options) -> Preview:
+    """Return the first rows of the file. Raises FileRefused if it can't be read with these options."""
     try:
         return preview(path=uploads.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
-        gone = Problem(None, "", "The uploaded file is gone. Upload it again.")
-        raise FileRefused(job.file_name, [gone]) from None
+        missing = Problem(None, "", "The uploaded file is gone. Upload it again.")
+        raise FileRefused(job.file_name, [missing]) from None

@@ -33,19 +33,19 @@ _COLUMNS: dict[str, str] = {
 
 
 class Progress:
-    """Counts bytes over all files of a spool; an exception raised by `tell` stops the running COPY."""
+    """The progress of an import, in bytes over all files of a spool; an exception raised by `report` stops the COPY."""
 
-    def __init__(self, spool: Spool, tell: OnProgress | None) -> None:
-        self._tell = tell
+    def __init__(self, spool: Spool, report: OnProgress | None) -> None:
+        self._report = report
         self._done = 0
         sizes = [spool.file(table).stat().st_size for table in TABLES if spool.file(table).exists()]
-        # Staging is a third of the work; the rest is told step by step.
+        # Staging is counted as a third of the work; `at` reports the rest step by step.
         self._total = max(1, 3 * sum(sizes))
 
     def add(self, n_bytes: int) -> None:
         self._done = min(self._done + n_bytes, self._total)
-        if self._tell is not None:
-            self._tell(self._done, self._total)
+        if self._report is not None:
+            self._report(self._done, self._total)
 
     def at(self, share: float) -> None:
         self._done = max(self._done, int(self._total * share))
@@ -53,7 +53,7 @@ class Progress:
 
 
 class _Watched:
-    """A file that reports how much of it was read."""
+    """A file that reports how much of it is read, and keeps the exception that stopped the reading."""
 
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self._file = file
@@ -82,7 +82,7 @@ def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> N
             try:
                 cursor.copy_expert(f"COPY staged_{table} ({names}) FROM STDIN", watched, size=1 << 16)
             except Exception as error:
-                # The driver turns whatever stops the reading into an error of its own.
+                # The driver turns any exception from read() into an error of its own, so the original is raised again.
                 if watched.error is not None:
                     raise watched.error from error
                 raise
@@ -90,6 +90,7 @@ def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> N
 
 
 def create(cursor: Any, table: str, columns: str) -> None:
+    """Create an empty temporary table, dropped at the end of the transaction."""
     cursor.execute(f"DROP TABLE IF EXISTS pg_temp.{table}")
     cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns}) ON COMMIT DROP")
 
@@ -100,8 +101,8 @@ def refuse_rows(cursor: Any, name: str, column: str, query: str, parameters: lis
     total = cursor.fetchone()[0]
     if not total:
         return
-    shown = DEFAULT_LIMITS.problems_shown
-    cursor.execute(f"SELECT line, reason FROM ({query}) found ORDER BY line, reason LIMIT {shown}", parameters or [])
+    limit = DEFAULT_LIMITS.problems_shown
+    cursor.execute(f"SELECT line, reason FROM ({query}) found ORDER BY line, reason LIMIT {limit}", parameters or [])
     raise FileRefused(name, [Problem(line, column, reason) for line, reason in cursor.fetchall()], total)
 
 

@@ -67,14 +67,17 @@ def same_bytes(job: Import) -> Import | None:
     earlier = job.project.imports.filter(
         kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes
     ).exclude(pk=job.pk)
+    # The fingerprint covers the options too, so this file is hashed with those of each earlier import in turn. Only
+    # files of the same size come this far.
     for each in earlier:
         if each.sha256 == fingerprint(uploads.find_file(job), read_options(each)):
             return each
     return None
 
 
-def choose(*, job: Import, options: Options) -> None:
+def store_options(*, job: Import, options: Options) -> None:
     """Store the options for the next preview. Raises Refused if they can no longer be changed."""
+    # The attempt is compared too: a job that was queued and finished since the page was opened has other options.
     rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE, attempt=job.attempt)
     if not rows.exclude(step=Import.Step.WRITE).update(
         step=Import.Step.UPLOADED, options=options.as_dict(), report=None
@@ -94,7 +97,7 @@ def start_check(*, job: Import, options: Options) -> None:
     """Request the validation of every row. Raises Refused if the options can no longer be changed."""
     _refuse_without_file(job)
     with transaction.atomic():
-        choose(job=job, options=options)
+        store_options(job=job, options=options)
         job.refresh_from_db()
         queue.queue(job, step=Import.Step.CHECK, message="kB read")
 
@@ -109,10 +112,11 @@ def start_write(*, job: Import, actor: Membership) -> None:
             checked = {"step": Import.Step.CHECK}
             queue.queue(job, only_if=checked, step=Import.Step.WRITE, message="rows written", requested_by=actor)
     except IntegrityError as error:
+        # The constraint import_once: another import of the same file was queued at the same time.
         raise _already_imported(job) from error
 
 
-def start_again(*, job: Import) -> None:
+def retry(*, job: Import) -> None:
     """Retry an import whose worker died more than once. Raises Refused for any other."""
     _refuse_without_file(job)
     if job.state != Import.State.INTERRUPTED:
@@ -170,7 +174,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
             project=job.project,
             path=uploads.find_file(job),
             name=job.file_name,
-            folder=_spool_of(job, job.attempt),
+            folder=_find_spool(job, job.attempt),
             options=read_options(job),
             kind=Kind(job.kind),
             on_progress=lambda done, total: on_progress(done // KB, max(1, total // KB)),
@@ -182,7 +186,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
-    checked = load(_spool_of(job, max(_attempts_with_spool(job))))
+    checked = load(_find_spool(job, max(_attempts_with_spool(job))))
     n_rows = checked.report.rows
     try:
         writing.write(
@@ -197,7 +201,7 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     return {}
 
 
-def _spool_of(job: Import, attempt: int) -> Path:
+def _find_spool(job: Import, attempt: int) -> Path:
     """Return the folder of one attempt at the validation: an attempt presumed dead may still run beside its successor.
 
     The import reads the latest folder: its validation succeeded, so no other came after it.
@@ -212,7 +216,7 @@ def _attempts_with_spool(job: Import) -> list[int]:
 def _discard_spools(job: Import, *, before: int) -> None:
     for attempt in _attempts_with_spool(job):
         if attempt < before:
-            Spool(_spool_of(job, attempt)).discard()
+            Spool(_find_spool(job, attempt)).discard()
 
 
 def _refuse_without_file(job: Import) -> None:

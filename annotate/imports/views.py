@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, UploadForm
-from annotate.imports.preview import FilePreview, preview_of, read_preview
+from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
 from projects.importing import FileRefused, Kind, Options
@@ -25,7 +25,7 @@ from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 
 STEPS = ("File", "Columns", "Validate", "Import")
-COUNTED = {
+COUNT_LABELS = {
     "rows": "rows",
     "passages": "passages",
     "questions": "questions",
@@ -35,7 +35,7 @@ COUNTED = {
     "judgments": "judgments",
     "annotators": "annotators",
 }
-REMOVED = {
+REMOVED_LABELS = {
     "equal_to_reference": "candidates equal to a reference",
     "both_numbers": "candidates that are numbers where a reference is one too",
 }
@@ -67,7 +67,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 _refuse_hopeless(job)
                 return _to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"form": form, **_steps(0)}
+    context = {"form": form, **_describe_steps(0)}
     return render(request, "annotate/imports/new.html", context, status=status)
 
 
@@ -76,8 +76,8 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def import_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
-    look = read_preview(job) if _is_at_choice(job) else None
-    return _render(request, project, job, look)
+    found = read_preview(job) if _awaits_options(job) else None
+    return _render(request, project, job, found)
 
 
 @requires(Right.MANAGE)
@@ -87,18 +87,18 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     job = _fetch(project, number)
     if job.is_live:
         return _to(job)  # a second click
-    if not _is_choosable(job):
+    if not _can_change_options(job):
         messages.error(request, "The settings of this import can no longer be changed.")
         return _to(job)
-    look = read_preview(job, request.POST)
-    is_only_look = request.POST.get("then") == "look"
-    if look.options is None or (look.are_columns_new and not is_only_look):
-        return _render(request, project, job, look, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    found = read_preview(job, request.POST)
+    is_only_preview = request.POST.get("then") == "look"
+    if found.options is None or (found.are_columns_new and not is_only_preview):
+        return _render(request, project, job, found, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     with refusals(request):
-        if is_only_look:
-            uploading.choose(job=job, options=look.options)
+        if is_only_preview:
+            uploading.store_options(job=job, options=found.options)
         else:
-            uploading.start_check(job=job, options=look.options)
+            uploading.start_check(job=job, options=found.options)
     return _to(job)
 
 
@@ -108,7 +108,7 @@ def import_reopen(request: ProjectRequest, project: Project, number: int) -> Htt
     """Return from the report to the mapping of columns."""
     job = _fetch(project, number)
     with refusals(request):
-        uploading.choose(job=job, options=uploading.read_options(job))
+        uploading.store_options(job=job, options=uploading.read_options(job))
     return _to(job)
 
 
@@ -120,7 +120,7 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
         return _to(job)  # a second click
     with refusals(request):
         if job.state == Import.State.INTERRUPTED:
-            uploading.start_again(job=job)
+            uploading.retry(job=job)
         else:
             uploading.start_write(job=job, actor=request.membership)
     return _to(job)
@@ -166,18 +166,18 @@ def _to(job: Import) -> HttpResponse:
     return redirect("annotate:import-show", job.project.slug, job.number)
 
 
-def _is_choosable(job: Import) -> bool:
+def _can_change_options(job: Import) -> bool:
     return bool(job.stored_name) and job.state == Import.State.DONE and job.step != Import.Step.WRITE
 
 
-def _is_at_choice(job: Import) -> bool:
-    return _is_choosable(job) and job.step == Import.Step.UPLOADED
+def _awaits_options(job: Import) -> bool:
+    return _can_change_options(job) and job.step == Import.Step.UPLOADED
 
 
 def _refuse_hopeless(job: Import) -> None:
     """End an import whose file can't be read with any options of the page."""
     try:
-        preview_of(job, Options())
+        fetch_preview(job, Options())
     except FileRefused as refusal:
         has_known_name = PurePosixPath(job.file_name).suffix.lower() in SUFFIXES
         if has_known_name and not refusal.offers:
@@ -185,20 +185,26 @@ def _refuse_hopeless(job: Import) -> None:
 
 
 def _render(
-    request: ProjectRequest, project: Project, job: Import, look: FilePreview | None = None, status: int = HTTPStatus.OK
+    request: ProjectRequest,
+    project: Project,
+    job: Import,
+    found: FilePreview | None = None,
+    status: int = HTTPStatus.OK,
 ) -> HttpResponse:
+    is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
+    removed: dict[str, int] = (job.report or {}).get("removed", {})
     context = {
         **_progress(project, job),
-        "look": look,
-        "refusal": look.refusal.as_dict() if look and look.refusal else _refusal_of(job),
-        "same": uploading.same_bytes(job) if look else None,
-        "removed": [(REMOVED.get(name, name), n) for name, n in (job.report or {}).get("removed", {}).items() if n],
-        "counts": _counts(job),
-        "by_dataset": _by_dataset(job),
-        "delimiter_in_words": _delimiter_in_words(look),
-        "can_choose": _is_choosable(job),
-        "heading": _heading(job, look),
-        **_steps(STEPS.index(_step(job)) + (job.step == Import.Step.WRITE and job.state == Import.State.DONE)),
+        "file_preview": found,
+        "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
+        "same": uploading.same_bytes(job) if found else None,
+        "removed": [(REMOVED_LABELS.get(name, name), n) for name, n in removed.items() if n],
+        "counts": _list_counts(job),
+        "by_dataset": _list_by_dataset(job),
+        "delimiter_in_words": _name_delimiter(found),
+        "can_choose": _can_change_options(job),
+        "heading": _heading(job, found),
+        **_describe_steps(STEPS.index(_step(job)) + is_imported),
     }
     return render(request, "annotate/imports/show.html", context, status=status)
 
@@ -208,8 +214,8 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
     return job_context(job, title=title, urls="annotate:import", args=[project.slug, job.number])
 
 
-def _heading(job: Import, look: FilePreview | None) -> str:
-    if look:
+def _heading(job: Import, found: FilePreview | None) -> str:
+    if found:
         return "File preview"
     if job.state == Import.State.DONE:
         return "Imported" if job.step == Import.Step.WRITE else "Validated"
@@ -218,7 +224,7 @@ def _heading(job: Import, look: FilePreview | None) -> str:
     return f"Import {job.number}"
 
 
-def _steps(n_done: int) -> dict[str, Any]:
+def _describe_steps(n_done: int) -> dict[str, Any]:
     """Return the steps, those that are done, and the current one."""
     return {"steps": STEPS, "steps_done": STEPS[:n_done], "step": STEPS[n_done] if n_done < len(STEPS) else ""}
 
@@ -231,26 +237,26 @@ def _step(job: Import) -> str:
     return str(STEPS[3])
 
 
-def _refusal_of(job: Import) -> dict[str, Any] | None:
+def _read_refusal(job: Import) -> dict[str, Any] | None:
     """Return the problems that an earlier step has stored."""
     report = job.report or {}
     return report if "problems" in report else None
 
 
-def _counts(job: Import) -> list[tuple[str, int]]:
+def _list_counts(job: Import) -> list[tuple[str, int]]:
     report = job.report or {}
-    return [(str(label), report[name]) for name, label in COUNTED.items() if report.get(name)]
+    return [(str(label), report[name]) for name, label in COUNT_LABELS.items() if report.get(name)]
 
 
-def _by_dataset(job: Import) -> dict[str, Any]:
+def _list_by_dataset(job: Import) -> dict[str, Any]:
     datasets: dict[str, dict[str, int]] = (job.report or {}).get("by_dataset", {})
-    names = [name for name in COUNTED if any(counts.get(name) for counts in datasets.values())]
+    names = [name for name in COUNT_LABELS if any(counts.get(name) for counts in datasets.values())]
     return {
-        "names": [COUNTED[name] for name in names],
+        "names": [COUNT_LABELS[name] for name in names],
         "rows": [(dataset, [counts.get(name, 0) for name in names]) for dataset, counts in datasets.items()],
     }
 
 
-def _delimiter_in_words(look: FilePreview | None) -> str:
-    sign = look.preview.delimiter if look and look.preview else ""
+def _name_delimiter(found: FilePreview | None) -> str:
+    sign = found.preview.delimiter if found and found.preview else ""
     return next((str(words) for words, each in DELIMITERS.values() if each and each == sign), "")

@@ -62,6 +62,7 @@ def compare(*, project: Project, checked: Checked) -> None:
     try:
         refuse_if_imported(project, checked)
         with transaction.atomic():
+            # Staging compares the file with the project. It creates new datasets on the way, hence the rollback.
             _stage(project, checked, checked.report, None)
             transaction.set_rollback(True)
     except Refused:
@@ -108,13 +109,14 @@ def write(
     """
     report = deepcopy(checked.report)
     with transaction.atomic():
+        # The lock makes imports into one project run one after the other, so that none misses rows that another writes.
         if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
             raise Refused("The project has been deleted.")
         refuse_if_imported(project, checked, job=job)
         progress = Progress(checked.spool, on_progress)
         batch = _write(project, checked, report, actor, progress)
-        job = _record(project, checked, report, actor, job, batch)
-        log.record(project, actor, Act(f"import {checked.kind.value}"), job, after=_for_log(report))
+        job = _store_import(project, checked, report, actor, job, batch)
+        log.record(project, actor, Act(f"import {checked.kind.value}"), job, after=_describe_for_log(report))
         progress.at(1.0)
         if finish is not None:
             finish()
@@ -171,7 +173,7 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
     return only_judgments
 
 
-def _record(
+def _store_import(
     project: Project,
     checked: Checked,
     report: Report,
@@ -211,6 +213,6 @@ def _owner(project: Project) -> Membership:
     return owner
 
 
-def _for_log(report: Report) -> dict[str, object]:
+def _describe_for_log(report: Report) -> dict[str, object]:
     names = ("file", "rows", "passages", "questions", "references", "candidates", "judgments", "minimal_pairs")
     return {name: getattr(report, name) for name in names}

@@ -79,7 +79,7 @@ class Pages:
         return self.client.post(self.url("import-check", job.number), {**self.form(job), **over, "then": then})
 
     def form(self, job: Import) -> dict[str, Any]:
-        look = self.client.get(self.url("import-show", job.number)).context["look"]
+        look = self.client.get(self.url("import-show", job.number)).context["file_preview"]
         fields: dict[str, Any] = {"columns": look.columns_id}
         for form in (look.reading, look.rows, look.mapping):
             for field in form or ():
@@ -89,7 +89,7 @@ class Pages:
 
     def column(self, job: Import, name: str) -> str:
         """How the form calls the choice for a column."""
-        look = self.client.get(self.url("import-show", job.number)).context["look"]
+        look = self.client.get(self.url("import-show", job.number)).context["file_preview"]
         return f"column_{look.preview.columns.index(name)}"
 
     def work(self, job: Import) -> Import:

@@ -103,7 +103,7 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
     assert job.state == Import.State.INTERRUPTED, "Twice is enough; a person decides."
     assert "Retry" in pages.show(job)
 
-    uploading.start_again(job=job)
+    uploading.retry(job=job)
     tasks.run_import(job.pk)
     job.refresh_from_db()
     assert (job.state, job.attempt) == (Import.State.DONE, 4)
