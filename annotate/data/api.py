@@ -15,12 +15,13 @@ from projects.database.snapshots import snapshot
 from projects.models import Candidate, Dataset, Passage, Question, Reference
 
 MOST_PASSAGES = 100
+"""Passages on a page of the API: fewer than other rows, because each comes with its whole text."""
 
 
 class LineSerializer(StrictSerializer):
     dataset = serializers.CharField()
     kind = serializers.ChoiceField(choices=Dataset.Kind.choices)
-    split = serializers.CharField(help_text="Empty for passages that have none.")
+    split = serializers.CharField(help_text="Empty for passages without a split.")
     sources = serializers.ListField(child=serializers.CharField())
     passages = serializers.IntegerField()
     questions = serializers.IntegerField()
@@ -33,12 +34,12 @@ class DatasetsSerializer(StrictSerializer):
     results = LineSerializer(many=True)
 
 
-class PlaceQuery(PageQuery):
+class FacetQuery(PageQuery):
     dataset = TextField(required=False)
     split = TextField(required=False, allow_blank=True)
 
 
-class PassageQuery(PlaceQuery):
+class PassageQuery(FacetQuery):
     page_size = serializers.IntegerField(
         default=MOST_PASSAGES, min_value=1, max_value=MOST_PASSAGES, help_text="Rows per page."
     )
@@ -46,14 +47,14 @@ class PassageQuery(PlaceQuery):
     order = serializers.ChoiceField(choices=["added", "-added", "passage_id", "-passage_id"], default="added")
 
 
-class QuestionQuery(PlaceQuery):
+class QuestionQuery(FacetQuery):
     passage_id = TextField(required=False)
     question_id = TextField(required=False)
     type = serializers.ChoiceField(required=False, choices=[each for each in Question.Type.choices if each[0]])
     order = serializers.ChoiceField(choices=["added", "-added", "question_id", "-question_id"], default="added")
 
 
-class CandidateQuery(PlaceQuery):
+class CandidateQuery(FacetQuery):
     question_id = TextField(required=False)
     candidate_id = TextField(required=False)
     source = TextField(required=False, allow_blank=True)  # type: ignore[assignment]
@@ -102,7 +103,7 @@ class CandidateSerializer(StrictSerializer):
     rank = serializers.IntegerField(allow_null=True)
     confidence = serializers.FloatField(allow_null=True)
     metadata = serializers.JSONField()
-    is_withdrawn = serializers.SerializerMethodField(help_text="Alone, or with its passage.")
+    is_withdrawn = serializers.SerializerMethodField(help_text="Withdrawn itself, or with its passage.")
 
     def get_is_withdrawn(self, candidate: Candidate) -> bool:
         return candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None
@@ -115,20 +116,20 @@ class DatasetList(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """Count the data.
 
-        The numbers of each split of each dataset.
+        Numbers of rows for each split of each dataset.
         """
         with snapshot():
             return Response(DatasetsSerializer({"results": data_table(self.project).lines}).data)
 
 
 class CorpusList(ProjectEndpoint):
-    """A page of rows of one kind; each filter is a column listed here."""
+    """A list of one kind of row, with its filters by parameter and the name of its own id."""
 
     chapter = "data"
     own_id: ClassVar[str]
     filters: ClassVar[dict[str, str]]
 
-    def narrowed(self, rows: "QuerySet[Any]") -> "QuerySet[Any]":
+    def filter(self, rows: "QuerySet[Any]") -> "QuerySet[Any]":
         asked = {field: self.asked[name] for name, field in self.filters.items() if name in self.asked}
         order = self.asked["order"].replace("added", "pk").replace(self.own_id, "external_id")
         return rows.filter(**asked).order_by(order, "pk")
@@ -146,7 +147,7 @@ class PassageList(CorpusList):
         With their whole text.
         """
         rows = Passage.objects.filter(dataset__project=self.project).select_related("dataset")
-        return render_page(request, self.narrowed(rows), PassageSerializer, self.asked)
+        return render_page(request, self.filter(rows), PassageSerializer, self.asked)
 
 
 class QuestionList(CorpusList):
@@ -169,7 +170,7 @@ class QuestionList(CorpusList):
         rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
         rows = rows.defer("passage__text", "passage__documents")
         rows = rows.prefetch_related(Prefetch("references", Reference.objects.order_by("position")))
-        return render_page(request, self.narrowed(rows), QuestionSerializer, self.asked)
+        return render_page(request, self.filter(rows), QuestionSerializer, self.asked)
 
 
 class CandidateList(CorpusList):
@@ -191,4 +192,4 @@ class CandidateList(CorpusList):
         """
         rows = Candidate.objects.in_project(self.project).select_related("dataset", "question__passage")
         rows = rows.defer("question__passage__text", "question__passage__documents")
-        return render_page(request, self.narrowed(rows), CandidateSerializer, self.asked)
+        return render_page(request, self.filter(rows), CandidateSerializer, self.asked)

@@ -48,7 +48,8 @@ class SplitForm(forms.Form):
 
 
 MOST_CHARACTERS = 20_000
-MOST = 1e9
+MAX_SCORE = 1e9
+"""The limit of given scores, whose scale can be any."""
 
 
 def _text(label: str, help_text: str) -> forms.CharField:
@@ -60,14 +61,14 @@ def _text(label: str, help_text: str) -> forms.CharField:
     )
 
 
-def _as_typed(value: str | float | None) -> str | float | None:
+def _format_number(value: str | float | None) -> str | float | None:
     """Return a whole number without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _score(label: str) -> forms.FloatField:
     widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
-    return forms.FloatField(label=label, required=False, min_value=-MOST, max_value=MOST, widget=widget)
+    return forms.FloatField(label=label, required=False, min_value=-MAX_SCORE, max_value=MAX_SCORE, widget=widget)
 
 
 class PairForm(forms.Form):
@@ -95,7 +96,7 @@ class PairForm(forms.Form):
         super().__init__(*args, **kwargs)
         if pair is not None:
             written = fetch_written(pair)
-            self.initial = {name: _as_typed(getattr(written, name)) for name in self.fields}
+            self.initial = {name: _format_number(getattr(written, name)) for name in self.fields}
         if is_used:
             for name in ("text_1", "text_2"):
                 self.fields[name].disabled = True

@@ -31,8 +31,10 @@ SCORES = {
 }
 """The filter by the scores given with a pair."""
 
-_SAYING = {"higher": Q(score_1__gt=F("score_2")), "not": Q(score_1__lte=F("score_2")), NONE: Q(score_1=None)}
-_SCORES = Case(*(When(says, then=Value(name)) for name, says in _SAYING.items()), output_field=CharField())
+_SCORE_FILTERS = {"higher": Q(score_1__gt=F("score_2")), "not": Q(score_1__lte=F("score_2")), NONE: Q(score_1=None)}
+_SCORES = Case(
+    *(When(condition, then=Value(name)) for name, condition in _SCORE_FILTERS.items()), output_field=CharField()
+)
 _IS_WITHDRAWN = (
     Q(candidate_1__withdrawn_at__isnull=False)
     | Q(candidate_2__withdrawn_at__isnull=False)
@@ -45,19 +47,19 @@ _IS_WITHDRAWN = (
 @snapshot()
 def pair_list(request: ProjectRequest, project: Project) -> HttpResponse:
     pairs = MinimalPair.objects.filter(question__dataset__project=project)
-    counts = _counts(pairs)
+    counts = _count_pairs(pairs)
     chosen = {
         "dataset": read_word(request, "dataset", counts["datasets"]),
         "phenomenon": read_word(request, "phenomenon", [word for word, _name in counts["phenomena"]]),
         "scores": read_word(request, "scores", SCORES),
         "q": read_text(request, "q"),
     }
-    rows = _narrowed(pairs, chosen)
+    rows = _filter(pairs, chosen)
     rows = rows.select_related("question__dataset", "question__passage", "candidate_1", "candidate_2")
     rows = rows.defer("question__passage__text", "question__passage__documents")
     page = paginate(request, rows.order_by("pk"))
     _add_judgments(page.object_list)
-    context = {"page": page, "chosen": chosen, "is_narrowed": any(chosen.values()), "score_words": SCORES, **counts}
+    context = {"page": page, "chosen": chosen, "is_narrowed": any(chosen.values()), "score_labels": SCORES, **counts}
     return render(request, "annotate/data/pair_list.html", context)
 
 
@@ -71,7 +73,7 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             data_pairs.write_pair(project=project, actor=request.membership, question=question, written=form.written())
-            _say_saved(request, form, "Minimal pair added.")
+            _report_saved(request, form, "Minimal pair added.")
             if "another" in request.POST:
                 return redirect("annotate:pair-new", project.slug, question.pk)
             return redirect("annotate:pair-list", project.slug)
@@ -82,13 +84,13 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    pair = _pair(project, pk)
+    pair = _fetch_pair(project, pk)
     is_used = data_pairs.is_used(pair)
     form = PairForm(request.POST if request.method == "POST" else None, pair=pair, is_used=is_used)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             data_pairs.change_pair(project=project, actor=request.membership, pair=pair, written=form.written())
-            _say_saved(request, form, "Minimal pair saved.")
+            _report_saved(request, form, "Minimal pair saved.")
             return redirect("annotate:pair-list", project.slug)
     return _render_form(request, form, pair.question, pair, is_used=is_used)
 
@@ -98,7 +100,7 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Delete a pair that no one has been asked about, or withdraw it with a reason."""
-    pair = _pair(project, pk)
+    pair = _fetch_pair(project, pk)
     is_used = data_pairs.is_used(pair)
     form = WhyForm(request.POST if request.method == "POST" else None) if is_used else None
     if request.method == "POST" and (form is None or form.is_valid()):
@@ -109,12 +111,12 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
             else:
                 why = form.cleaned_data["why"]
                 done = data_pairs.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
-                said = plural(
+                message = plural(
                     done.n_judgments,
                     "Withdrawn. %(n)s judgment of it no longer counts.",
                     "Withdrawn. %(n)s judgments of it no longer count.",
                 )
-                messages.success(request, said % {"n": format_number(done.n_judgments)})
+                messages.success(request, message % {"n": format_number(done.n_judgments)})
             return redirect("annotate:pair-list", project.slug)
         return redirect("annotate:pair-remove", project.slug, pair.pk)
     plan = plan_withdrawal([pair.candidate_1_id, pair.candidate_2_id]) if is_used else None
@@ -127,7 +129,7 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     )
 
 
-def _pair(project: Project, pk: int) -> MinimalPair:
+def _fetch_pair(project: Project, pk: int) -> MinimalPair:
     pairs = MinimalPair.objects.select_related("question__dataset", "question__passage", "candidate_1", "candidate_2")
     pairs = pairs.prefetch_related("question__references")
     return get_object_or_404(pairs, pk=pk, question__dataset__project=project)
@@ -137,7 +139,7 @@ def _is_withdrawn(pair: MinimalPair) -> bool:
     return bool(pair.candidate_1.withdrawn_at and pair.candidate_2.withdrawn_at)
 
 
-def _say_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
+def _report_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
     if form.written().is_first_higher is False:
         saved += " " + "The better candidate’s score isn’t higher, so the pair is excluded from metric accuracy."
         messages.warning(request, saved)
@@ -148,8 +150,8 @@ def _say_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
 def _render_form(
     request: ProjectRequest, form: PairForm, question: Question, pair: MinimalPair | None, *, is_used: bool = False
 ) -> HttpResponse:
-    of_ours = MinimalPair.objects.filter(question__dataset__project=request.project).order_by("phenomenon")
-    used = of_ours.exclude(phenomenon__in=("", *PHENOMENA)).values_list("phenomenon", flat=True).distinct()
+    pairs = MinimalPair.objects.filter(question__dataset__project=request.project).order_by("phenomenon")
+    used = pairs.exclude(phenomenon__in=("", *PHENOMENA)).values_list("phenomenon", flat=True).distinct()
     context = {
         "form": form,
         "question": question,
@@ -162,30 +164,30 @@ def _render_form(
     )
 
 
-def _narrowed(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:
+def _filter(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:
     if chosen["dataset"]:
         rows = rows.filter(question__dataset__name=chosen["dataset"])
     if chosen["phenomenon"]:
         words = chosen["phenomenon"]
         rows = rows.filter(phenomenon__in=["", words] if words == NONE else [words])
     if chosen["scores"]:
-        rows = rows.filter(_SAYING[chosen["scores"]])
+        rows = rows.filter(_SCORE_FILTERS[chosen["scores"]])
     if text := chosen["q"]:
         in_texts = Q(candidate_1__text__icontains=text) | Q(candidate_2__text__icontains=text)
         rows = rows.filter(in_texts | Q(question__text__icontains=text) | Q(candidate_1__external_id=text))
     return rows
 
 
-def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
+def _count_pairs(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
     """Count pairs by dataset and phenomenon, by their scores, and the withdrawn ones."""
-    grouped = pairs.order_by().values("question__dataset__name", "phenomenon", said=_SCORES)
+    grouped = pairs.order_by().values("question__dataset__name", "phenomenon", scores=_SCORES)
     n: dict[tuple[str, str], int] = {}
-    n_of: dict[str, int] = dict.fromkeys(SCORES, 0)
+    n_by_scores: dict[str, int] = dict.fromkeys(SCORES, 0)
     for row in grouped.annotate(n=Count("pk"), n_withdrawn=Count("pk", filter=_IS_WITHDRAWN)):
         key = (row["question__dataset__name"], row["phenomenon"])
         n[key] = n.get(key, 0) + row["n"]
-        n_of[row["said"]] += row["n"]
-        n_of["withdrawn"] = n_of.get("withdrawn", 0) + row["n_withdrawn"]
+        n_by_scores[row["scores"]] += row["n"]
+        n_by_scores["withdrawn"] = n_by_scores.get("withdrawn", 0) + row["n_withdrawn"]
     datasets = sorted({dataset for dataset, _phenomenon in n})
     phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=data_pairs.pair_position)
     return {
@@ -198,7 +200,7 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
         ],
         "sums": [sum(n.get((each, name), 0) for each in datasets) for name in phenomena],
         "n_pairs": sum(n.values()),
-        "n_of": n_of,
+        "n_by_scores": n_by_scores,
     }  # fmt: skip
 
 

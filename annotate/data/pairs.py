@@ -84,14 +84,14 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
     in use, and if nothing has changed. Locks the project.
     """
     _lock(project)
-    pair = _fresh(project, pair)
+    pair = _fetch_again(project, pair)
     before = fetch_written(pair)
     if written == before:
         raise Refused("Nothing has changed.")
     if (written.text_1, written.text_2) != (before.text_1, before.text_2):
         if is_used(pair):
             raise Refused("These candidates are already in a HIT, so their texts can’t be changed.")
-        _check(pair.question, written, but=pair)
+        _check(pair.question, written, except_for=pair)
         _rewrite(pair, written)
     pair.phenomenon = written.phenomenon.strip()
     pair.score_1, pair.score_2 = written.score_1, written.score_2
@@ -104,7 +104,7 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
 def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> None:
     """Delete a pair that no one has been asked about, with its candidates. Raises Refused for any other."""
     _lock(project)
-    pair = _fresh(project, pair)
+    pair = _fetch_again(project, pair)
     if is_used(pair):
         raise Refused("These candidates are already in a HIT. Withdraw the pair instead.")
     log.record(project, actor, Act.DELETE_MINIMAL_PAIR, pair, before=asdict(fetch_written(pair)))
@@ -132,15 +132,15 @@ def _lock(project: Project) -> None:
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
-def _fresh(project: Project, pair: MinimalPair) -> MinimalPair:
+def _fetch_again(project: Project, pair: MinimalPair) -> MinimalPair:
     rows = MinimalPair.objects.select_related("question", "candidate_1", "candidate_2")
-    fresh = rows.filter(pk=pair.pk, question__dataset__project=project).first()
-    if fresh is None:
+    found = rows.filter(pk=pair.pk, question__dataset__project=project).first()
+    if found is None:
         raise Refused("This pair has been deleted in the meantime.")
-    return fresh
+    return found
 
 
-def _check(question: Question, written: Written, *, but: MinimalPair | None = None) -> None:
+def _check(question: Question, written: Written, *, except_for: MinimalPair | None = None) -> None:
     if not written.text_1.strip() or not written.text_2.strip():
         raise Refused("Enter a text for both candidates.")
     if written.text_1 == written.text_2:
@@ -151,8 +151,8 @@ def _check(question: Question, written: Written, *, but: MinimalPair | None = No
         raise Refused("The passage of this question is withdrawn.")
     one, other = written.text_1, written.text_2
     same = Q(candidate_1__text=one, candidate_2__text=other) | Q(candidate_1__text=other, candidate_2__text=one)
-    there = MinimalPair.objects.filter(same, question=question, candidate_1__withdrawn_at=None)
-    if (there.exclude(pk=but.pk) if but else there).exists():
+    existing = MinimalPair.objects.filter(same, question=question, candidate_1__withdrawn_at=None)
+    if (existing.exclude(pk=except_for.pk) if except_for else existing).exists():
         raise Refused("This question already has a pair with these two texts.")
 
 

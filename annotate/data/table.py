@@ -12,6 +12,9 @@ from projects.models import Project
 _IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id <> ALL(%(without)s)"""
 
+# References and candidates are counted per question before they are joined: joining both at once would multiply them.
+# One statement gives all numbers, so that they come from one snapshot and agree. The usual splits come first, in their
+# usual order.
 _TABLE = """
 WITH p AS (
     SELECT p.id, p.dataset_id, p.split FROM projects_passage p
@@ -91,7 +94,7 @@ class DataTable:
         return _sum(self.lines)
 
     def by_dataset(self) -> Iterator[tuple[str, str, list[Line], Counts]]:
-        """Return each dataset with its kind, its lines and their sum."""
+        """Yield each dataset with its kind, its lines and their sum."""
         names = dict.fromkeys((line.dataset, line.kind) for line in self.lines)
         for name, kind in names:
             lines = [line for line in self.lines if line.dataset == name]

@@ -25,7 +25,9 @@ NONE = "none"
 """The value for the empty split or source in an address; one that really has this name is included."""
 
 MOST_NAMES = 500
-START_SHOWN = 400
+"""The most names that a filter offers."""
+START_CHARACTERS = 400
+"""The part of a passage's text that its list shows."""
 
 
 @requires(Right.READ)
@@ -69,7 +71,7 @@ def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_source=True)
     rows = Candidate.objects.in_project(project).select_related("dataset", "question__passage")
     rows = rows.defer("metadata", "question__passage__text", "question__passage__documents")
-    rows = rows.filter(_within(filters, "question__"), _named("source", filters.source))
+    rows = rows.filter(_filter_facets(filters, "question__"), _match_name("source", filters.source))
     if filters.text:
         rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
     sort = read_sort(request, CANDIDATE_COLUMNS, "added")
@@ -83,7 +85,7 @@ def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project)
     rows = Question.objects.filter(dataset__project=project).select_related("dataset", "passage")
     rows = rows.defer("passage__text", "passage__documents")
-    rows = rows.filter(_within(filters, ""))
+    rows = rows.filter(_filter_facets(filters, ""))
     if filters.text:
         rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
     sort = read_sort(request, QUESTION_COLUMNS, "added")
@@ -96,8 +98,8 @@ def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
 def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_type=False)
     rows = Passage.objects.filter(dataset__project=project).select_related("dataset").defer("text", "documents")
-    rows = rows.annotate(start=Left("text", START_SHOWN), n_documents=Coalesce(_n_documents(), 0))
-    rows = rows.filter(_named("dataset__name", filters.dataset), _named("split", filters.split))
+    rows = rows.annotate(start=Left("text", START_CHARACTERS), n_documents=Coalesce(_count_documents(), 0))
+    rows = rows.filter(_match_name("dataset__name", filters.dataset), _match_name("split", filters.split))
     if filters.text:
         rows = rows.filter(
             Q(text__icontains=filters.text) | Q(title__icontains=filters.text) | Q(external_id=filters.text)
@@ -146,7 +148,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "plan": plan,
-        "plan_lines": _plan_lines(plan) if plan else [],
+        "plan_lines": _describe_plan(plan) if plan else [],
         "sent": [(name, value) for name, values in request.GET.lists() for value in values],
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
@@ -163,7 +165,7 @@ def _plan(project: Project, form: SplitForm) -> SplitPlan:
     )
 
 
-def _plan_lines(plan: SplitPlan) -> list[dict[str, Any]]:
+def _describe_plan(plan: SplitPlan) -> list[dict[str, Any]]:
     return [
         {
             "name": each.dataset,
@@ -189,8 +191,8 @@ def _read_filters(
     passages = Passage.objects.filter(dataset__project=project)
     choices = {
         "dataset": list(datasets.values_list("name", flat=True)[:MOST_NAMES]),
-        "split": _names(passages.order_by("split").values_list("split", flat=True)),
-        "source": _names(Candidate.objects.in_project(project).order_by("source").values_list("source", flat=True))
+        "split": _list_names(passages.order_by("split").values_list("split", flat=True)),
+        "source": _list_names(Candidate.objects.in_project(project).order_by("source").values_list("source", flat=True))
         if with_source
         else [],
         "type": [each for each in Question.Type.values if each] if with_type else [],
@@ -202,19 +204,19 @@ def _read_filters(
     )
 
 
-def _names(names: QuerySet[Any, str]) -> list[str]:
+def _list_names(names: QuerySet[Any, str]) -> list[str]:
     return [name or NONE for name in names.distinct()[:MOST_NAMES]]
 
 
-def _within(filters: Filters, prefix: str) -> Q:
+def _filter_facets(filters: Filters, prefix: str) -> Q:
     return (
-        _named("dataset__name", filters.dataset)
-        & _named(f"{prefix}passage__split", filters.split)
-        & _named(f"{prefix}type", filters.type)
+        _match_name("dataset__name", filters.dataset)
+        & _match_name(f"{prefix}passage__split", filters.split)
+        & _match_name(f"{prefix}type", filters.type)
     )
 
 
-def _named(field: str, name: str) -> Q:
+def _match_name(field: str, name: str) -> Q:
     if not name:
         return Q()
     return Q(**{f"{field}__in": ["", name]}) if name == NONE else Q(**{field: name})
@@ -231,7 +233,7 @@ def _render_list(
 ) -> HttpResponse:
     page = paginate(request, rows)
     for name, related in (counts or {}).items():
-        _count(page.object_list, name, related)
+        _add_counts(page.object_list, name, related)
     context = {
         "page": page,
         "noun": noun,
@@ -247,12 +249,12 @@ def _render_list(
     return render(request, "annotate/data/list.html", context)
 
 
-def _n_documents() -> Func:
+def _count_documents() -> Func:
     return Func(F("documents"), function="jsonb_array_length", output_field=IntegerField())
 
 
-def _count(rows: Any, name: str, related: str) -> None:
-    """Add counts to the rows of one page only."""
+def _add_counts(rows: Any, name: str, related: str) -> None:
+    """Add counts to the rows of one page: counting for every row of the list would be slow."""
     model = type(rows[0]) if len(rows) else None
     if model is None:
         return

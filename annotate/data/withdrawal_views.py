@@ -31,7 +31,7 @@ def candidate_withdraw(request: ProjectRequest, project: Project, pk: int) -> Ht
 
     passage = candidate.question.passage
     back = f"{reverse('annotate:passage-show', args=[project.slug, passage.pk])}#question-{candidate.question_id}"
-    return _ask(request, candidate, passage, [candidate.pk], back, act)
+    return _render_form(request, candidate, passage, [candidate.pk], back, act)
 
 
 @requires(Right.MANAGE)
@@ -45,10 +45,10 @@ def passage_withdraw(request: ProjectRequest, project: Project, pk: int) -> Http
 
     candidates = list(Candidate.objects.filter(question__passage=passage).values_list("pk", flat=True))
     back = reverse("annotate:passage-show", args=[project.slug, passage.pk])
-    return _ask(request, None, passage, candidates, back, act)
+    return _render_form(request, None, passage, candidates, back, act)
 
 
-def _ask(
+def _render_form(
     request: ProjectRequest,
     candidate: Candidate | None,
     passage: Passage,
@@ -61,10 +61,10 @@ def _ask(
         with refusals(request, form):
             done = act(form.cleaned_data["why"])
             n = done.n_judgments
-            said = plural(
-                n, "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count."
+            message = plural(
+                n, "Withdrawn. {n} judgment of it no longer counts.", "Withdrawn. {n} judgments of it no longer count."
             )
-            messages.success(request, said.format(n=format_number(n)))
+            messages.success(request, message.format(n=format_number(n)))
             return redirect(back)
     context = {
         "candidate": candidate,

@@ -27,6 +27,7 @@ class WithdrawalPlan:
 
 
 def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
+    """Return what withdrawing these candidates would change if it were done now."""
     with connection.cursor() as cursor:
         cursor.execute(_PLAN, {"ids": list(candidate_ids)})
         n_hits, n_emptied, n_places = map(int, cursor.fetchone())
@@ -69,6 +70,7 @@ def _withdraw(
         return done + places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
 
 
+# The HITs that ask about one of the candidates, with those that would be left without any other item (`is_emptied`).
 _PLAN = f"""
 WITH hit AS (
     SELECT h.id, h.places_open, NOT EXISTS (
