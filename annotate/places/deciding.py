@@ -6,9 +6,9 @@ locked the memberships before.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import ROUND
@@ -53,7 +53,7 @@ def reject(assignment_ids: Sequence[int], *, by: int | None, reason: str, is_unp
             [by, reason, is_unpaid, list(assignment_ids)],
         )
         rows = cursor.fetchall()
-        _give_up(cursor, [hit for _, hit, held in rows if held])
+        _reopen_places(cursor, [hit for _, hit, held in rows if held])
         ids = sorted(row[0] for row in rows)
         _discount(cursor, ids, "rejected")
     return ids
@@ -67,6 +67,7 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
+        # Counted work always holds its place, so that nothing has to be compared with the old row here.
         cursor.execute(
             f"""UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s, holds_place = NOT %s
                WHERE a.id = ANY(%s) AND {is_submitted("a")} AND {is_marked_counted("a")}
@@ -75,7 +76,7 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
         )
         rows = cursor.fetchall()
         if reopens:
-            _give_up(cursor, [hit for _, hit in rows])
+            _reopen_places(cursor, [hit for _, hit in rows])
         ids = sorted(row[0] for row in rows)
         _discount(cursor, ids, "removed")
     return ids
@@ -89,6 +90,7 @@ def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[in
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
+        # Rejected, surplus and excluded work is included, which may hold no place, hence `before`.
         cursor.execute(
             f"""UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s,
                       holds_place = a.holds_place AND NOT %s
@@ -99,7 +101,7 @@ def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[in
         )
         rows = cursor.fetchall()
         if reopens:
-            _give_up(cursor, [hit for _, hit, held in rows if held])
+            _reopen_places(cursor, [hit for _, hit, held in rows if held])
         ids = sorted(row[0] for row in rows)
         cursor.execute(
             "UPDATE annotate_judgment SET is_counted = false, not_counted_reason = %s WHERE assignment_id = ANY(%s)",
@@ -148,7 +150,7 @@ def restore(assignment_ids: Sequence[int]) -> Restored:
                 [mark, holds, ids],
             )
         _count_again(cursor, counted, "removed")
-        _discount_for(cursor, surplus, "removed", "surplus")
+        _change_reason(cursor, surplus, "removed", "surplus")
     return Restored(n_counted=len(counted), n_surplus=len(surplus))
 
 
@@ -169,7 +171,7 @@ def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
         )
         accepted = sorted(row[0] for row in cursor.fetchall())
         _count_again(cursor, counted, "rejected")
-        _discount_for(cursor, surplus, "rejected", "surplus")
+        _change_reason(cursor, surplus, "rejected", "surplus")
     return accepted
 
 
@@ -189,10 +191,11 @@ def _count(query: str, assignment_ids: Sequence[int]) -> Restored:
     return Restored(n_counted=n_theirs + n_free, n_surplus=n_lost - n_free)
 
 
-def _retake(cursor: Any, query: str, assignment_ids: Sequence[int]) -> tuple[list[int], list[int]]:
+def _retake(cursor: CursorWrapper, query: str, assignment_ids: Sequence[int]) -> tuple[list[int], list[int]]:
     """Give locked assignments their places again, the oldest first; return the ids that got one, and the others."""
     cursor.execute(query + " ORDER BY a.id", [list(assignment_ids)])
     rows = cursor.fetchall()
+    # Only now, with the HITs locked, are their numbers of open places final.
     free = lock_hits(cursor, [hit for _, hit, _, held in rows if not held])
     counted, retaken, surplus = [], [], []
     for assignment_id, hit_id, is_theirs, held in rows:
@@ -207,23 +210,24 @@ def _retake(cursor: Any, query: str, assignment_ids: Sequence[int]) -> tuple[lis
     return counted, surplus
 
 
-def _give_up(cursor: Any, hit_ids: Sequence[int]) -> None:
+def _reopen_places(cursor: CursorWrapper, hit_ids: Sequence[int]) -> None:
     """Turn one done place into an open one for each mention of a HIT, or remove it if no one else may take it."""
+    # queue_key goes back by a round for each place, so that the HIT is served before those that have more judgments.
     lock_hits(cursor, hit_ids)
     cursor.execute(
-        f"""UPDATE annotate_hit h SET places_done = h.places_done - given.n,
-                   places_open = h.places_open + CASE WHEN given.opens THEN given.n ELSE 0 END,
-                   places_wanted = h.places_wanted - CASE WHEN given.opens THEN 0 ELSE given.n END,
-                   queue_key = h.queue_key - given.n * %s
+        f"""UPDATE annotate_hit h SET places_done = h.places_done - opened.n,
+                   places_open = h.places_open + CASE WHEN opened.opens THEN opened.n ELSE 0 END,
+                   places_wanted = h.places_wanted - CASE WHEN opened.opens THEN 0 ELSE opened.n END,
+                   queue_key = h.queue_key - opened.n * %s
             FROM (SELECT h.id, count(*) AS n, {is_work("h")} AND {can_be_taken("h")} AS opens
                   FROM unnest(%s::bigint[]) AS mention (id) JOIN annotate_hit h ON h.id = mention.id
-                  GROUP BY h.id) given
-            WHERE given.id = h.id""",
+                  GROUP BY h.id) opened
+            WHERE opened.id = h.id""",
         [ROUND, list(hit_ids)],
     )
 
 
-def _take_again(cursor: Any, hit_ids: Sequence[int]) -> None:
+def _take_again(cursor: CursorWrapper, hit_ids: Sequence[int]) -> None:
     """Turn one open place into a done one for each mention of a HIT.
 
     A HIT reserved for one annotator lost its place when it was given back, so it gets a new one.
@@ -238,7 +242,8 @@ def _take_again(cursor: Any, hit_ids: Sequence[int]) -> None:
     )
 
 
-def _discount(cursor: Any, assignment_ids: Sequence[int], reason: str) -> None:
+def _discount(cursor: CursorWrapper, assignment_ids: Sequence[int], reason: str) -> None:
+    """Stop counting the judgments that count; others keep the reason why they don't."""
     cursor.execute(
         """UPDATE annotate_judgment SET is_counted = false, not_counted_reason = %s
            WHERE assignment_id = ANY(%s) AND is_counted""",
@@ -246,7 +251,8 @@ def _discount(cursor: Any, assignment_ids: Sequence[int], reason: str) -> None:
     )
 
 
-def _discount_for(cursor: Any, assignment_ids: Sequence[int], before: str, after: str) -> None:
+def _change_reason(cursor: CursorWrapper, assignment_ids: Sequence[int], before: str, after: str) -> None:
+    """Change why judgments do not count, from one reason to another."""
     cursor.execute(
         """UPDATE annotate_judgment SET not_counted_reason = %s
            WHERE assignment_id = ANY(%s) AND not_counted_reason = %s""",
@@ -254,7 +260,7 @@ def _discount_for(cursor: Any, assignment_ids: Sequence[int], before: str, after
     )
 
 
-def _count_again(cursor: Any, assignment_ids: Sequence[int], reason: str) -> None:
+def _count_again(cursor: CursorWrapper, assignment_ids: Sequence[int], reason: str) -> None:
     """Count the judgments again that were excluded for this reason, except of candidates withdrawn since."""
     cursor.execute(
         f"""UPDATE annotate_judgment j SET is_counted = {is_in_use("i")},

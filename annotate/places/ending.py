@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
@@ -180,12 +180,13 @@ def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: 
     return len(rows)
 
 
-def free(cursor: Any, hit_ids: Iterable[int]) -> None:
+def free(cursor: CursorWrapper, hit_ids: Iterable[int]) -> None:
     """Open one place for each mention of a HIT; rows are locked in ascending order of id.
 
     If no one can take the HIT any more, the place is removed instead.
     """
     ids = sorted(hit_ids)
+    # Locked in order first: two sweeps, or a sweep and a return, would otherwise update the same HITs in any order.
     cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])
     cursor.execute(
         f"""UPDATE annotate_hit h SET

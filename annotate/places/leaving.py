@@ -18,24 +18,24 @@ class LockedWork:
 
     annotator: Membership
     batches: dict[int, Batch]
-    open_one: Assignment | None
+    open_assignment: Assignment | None
 
 
 def lock_work(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> LockedWork:
     """Lock the batches of the chosen work, then that work, the open assignment, `further` ones and all their HITs."""
     batches = _lock_batches(chosen.values_list("hit__batch", flat=True))
-    open_one = Assignment.objects.open().filter(annotator=annotator).first()
+    open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
     held = [*chosen.values_list("pk", flat=True), *further]
-    places.lock_with_hits([*held, open_one.pk] if open_one else held, reserved_for=annotator.pk)
-    return LockedWork(annotator, batches, open_one)
+    places.lock_with_hits([*held, open_assignment.pk] if open_assignment else held, reserved_for=annotator.pk)
+    return LockedWork(annotator, batches, open_assignment)
 
 
 def release_open_work(held: LockedWork) -> int:
     """Withdraw the open assignment and the HITs reserved for the annotator; return how many HITs that were."""
-    open_one = held.open_one
+    open_assignment = held.open_assignment
     # The assignment may have been submitted between the first read and the lock, so its state is read again.
-    is_open = open_one is not None and (
-        (locked := lock_assignment(held.annotator, open_one.uuid)).state == Assignment.State.OPEN
+    is_open = open_assignment is not None and (
+        (locked := lock_assignment(held.annotator, open_assignment.uuid)).state == Assignment.State.OPEN
     )
     if is_open:
         places.withdraw(locked)
@@ -45,8 +45,8 @@ def release_open_work(held: LockedWork) -> int:
 def split_by_reopening(held: LockedWork, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:
     """Return the ids of the chosen assignments whose places can open again, and of those whose places cannot."""
     pairs = list(chosen.values_list("pk", "hit__batch"))
-    again = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]
-    return again, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
+    reopened = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]
+    return reopened, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
 
 
 def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:

@@ -4,9 +4,9 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from annotate.models import Assignment
 from projects.database.prepared import prepared
@@ -84,13 +84,13 @@ def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = 
         lock_hits(cursor, [row[0] for row in cursor.fetchall()])
 
 
-def lock_assignments(cursor: Any, assignment_ids: Iterable[int]) -> None:
+def lock_assignments(cursor: CursorWrapper, assignment_ids: Iterable[int]) -> None:
     cursor.execute(
         "SELECT id FROM annotate_assignment WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [list(assignment_ids)]
     )
 
 
-def lock_hits(cursor: Any, hit_ids: Iterable[int]) -> dict[int, int]:
+def lock_hits(cursor: CursorWrapper, hit_ids: Iterable[int]) -> dict[int, int]:
     """Lock HITs in ascending order and return the number of open places of each."""
     cursor.execute(
         "SELECT id, places_open FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE",

@@ -3,9 +3,9 @@
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from annotate.models import Batch, Hit, Item
 from annotate.models.conditions import can_be_taken, is_work
@@ -20,7 +20,7 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
     where = f"h.batch_id = %(batch)s AND {is_work('h')} AND (h.places_open > 0 OR {can_be_taken('h')})"
     where += " AND h.id = ANY(%(hits)s)" if hit_ids is not None else ""
     with connection.cursor() as cursor:
-        parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        parameters: dict[str, object] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
         # Lock first, in order of id: the UPDATE below would lock the rows in whatever order it reads them.
         cursor.execute(f"SELECT id FROM annotate_hit h WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
         # wanted - open is the number of places held, below which the new number never falls. The old numbers come from
@@ -148,5 +148,5 @@ def delete_hits(batch: Batch) -> None:
         cursor.execute("DELETE FROM annotate_hit WHERE batch_id = %s", [batch.pk])
 
 
-def _copy(cursor: Any, columns: str, rows: Iterable[str]) -> None:
+def _copy(cursor: CursorWrapper, columns: str, rows: Iterable[str]) -> None:
     cursor.copy_expert(f"COPY {columns} FROM STDIN", io.StringIO("".join(rows)))

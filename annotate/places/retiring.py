@@ -49,14 +49,14 @@ class Withdrawn:
         )
 
 
-_ITEMS_OF = """
+_CONCERNED = """
 SELECT i.id, i.hit_id, i.pool_of_id, q.passage_id FROM annotate_item i JOIN projects_question q ON q.id = i.question_id
 WHERE i.candidate_id = ANY(%(candidates)s) OR q.passage_id = ANY(%(passages)s)
    OR i.made_from_id IN (SELECT id FROM annotate_item WHERE candidate_id = ANY(%(candidates)s))
 """
 """Items that show one of the candidates, a control made from one, or anything of the passages; pool controls too."""
 
-_SHOWED = """
+_MAY_HAVE_SHOWN = """
 SELECT a.id FROM annotate_assignment a WHERE a.hit_id = ANY(%(hits)s)
 UNION
 SELECT a.id FROM unnest(%(pools)s::bigint[], %(of)s::bigint[]) AS pool (batch_id, passage_id)
@@ -78,13 +78,13 @@ def withdraw_candidates(candidate_ids: Sequence[int], *, passage_ids: Sequence[i
     callers therefore call it a second time, in a transaction of its own.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_ITEMS_OF, {"candidates": list(candidate_ids), "passages": list(passage_ids)})
+        cursor.execute(_CONCERNED, {"candidates": list(candidate_ids), "passages": list(passage_ids)})
         rows = cursor.fetchall()
         items = sorted(row[0] for row in rows)
         hits = sorted({row[1] for row in rows if row[1] is not None})
         pools = sorted({(row[2], row[3]) for row in rows if row[2] is not None})
         cursor.execute(
-            _SHOWED,
+            _MAY_HAVE_SHOWN,
             {"hits": hits, "items": items, "pools": [batch for batch, _ in pools], "of": [p for _, p in pools]},
         )
         assignments = [row[0] for row in cursor.fetchall()]

@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from annotate.models.batch import ROUND
 from annotate.models.conditions import is_in_use
@@ -103,10 +103,11 @@ def take(
                 transaction.set_rollback(True)
 
 
-def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID | None:
+def _take_from(cursor: CursorWrapper, free: str, parameters: dict[str, object]) -> uuid.UUID | None:
     order = SHOWN_ORDER.format(seed="%(seed)s::text")
     prepared(_TAKE.format(free=free, order=order)).execute(cursor, parameters)
-    return parameters["uuid"] if cursor.fetchone() else None
+    row: tuple[uuid.UUID] | None = cursor.fetchone()
+    return row[0] if row is not None else None
 
 
 def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bool) -> uuid.UUID | None:
