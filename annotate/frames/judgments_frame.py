@@ -13,7 +13,7 @@ from annotate.models.conditions import is_collected, is_judgeable, is_known
 from measures import columns
 from projects.database.frames import copy_frame
 
-_WORDS = (
+_TEXTS = (
     *(columns.ANNOTATOR, columns.DATASET, columns.SPLIT, columns.SOURCE),
     *(columns.QUESTION_TYPE, columns.STAGE, columns.DAY),
 )
@@ -22,7 +22,7 @@ _TYPES = {
     columns.GROUP: pa.int64(),
     columns.BATCH: pa.int32(),
     columns.VALUE: pa.float64(),
-    **dict.fromkeys(_WORDS, pa.dictionary(pa.int32(), pa.string())),
+    **dict.fromkeys(_TEXTS, pa.dictionary(pa.int32(), pa.string())),
 }
 
 

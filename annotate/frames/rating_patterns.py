@@ -19,8 +19,6 @@ from measures.patterns import Patterns
 from projects.models import Membership
 
 BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
-
-
 BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
 """SQL: breakdowns by where a judgment was collected. A candidate may have ratings from several batches and stages."""
 
@@ -71,16 +69,20 @@ class Ratings:
         return Membership.Kind.UNKNOWN in self.kinds
 
     def patterns(self) -> Patterns:
-        return _patterns(self.units, self.annotators)
+        """Return the patterns of all ratings."""
+        return _make_patterns(self.units, self.annotators)
 
     def patterns_by(self, name: str) -> dict[str, Patterns]:
         """Return the patterns for each value of a breakdown, by name; stage and batch need `fetch_ratings(by=…)`."""
-        place = _place(name)
-        names = sorted({place(row) for row in self.units}, key=lambda each: (len(each) if name == "batch" else 0, each))
+        read_part = _part_reader(name)
+        # Batches are named by their numbers: sorted by length first, 9 comes before 10.
+        names = sorted(
+            {read_part(row) for row in self.units}, key=lambda each: (len(each) if name == "batch" else 0, each)
+        )
         return {
-            each: _patterns(
-                [row for row in self.units if place(row) == each],
-                [row for row in self.annotators if place(row) == each],
+            each: _make_patterns(
+                [row for row in self.units if read_part(row) == each],
+                [row for row in self.annotators if read_part(row) == each],
             )
             for each in names
         }
@@ -106,11 +108,11 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     ratings = Ratings()
     with execute_analytic(statement, parameters) as cursor:
         for row in cursor:
-            place, units, annotator = row[:5], row[5:8], row[8:]
+            part, units, annotator = row[:5], row[5:8], row[8:]
             if annotator[0] is None:
-                ratings.units.append(RatedUnits(*place, *units))
+                ratings.units.append(RatedUnits(*part, *units))
             else:
-                ratings.annotators.append(RatedBy(*place, *annotator))
+                ratings.annotators.append(RatedBy(*part, *annotator))
     return ratings
 
 
@@ -152,15 +154,15 @@ def select_counted(
         "batch": scope.batch and scope.batch.pk,
         "without": list(without),
         "only": list(only or ()),
-        **{name: getattr(scope, name) for name in _PLACES},
+        **{name: getattr(scope, name) for name in _FACETS},
     }
     return statement, parameters
 
 
 def facet_condition(scope: Scope) -> str:
     """Return SQL: the conditions of a scope on the dataset d, the passage p, the question q and the candidate c."""
-    asked = (name for name in _PLACES if getattr(scope, name) is not None)
-    return "".join(f" AND {_PLACES[name]} = %({name})s" for name in asked)
+    asked = (name for name in _FACETS if getattr(scope, name) is not None)
+    return "".join(f" AND {_FACETS[name]} = %({name})s" for name in asked)
 
 
 @contextmanager
@@ -186,7 +188,7 @@ FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', tr
 that runs once is not worth compiling."""
 
 
-_PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
+_FACETS = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
 
 
 _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
@@ -253,9 +255,10 @@ FROM counted JOIN named USING (place) LEFT JOIN projects_membership m ON m.id = 
 """
 
 
-def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:
+def _make_patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:
     patterns = Patterns.from_rows((row.ratings, row.passages or row.n_units) for row in units)
     everyone = list(annotators)
+    # Who gave imported scores without names is unknown, so the number of annotators is unknown as well.
     if any(row.kind == Membership.Kind.UNKNOWN for row in everyone):
         return patterns.with_annotators(None)
     return patterns.with_annotators(
@@ -263,7 +266,7 @@ def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Pat
     )
 
 
-def _place(name: str) -> Callable[[Any], str]:
+def _part_reader(name: str) -> Callable[[Any], str]:
     if name not in BREAKDOWNS:
         raise ValueError(f"“{name}” is none of {', '.join(BREAKDOWNS)}.")
     return lambda row: str(getattr(row, "collection" if name in BY_COLLECTION else name))

@@ -138,7 +138,10 @@ class BatchAnnotator(models.Model):
 
 
 class Hit(models.Model):
-    """Candidates of one passage that are rated together, with counters of its places."""
+    """Candidates of one passage that are rated together, with counters of its places.
+
+    `annotate/places/` describes the counters and the equations that hold between them.
+    """
 
     class Purpose(models.TextChoices):
         WORK = "work", "work"
@@ -171,6 +174,7 @@ class Hit(models.Model):
             ),
         ]
         indexes = [
+            # The queue: HITs with open places in the order in which they are served.
             models.Index(fields=["batch", "queue_key"], condition=Q(places_open__gt=0), name="hit_queue"),
             models.Index(fields=["reserved_for"], condition=Q(places_open__gt=0), name="hit_reserved"),
         ]
@@ -224,6 +228,7 @@ class Item(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["hit", "position"], name="item_position"),
+            # A control may repeat a candidate of the same HIT.
             models.UniqueConstraint(
                 fields=["hit", "candidate"], condition=Q(control="none"), name="item_candidate_once"
             ),

@@ -1,48 +1,48 @@
-"""Conditions of SQL that say what rows mean, each with one name.
+"""SQL conditions with a meaning, each with one name.
 
-Each takes the aliases that its tables have in the statement and returns text for a WHERE, an ON or a FILTER. A column
-that is a condition by itself, such as `holds_place`, keeps its own name.
+Each takes the aliases that its tables have in the statement and returns text for a WHERE, an ON or a FILTER. A boolean
+column, such as `holds_place`, needs no name of its own here.
 """
 
 
 def is_counted(judgment: str) -> str:
-    """Whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""
+    """Return SQL: whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""
     j = _alias(judgment)
     return f"({j}.is_counted AND {j}.candidate_id IS NOT NULL)"
 
 
 def is_submitted(assignment: str) -> str:
-    """Whether an assignment is submitted and was not rejected."""
+    """Return SQL: whether an assignment is submitted and was not rejected."""
     return f"{_alias(assignment)}.state IN ('submitted', 'approved')"
 
 
 def was_submitted(assignment: str) -> str:
-    """Whether an assignment was submitted, whatever was decided on it."""
+    """Return SQL: whether an assignment was submitted, whatever was decided on it."""
     return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected')"
 
 
 def was_finished(assignment: str) -> str:
-    """Whether its annotator ended an assignment: by submitting it, whatever was decided, or by returning it."""
+    """Return SQL: whether an assignment was ended by its annotator, who submitted or returned it."""
     return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected', 'returned')"
 
 
 def counts_toward_caps(assignment: str) -> str:
-    """Whether an assignment is one of the HITs that a batch allows its annotator: not returned, expired, withdrawn."""
+    """Return SQL: whether an assignment uses up its annotator's caps: not if returned, expired or withdrawn."""
     return f"{_alias(assignment)}.state NOT IN ('returned', 'expired', 'withdrawn')"
 
 
 def is_marked_counted(assignment: str) -> str:
-    """Whether the mark that a submit gave lets an assignment count: neither surplus nor excluded."""
+    """Return SQL: whether the mark of an assignment lets it count: neither surplus nor excluded."""
     return f"{_alias(assignment)}.mark IN ('counted', 'late')"
 
 
 def is_work(hit: str) -> str:
-    """Whether a HIT collects judgments, and was not made to check or to train annotators."""
+    """Return SQL: whether a HIT collects judgments, and was not made to check or to train annotators."""
     return f"{_alias(hit)}.purpose = 'work'"
 
 
 def can_be_taken(hit: str) -> str:
-    """Whether an open place of a HIT can be taken: it has items to rate, and whom it is reserved for is active.
+    """Return SQL: whether an open place of a HIT can be taken: it has items, and its annotator, if any, is active.
 
     A HIT for everyone needs an ordinary item; a HIT of controls alone is for one person and needs any item.
     """
@@ -56,7 +56,7 @@ def can_be_taken(hit: str) -> str:
 
 
 def is_item(item: str) -> str:
-    """Whether an item asks about a candidate, and is no control."""
+    """Return SQL: whether an item asks about a candidate and is not a control."""
     return f"{_alias(item)}.control = 'none'"
 
 
@@ -66,12 +66,12 @@ def is_in_use(item: str) -> str:
 
 
 def is_judgeable(candidate: str, passage: str) -> str:
-    """Whether a candidate may be judged and reported: neither it nor its passage is withdrawn."""
+    """Return SQL: whether a candidate may be judged and reported: neither it nor its passage is withdrawn."""
     return f"({_alias(candidate)}.withdrawn_at IS NULL AND {_alias(passage)}.withdrawn_at IS NULL)"
 
 
 def is_known(member: str) -> str:
-    """Whether it is known who judged: an import may bring judgments whose annotators it does not name."""
+    """Return SQL: whether it is known who judged: imported judgments may not name their annotator."""
     return f"{_alias(member)}.kind <> 'unknown'"
 
 
@@ -81,24 +81,24 @@ def is_member(member: str) -> str:
 
 
 def is_collected(batch: str) -> str:
-    """Whether a batch was worked on here, and did not come in a file."""
+    """Return SQL: whether a batch is rated in the app and was not imported."""
     return f"{_alias(batch)}.kind <> 'imported'"
 
 
 def is_unused_trial(batch: str) -> str:
-    """Whether a batch is a trial whose judgments no full batch counts: they are kept apart."""
+    """Return SQL: whether a batch is a trial whose judgments no full batch counts."""
     b = _alias(batch)
     return f"""({b}.kind = 'trial' AND NOT EXISTS (
     SELECT 1 FROM annotate_batch f WHERE f.trial_id = {b}.id AND {uses_trial("f")}))"""
 
 
 def uses_trial(batch: str) -> str:
-    """Whether a full batch counts the judgments of its trial as its own."""
+    """Return SQL: whether a full batch counts the judgments of its trial as its own."""
     return f"{_alias(batch)}.use_of_trial = 'count'"
 
 
 def is_admitted(*, batch: str, annotator: str) -> str:
-    """Whether an annotator may be served a batch, by its qualification test; `annotator` is any expression of an id."""
+    """Return SQL: whether the qualification test lets an annotator be served a batch; `annotator` is SQL for an id."""
     b = _alias(batch)
     return f"""(NOT {b}.requires_qualification OR NOT EXISTS (
       SELECT 1 FROM annotate_qualificationtest t WHERE t.project_id = {b}.project_id AND t.state = 'open'
@@ -109,7 +109,7 @@ def is_admitted(*, batch: str, annotator: str) -> str:
 
 
 def _alias(name: str) -> str:
-    """An alias goes into the statement as it is: nothing but an identifier may."""
+    """Return the alias. It becomes part of the statement unescaped, so anything but an identifier raises ValueError."""
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"“{name}” is no alias of a table.")
     return name

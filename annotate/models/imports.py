@@ -38,6 +38,8 @@ class Import(Job):
         ordering = ("-number",)
         constraints = [
             models.UniqueConstraint(fields=["project", "number"], name="import_number"),
+            # The hash covers the file and its options. Imports that failed or were cancelled don't block another
+            # attempt.
             models.UniqueConstraint(
                 fields=["project", "kind", "sha256"],
                 condition=Q(step="write", state__in=("queued", "running", "done")),
@@ -59,6 +61,6 @@ class Import(Job):
         return "validated, not imported yet" if is_checked else "not validated yet"
 
     @property
-    def shown_state(self) -> str:
+    def display_state(self) -> str:
         """The state that decides the colour: only completed imports are done."""
         return "paused" if self.state == self.State.DONE and self.step != self.Step.WRITE else self.state

@@ -29,6 +29,8 @@ class Payment(models.Model):
         return f"payment {self.number}"
 
 
+# Notes that the app itself writes. They are stored in English and translated when they are shown, because annotator and
+# manager may read the same entry in different languages.
 REPAID = gettext_noop("approved after all")
 TAKEN_BACK = gettext_noop("rejected without pay")
 
@@ -65,6 +67,7 @@ class LedgerEntry(models.Model):
         ordering = ("id",)
         verbose_name_plural = "ledger entries"
         constraints = [
+            # The key says what the entry is for, such as `hit:` and the assignment's uuid: nothing is paid twice.
             models.UniqueConstraint(fields=["project", "key"], name="ledger_entry_once"),
             models.CheckConstraint(
                 condition=Q(payment=None) | Q(approved_at__isnull=False), name="ledger_entry_paid_is_approved"
@@ -79,6 +82,6 @@ class LedgerEntry(models.Model):
         return f"{self.cents} cents for {self.kind}"
 
     @property
-    def said_note(self) -> str:
+    def note_text(self) -> str:
         """The note; notes written by the app are translated."""
         return gettext(self.note) if self.note in {REPAID, TAKEN_BACK} else self.note

@@ -110,6 +110,7 @@ class Attempt(models.Model):
     n = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="+")
+    # The items that were drawn for this attempt, in shown order.
     layout = ArrayField(models.BigIntegerField())
     draft = models.JSONField(default=dict)
     answers = models.JSONField(null=True, blank=True)

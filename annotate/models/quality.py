@@ -201,7 +201,8 @@ class Alerts:
 
 
 def count_alerts(project: Project) -> Alerts:
-    weights = Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN)
-    found = list(weights.values_list("evidence__is_serious", flat=True))
+    """Return the numbers of a project's open alerts, of the serious ones among them, and of spot checks to do."""
+    evidence = Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN)
+    found = list(evidence.values_list("evidence__is_serious", flat=True))
     reviews = Review.objects.filter(assignment__annotator__project=project).exclude(state=Review.State.DONE)
     return Alerts(len(found), sum(bool(each) for each in found), reviews.count())

@@ -1,4 +1,4 @@
-"""How much waits for a manager, for each queue of Review."""
+"""The queues of Review: how much work waits for a manager in each."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ MOST_COUNTED = 1000
 
 @dataclass(frozen=True)
 class Waiting:
-    """Differences between annotators are in no count: each becomes a task only where somebody wants it adjudicated."""
+    """The length of each queue. Disagreements are not in it: each is a task only if someone wants it adjudicated."""
 
     submissions: int = 0
     alerts: int = 0
@@ -32,7 +32,7 @@ def count_waiting(project: Project) -> Waiting:
         return Waiting(*cursor.fetchone())
 
 
-_OF_PROJECT = """
+_IN_PROJECT = """
 JOIN annotate_hit h ON h.id = a.hit_id
 JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
 """
@@ -41,13 +41,13 @@ JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
 _WAITING = f"""
 SELECT
     (SELECT count(*) FROM (
-        SELECT FROM annotate_assignment a {_OF_PROJECT}
+        SELECT FROM annotate_assignment a {_IN_PROJECT}
         WHERE a.state = 'submitted' AND {is_collected("b")} LIMIT %(most)s) waiting),
     (SELECT count(*) FROM (
         SELECT FROM annotate_finding f JOIN projects_membership m ON m.id = f.annotator_id
         WHERE m.project_id = %(project)s AND f.state = 'open' LIMIT %(most)s) waiting),
     (SELECT count(*) FROM (
-        SELECT FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id {_OF_PROJECT}
+        SELECT FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id {_IN_PROJECT}
         WHERE r.resolved_at IS NULL LIMIT %(most)s) waiting),
     (SELECT count(*) FROM (
         SELECT FROM annotate_review v
