@@ -17,11 +17,13 @@ from projects.jobs import running
 logger = logging.getLogger(__name__)
 
 PORTION = 500
+"""Assignments ended in one transaction."""
 
 
 @shared_task(name="annotate.sweep", ignore_result=True)
 def sweep() -> None:
     """End expired assignments in portions, each a transaction of its own, so that locks are short."""
+    # A full portion means that there may be more.
     n_freed = PORTION
     while n_freed == PORTION:
         with transaction.atomic():

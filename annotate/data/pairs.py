@@ -107,6 +107,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
     pair = _fetch_again(project, pair)
     if is_used(pair):
         raise Refused("These candidates are already in a HIT. Withdraw the pair instead.")
+    # Recorded before the rows are gone, because the log stores what the pair was.
     log.record(project, actor, Act.DELETE_MINIMAL_PAIR, pair, before=asdict(fetch_written(pair)))
     _delete_rows(pair)
 
@@ -158,6 +159,7 @@ def _check(question: Question, written: Written, *, except_for: MinimalPair | No
 
 def _rewrite(pair: MinimalPair, written: Written) -> None:
     """Replace the candidates by new rows with the same ids, so that metric scores of the old texts are deleted."""
+    # Deleting cascades to the metric scores in the app above, whose models this app must not import.
     first, second = pair.candidate_1, pair.candidate_2
     first.text, second.text = written.text_1, written.text_2
     _delete_rows(pair)

@@ -98,6 +98,7 @@ def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
 def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_type=False)
     rows = Passage.objects.filter(dataset__project=project).select_related("dataset").defer("text", "documents")
+    # Only the beginning of each text leaves the database: a passage may be as long as a book.
     rows = rows.annotate(start=Left("text", START_CHARACTERS), n_documents=Coalesce(_count_documents(), 0))
     rows = rows.filter(_match_name("dataset__name", filters.dataset), _match_name("split", filters.split))
     if filters.text:

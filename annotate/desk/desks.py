@@ -179,6 +179,7 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
         .order_by()
         .values_list("annotator_id")
         .annotate(n=Count("pk"))
+        # Total time by total items, so that a long HIT weighs more than a short one.
         .annotate(pace=Sum("active_seconds", filter=measured) / Sum("layout__len", filter=measured))
     )
     submitted = {pk: (n, pace) for pk, n, pace in rows}
@@ -187,6 +188,7 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
     for annotator in annotators:
         n, pace = submitted.get(annotator.pk, (0, None))
         cents = sums[annotator.pk].total
+        # Pay from before the project stopped paying is still shown.
         earned[annotator.pk] = Earned(n, cents if cents or annotator.project.is_paid else None, pace)
     return earned
 
@@ -222,6 +224,7 @@ def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
 
 def _fetch_begun(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:
     """Return each annotator's open assignment and the newest expired one, by membership id and state."""
+    # DISTINCT ON keeps the first row of each annotator and state, which is the newest by this order.
     begun = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.OPEN, State.EXPIRED))
         .select_related("hit__batch")

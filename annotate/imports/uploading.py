@@ -44,6 +44,8 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     n_bytes = upload.size or 0
     uploads.refuse_too_large(n_bytes)
     with uploads.kept_upload(upload) as stored_name, transaction.atomic():
+        # The number comes first: the row that counts numbers is a lock, so of two uploads at once the second sees the
+        # size of the first.
         number = next_number(project, Import)
         _refuse_without_room(project, n_bytes)
         return Import.objects.create(
@@ -186,6 +188,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
+    # The latest validation is the one that succeeded; the file itself is not read again.
     checked = load(_find_spool(job, max(_attempts_with_spool(job))))
     n_rows = checked.report.rows
     try:

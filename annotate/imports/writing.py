@@ -107,6 +107,7 @@ def write(
     transaction: an exception from it or from `on_progress` undoes everything. Raises Refused for the same file with the
     same options, and FileRefused if the project has changed so that the file no longer fits. Locks the project.
     """
+    # The counts change while the rows are compared and written; the report of the validation stays as it was.
     report = deepcopy(checked.report)
     with transaction.atomic():
         # The lock makes imports into one project run one after the other, so that none misses rows that another writes.

@@ -138,6 +138,7 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
     # Expired HITs are ended too, so that they cannot be submitted late; the open one may expire before it is locked.
     unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))
     unsent_ids = list(unsent.values_list("pk", flat=True))
+    # All locks at once and in order, before anything changes: the acts below lock one after the other.
     held = leaving.lock_work(annotator, chosen, *unsent_ids)
     plan = plan_withdrawal(annotator)
     redone, final = leaving.split_by_reopening(held, chosen)

@@ -87,6 +87,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         "form": form,
         "can_manage": request.membership.can_manage,
     }
+    # A plan that can't be priced now, for example without a rubric, still has a page, which says why.
     try:
         rules: tuple[Rule, ...] = read_rules(plan.rules)
         if form.is_valid():

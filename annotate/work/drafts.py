@@ -22,6 +22,7 @@ from measures.rubric import check_value
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
+# Expired and withdrawn HITs still accept drafts, so that nothing an annotator has typed is lost.
 _CLOSED = {
     Assignment.State.SUBMITTED: gettext_lazy("You already submitted this HIT."),
     Assignment.State.APPROVED: gettext_lazy("You already submitted this HIT."),

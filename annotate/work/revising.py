@@ -110,6 +110,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     if key == versions[-1] or (of, key) in pairwise(versions):
         delete_draft(assignment)
         return Revised(0, was_stored=True)
+    # Only after the retry: a revision that was stored in time is confirmed however late it is sent again.
     _refuse_unless_open(annotator, _find_window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
         raise SubmittedBefore(

@@ -100,6 +100,7 @@ def claim(annotator: Membership) -> uuid.UUID | NoWork:
     found = _attempt(annotator, wait=False)
     if not isinstance(found, NoWork):
         return found
+    # A transaction of its own: the sweep locks many assignments, and must not hold them while the next attempt waits.
     with transaction.atomic():
         places.sweep(project_id=annotator.project_id)
     return _attempt(annotator, wait=True)
@@ -114,6 +115,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
     with connection.cursor() as cursor:
         prepared(_OPEN_TO).execute(cursor, {"me": annotator.pk, "project": annotator.project_id})
         offers = [Offer(*row) for row in cursor.fetchall()]
+    # No offer means an open HIT or no batch open to them, which one more query tells apart.
     if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
         return open_one if open_one is not None else NoWork(explain_no_work(annotator))

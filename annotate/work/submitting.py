@@ -48,6 +48,8 @@ def submit(
     assignment = lock_assignment(annotator, assignment_uuid)
     criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
+    # Before any refusal: the retry of a submission that was stored is confirmed, even if its annotator was suspended
+    # since.
     if assignment.state in SUBMITTED_STATES:
         if assignment.answers_sha256 != sha256 and not _was_stored_before(assignment, sent):
             raise SubmittedBefore(_("You already submitted this HIT with different ratings. The first ones are kept."))
@@ -153,6 +155,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         raise TakesNoAnswers(_("You can't resume this HIT."), assignment.state)
     if withdrawal := explain_withdrawal(annotator):
         raise Refused(withdrawal)
+    # The membership is locked, so no other HIT can be opened between this question and the update.
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another open HIT. Submit or return it first."))
     if assignment.batch_state != Batch.State.OPEN:
@@ -184,6 +187,7 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
         raise Refused(_("Write a reply of at most {n} characters.").format(n=format_number(LONGEST_REPLY)))
+    # The UPDATE itself asks whether a reply is still allowed, so that of two requests at once only one is stored.
     mine = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(

@@ -227,6 +227,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match.view_name != "annotate:work-show":
         show = attempt_views.show_again if match.view_name == "annotate:attempt-show" else revision_views.show_again
         return cast("HttpResponse", show(request, **match.kwargs))
+    # Only a form that this site sent is saved as a draft: another site could otherwise fill in an annotator's answers.
     show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
     return cast("HttpResponse", show_again(request, **match.kwargs))
 
@@ -263,6 +264,7 @@ def _fetch_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assi
 
 
 def _see_other(url: str) -> HttpResponseRedirect:
+    # 303 rather than 302: the browser must fetch the next page by GET, whatever method brought it here.
     response = HttpResponseRedirect(url)
     response.status_code = HTTPStatus.SEE_OTHER
     return response
