@@ -22,7 +22,7 @@ PORTION = 500
 
 @shared_task(name="annotate.sweep", ignore_result=True)
 def sweep() -> None:
-    """End expired assignments in portions, each a transaction of its own, so that locks are short."""
+    """End expired assignments in portions, each in one transaction, so that locks are held for a short time."""
     # A full portion means that there may be more.
     n_freed = PORTION
     while n_freed == PORTION:
@@ -33,7 +33,7 @@ def sweep() -> None:
 
 @shared_task(name="annotate.check", ignore_result=True)
 def check() -> None:
-    """Update figures, findings and spot checks of projects with new work, each in transactions of its own."""
+    """Update figures, findings and spot checks of projects with new work, each in separate transactions."""
     for project in monitoring.find_stale_projects():
         monitoring.refresh_figures(project=project)
         spot_checks.draw_spot_checks(project=project)

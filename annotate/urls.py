@@ -1,4 +1,4 @@
-"""Routes of judging: each room has its own. Reviews stand under quality/ and come before its catch-all."""
+"""Routes of judging, from the urls.py of each package. Reviews are under quality/ and come before its catch-all."""
 
 from annotate.batches import urls as batches_urls
 from annotate.controls import urls as controls_urls

@@ -16,7 +16,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     """Stage and link the rows; return whether the file only adds judgments. Raises FileRefused for contradictions."""
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
-    # The split of a passage may come on any of its rows, also after its text, and so has a file of its own.
+    # The split of a passage may come on any of its rows, also after its text, and so is in a file by itself.
     cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
     _warn_of_merged(cursor, report)
     # In new datasets there is nothing to compare with.

@@ -20,7 +20,7 @@ _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, 
              annotator_id bigint, criterion_id bigint"""
 
 
-def known_criteria(project: Project) -> dict[str, CriterionColumn]:
+def fetch_known_criteria(project: Project) -> dict[str, CriterionColumn]:
     """Return the project's criteria by key, from the latest version that has them, own rubrics before imported ones."""
     found: dict[str, CriterionColumn] = {}
     for criterion in Criterion.objects.filter(rubric__project=project).order_by(
@@ -35,7 +35,7 @@ def known_criteria(project: Project) -> dict[str, CriterionColumn]:
 
 def check_scales(project: Project, checked: Checked) -> None:
     """Raise Refused if a key has another scale in the project, because results over both would be meaningless."""
-    known = known_criteria(project)
+    known = fetch_known_criteria(project)
     for each in checked.criteria:
         there = known.get(each.key)
         if there is not None and (there.low, there.high) != (each.low, each.high):

@@ -8,7 +8,7 @@ import orjson
 
 from annotate.imports import uploading
 from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, read_initial
-from annotate.imports.judgments import known_criteria
+from annotate.imports.judgments import fetch_known_criteria
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
 from projects.web import uploads
@@ -36,7 +36,7 @@ class FilePreview:
 def read_preview(job: Import, data: Any = None) -> FilePreview:
     """Read the beginning of the file with the settings of the forms or, before they are sent, with the stored ones."""
     kept = uploading.read_options(job)
-    known = known_criteria(job.project)
+    known = fetch_known_criteria(job.project)
     initial = read_initial(kept, known)
     rows_form = CandidatesForm if job.kind == Import.Kind.CANDIDATES else JudgmentsForm
     found = FilePreview(ReadingForm(data, initial=initial), rows_form(data, initial=initial))

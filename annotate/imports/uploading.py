@@ -64,7 +64,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
         )
 
 
-def same_bytes(job: Import) -> Import | None:
+def find_same_file(job: Import) -> Import | None:
     """Return an import that has written exactly this file before, with any options, or None."""
     earlier = job.project.imports.filter(
         kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes

@@ -197,7 +197,7 @@ def _render(
         **_progress(project, job),
         "file_preview": found,
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
-        "same": uploading.same_bytes(job) if found else None,
+        "same": uploading.find_same_file(job) if found else None,
         "removed": [(REMOVED_LABELS.get(name, name), n) for name, n in removed.items() if n],
         "counts": _list_counts(job),
         "by_dataset": _list_by_dataset(job),

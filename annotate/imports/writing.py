@@ -53,7 +53,7 @@ def check_alone(
     on_progress: OnProgress | None = None,
 ) -> Checked:
     """Validate every row by itself, on the scales of the project's criteria; enough if the file is written next."""
-    known = judgments.known_criteria(project)
+    known = judgments.fetch_known_criteria(project)
     return check(path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress)
 
 

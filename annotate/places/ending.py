@@ -44,7 +44,7 @@ _FINISH = f"""
 WITH place AS (
     UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
            queue_key = queue_key + %(late)s::int * %(round)s::bigint
-    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0 AND NOT %(settled)s::boolean) RETURNING id),
+    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0 AND NOT %(archived)s::boolean) RETURNING id),
 verdict AS (SELECT count(*) > 0 AS counts FROM place),
 gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
 written AS (
@@ -107,7 +107,7 @@ def finish(
                 "seconds": item_seconds,
                 "odd": has_odd_times,
                 "not_blind": not_blind,
-                "settled": assignment.batch_state == Batch.State.ARCHIVED,
+                "archived": assignment.batch_state == Batch.State.ARCHIVED,
             },
         )
         mark, n_written = cursor.fetchone()

@@ -75,7 +75,7 @@ def withdraw_candidates(candidate_ids: Sequence[int], *, passage_ids: Sequence[i
 
     Controls made from them go too, and everything on the given passages. A HIT without items left loses its open
     places. Calling it again changes nothing, except for judgments whose submission was in progress the first time:
-    callers therefore call it a second time, in a transaction of its own.
+    callers therefore call it a second time, in a second transaction.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CONCERNED, {"candidates": list(candidate_ids), "passages": list(passage_ids)})

@@ -95,7 +95,7 @@ def take(
             row = cursor.fetchone()
             if row is None:
                 return None
-            # A savepoint of its own, rolled back if the HIT was full by the time its lock was ours: that releases the
+            # A savepoint for each HIT, rolled back if the HIT was full by the time its lock was ours: that releases the
             # lock before the next HIT is tried.
             with transaction.atomic():
                 if taken := _take_from(cursor, one, {**parameters, "hit": row[0]}):

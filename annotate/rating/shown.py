@@ -28,7 +28,7 @@ _ITEMS = _SHOWN.format(opinion="''", joins="")
 
 # A repeat, a degraded answer and a rated candidate show the opinion of the candidate they come from (`c`, `own`). A
 # control made from a reference was never predicted an opinion, but an item without one among items that have one would
-# be told at once, and so would the reverse. Each such control is therefore paired with a candidate of its question in
+# stand out, and so would the reverse. Each such control is therefore paired with a candidate of its question in
 # the batch (`beside`), and shows an opinion exactly if that one has any; `lot` is a hash of ids, so that the pair never
 # changes. A right answer shows the opinion of its reference, and the reference of another question (`other`) one that
 # none of this question's references has, if there is one. See docs/decisions/0009.

@@ -100,7 +100,7 @@ def claim(annotator: Membership) -> uuid.UUID | NoWork:
     found = _attempt(annotator, wait=False)
     if not isinstance(found, NoWork):
         return found
-    # A transaction of its own: the sweep locks many assignments, and must not hold them while the next attempt waits.
+    # In a separate transaction: the sweep locks many assignments, and must not hold them while the next attempt waits.
     with transaction.atomic():
         places.sweep(project_id=annotator.project_id)
     return _attempt(annotator, wait=True)
