@@ -18,8 +18,8 @@ def chart_agreement(figures: Figures) -> list[Chart]:
     report = figures["report"]
     level = report["level"]
     title = f"Alpha ({level})"
-    parts = [{"part": "all", **_interval(report["levels"][0])}]
-    parts += [{"part": group["name"] or "none named", **_interval(group["line"])} for group in report["groups"]]
+    parts = [{"part": "all", **_read_interval(report["levels"][0])}]
+    parts += [{"part": group["name"] or "none named", **_read_interval(group["line"])} for group in report["groups"]]
     spec = specs.intervals("part", "alpha", "low", "high", title=title, zero=0)
     chart = Chart(
         "parts",
@@ -104,7 +104,7 @@ def chart_time(figures: Figures) -> list[Chart]:
     ]
 
 
-def _interval(line: Mapping[str, Any]) -> dict[str, Any]:
+def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:
     ends = line["by_unit"] or {}
     counts = {name: line[name] for name in ("n_units", "n_ratings")}
     return {"alpha": line["alpha"], "low": ends.get("low"), "high": ends.get("high"), **counts}

@@ -51,7 +51,7 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     from measures.planning_alpha import PlannedWidth, units_for_width
 
     plan, pace = figures["plan"], seconds_per_item(project)
-    hits_per_item = _hits_per_item(figures["passages"], project.hit_size)
+    hits_per_item = _compute_hits_per_item(figures["passages"], project.hit_size)
     choices = []
     widths = [PlannedWidth(**each) for each in plan["widths"]]
     for n_judgments in sorted({each.n_judgments for each in widths}):
@@ -75,7 +75,7 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     return choices
 
 
-def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
+def _compute_hits_per_item(passages: list[list[int]], hit_size: int) -> float:
     """Return the HITs that an item takes.
 
     A HIT holds candidates of one passage, so short passages make HITs that are not full.

@@ -2,7 +2,15 @@
 
 from annotate.models.conditions import is_counted, is_judgeable
 from results.exports.choices import Choices
-from results.exports.columns import AS_CSV, candidates, criteria, ids, in_batches, named, texts
+from results.exports.columns import (
+    AS_CSV,
+    id_columns,
+    in_batches,
+    name_columns,
+    select_candidates,
+    select_criteria,
+    text_columns,
+)
 
 SEPARATOR = "|"
 
@@ -18,11 +26,11 @@ def select_aggregated(choices: Choices) -> str:
     Beside them stand the adjudicated score and the gold score: the mean, unless the project's rule puts the
     adjudicated score first.
     """
-    about = {**ids(AS_CSV), **(texts(AS_CSV) if choices.with_texts else {})}
-    here = candidates(about, where=f"AND {is_judgeable('c', 'p')}")
+    about = {**id_columns(AS_CSV), **(text_columns(AS_CSV) if choices.with_texts else {})}
+    here = select_candidates(about, where=f"AND {is_judgeable('c', 'p')}")
     return f"""
 WITH candidates AS MATERIALIZED ({here}),
-criteria AS ({criteria()}),
+criteria AS ({select_criteria()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
@@ -33,7 +41,7 @@ scored AS (
                string_agg(annotator, '{SEPARATOR}' ORDER BY {ORDER}) FILTER (WHERE value IS NOT NULL)
            END AS raters
     FROM judgments GROUP BY candidate_id, key, low, high)
-SELECT {named(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
+SELECT {name_columns(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
        s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
        a.value AS adjudicated, {select_gold("s", "a")} AS gold,
        CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined

@@ -14,7 +14,7 @@ Columns = Mapping[str, str]
 TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
 
-def yes_no(expression: str) -> str:
+def write_yes_no(expression: str) -> str:
     return f"CASE WHEN {expression} THEN 'yes' ELSE 'no' END"
 
 
@@ -27,12 +27,12 @@ class Writing:
     truth: Callable[[str], str]
 
 
-AS_CSV = Writing(text=guard_sql, json="({})::text".format, truth=yes_no)
+AS_CSV = Writing(text=guard_sql, json="({})::text".format, truth=write_yes_no)
 AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
 """The text exactly as stored: no spreadsheet opens JSON, so there is nothing to guard against."""
 
 
-def ids(writing: Writing) -> Columns:
+def id_columns(writing: Writing) -> Columns:
     return {
         "dataset": writing.text("d.name"),
         "split": writing.text("p.split"),
@@ -43,7 +43,7 @@ def ids(writing: Writing) -> Columns:
     }
 
 
-def texts(writing: Writing) -> Columns:
+def text_columns(writing: Writing) -> Columns:
     """Return the columns of texts, and of what else their file held."""
     return {
         "passage": writing.text("p.text"),
@@ -64,25 +64,25 @@ def texts(writing: Writing) -> Columns:
     }
 
 
-def utc(expression: str) -> str:
+def write_utc(expression: str) -> str:
     """Return SQL that writes a time in UTC as ISO 8601."""
     return f"to_char({expression} AT TIME ZONE 'UTC', '{TIME}')"
 
 
-def listed(columns: Columns) -> str:
+def select_columns(columns: Columns) -> str:
     return ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
 
 
-def named(columns: Columns, table: str) -> str:
+def name_columns(columns: Columns, table: str) -> str:
     return ", ".join(f'{table}."{name}"' for name in columns)
 
 
-def candidates(columns: Columns, *, where: str = "") -> str:
+def select_candidates(columns: Columns, *, where: str = "") -> str:
     """Return SQL of the project's candidates, numbered in the order of the file: by dataset and id, byte by byte."""
     # The collation "C" sorts alike on every server, whatever its locale. Later sorts use the number, as comparing texts
     # of a million rows takes longer.
     return f"""
-    SELECT c.id, {listed(columns)},
+    SELECT c.id, {select_columns(columns)},
            row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS position
     FROM projects_candidate c
     JOIN projects_question q ON q.id = c.question_id
@@ -91,7 +91,7 @@ def candidates(columns: Columns, *, where: str = "") -> str:
     WHERE d.project_id = %(project)s {where}"""
 
 
-def criteria() -> str:
+def select_criteria() -> str:
     """Return SQL of the project's criteria, or of those of one key."""
     return """
     SELECT cr.id, cr.key, cr.is_reversed, cr.low, cr.high

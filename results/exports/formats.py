@@ -8,7 +8,7 @@ from projects.errors import Refused
 from results.exports.aggregated import select_aggregated
 from results.exports.choices import Choices
 from results.exports.long import select_lines, select_long
-from results.exports.mocha import ENTRIES_OPEN, entries_close, select_mocha
+from results.exports.mocha import ENTRIES_OPEN, close_entries, select_mocha
 from results.exports.streaming import LINES, Statement
 from results.scope.scopes import choose_criterion
 
@@ -25,7 +25,7 @@ def make_statement(form: str, choices: Choices) -> Statement:
     Raises Refused where no criterion fits, or where MOCHA would have to hold several.
     """
     if form == "mocha":
-        return _mocha(choices)
+        return _make_mocha(choices)
     if choices.criterion:
         choose_criterion(choices.project, key=choices.criterion)
     if form == "jsonl":
@@ -45,17 +45,17 @@ def file_name(form: str, choices: Choices) -> str:
     return f"{'-'.join(parts)}.{ending}"
 
 
-def _mocha(choices: Choices) -> Statement:
+def _make_mocha(choices: Choices) -> Statement:
     # Before the first judgment there is no criterion to choose; the file then holds candidates without scores.
     one = choices
     if choices.criterion or criteria_in_use(choices.project):
-        one = replace(choices, criterion=_criterion_of_one_scale(choices))
+        one = replace(choices, criterion=_choose_criterion(choices))
     return Statement(
-        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=entries_close
+        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=close_entries
     )
 
 
-def _criterion_of_one_scale(choices: Choices) -> str:
+def _choose_criterion(choices: Choices) -> str:
     batch = choices.batches[0] if len(choices.batches) == 1 else None
     criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch)
     if not criterion.has_one_scale:

@@ -10,26 +10,26 @@ from results.exports.columns import (
     AS_JSON,
     Columns,
     Writing,
-    candidates,
-    criteria,
-    ids,
+    id_columns,
     in_batches,
-    listed,
-    named,
-    texts,
-    utc,
+    name_columns,
+    select_candidates,
+    select_columns,
+    select_criteria,
+    text_columns,
+    write_utc,
 )
 
 
 def select_long(choices: Choices) -> str:
     """Return the SELECT of the CSV file, guarded against formulas; `Choices.parameters` go with it."""
-    columns = _columns(choices, AS_CSV)
+    columns = _list_columns(choices, AS_CSV)
     return f"{_with(choices, AS_CSV)} SELECT {columns} {_FROM} {_ORDER}"
 
 
 def select_lines(choices: Choices) -> str:
     """Return the SELECT of the JSONL file: the columns of the CSV file as keys, every text exactly as stored."""
-    columns = _columns(choices, AS_JSON)
+    columns = _list_columns(choices, AS_JSON)
     return f"""{_with(choices, AS_JSON)}
 SELECT row_to_json(line) {_FROM} CROSS JOIN LATERAL (SELECT {columns}) line {_ORDER}"""
 
@@ -48,9 +48,9 @@ _ORDER = 'ORDER BY c.position, cr.key COLLATE "C", w.position'
 # than by the texts that they stand for.
 def _with(choices: Choices, writing: Writing) -> str:
     return f"""
-WITH candidates AS MATERIALIZED ({candidates(_about(choices, writing))}),
+WITH candidates AS MATERIALIZED ({select_candidates(_list_candidate_columns(choices, writing))}),
 work AS MATERIALIZED (
-    SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, {listed(work_columns(writing))},
+    SELECT a.id, {only_collected("a.layout")} AS layout, a.item_seconds, {select_columns(work_columns(writing))},
            row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS position
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
@@ -58,21 +58,25 @@ work AS MATERIALIZED (
     JOIN projects_rubric r ON r.id = b.rubric_id
     JOIN projects_membership m ON m.id = a.annotator_id
     WHERE b.project_id = %(project)s AND {in_batches("b")}),
-criteria AS ({criteria()})"""
+criteria AS ({select_criteria()})"""
 
 
-def _columns(choices: Choices, writing: Writing) -> str:
+def _list_columns(choices: Choices, writing: Writing) -> str:
     parts = (
-        named(_about(choices, writing), "c"),
-        listed(judgment_columns(writing, with_comments=choices.with_comments)),
-        named(work_columns(writing), "w"),
+        name_columns(_list_candidate_columns(choices, writing), "c"),
+        select_columns(judgment_columns(writing, with_comments=choices.with_comments)),
+        name_columns(work_columns(writing), "w"),
     )
     return ", ".join(parts)
 
 
-def _about(choices: Choices, writing: Writing) -> Columns:
+def _list_candidate_columns(choices: Choices, writing: Writing) -> Columns:
     is_withdrawn = writing.truth(f"NOT {is_judgeable('c', 'p')}")
-    return {**ids(writing), "is_withdrawn": is_withdrawn, **(texts(writing) if choices.with_texts else {})}
+    return {
+        **id_columns(writing),
+        "is_withdrawn": is_withdrawn,
+        **(text_columns(writing) if choices.with_texts else {}),
+    }
 
 
 def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
@@ -89,7 +93,7 @@ def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
         "is_flagged": writing.truth("coalesce(k.is_flagged, false)"),
         "shown_position": "array_position(w.layout, j.item_id)",
         "seconds": "w.item_seconds[array_position(w.layout, j.item_id)]",
-        "judged_at": f"CASE WHEN j.judged_at IS NULL THEN w.submitted_at ELSE {utc('j.judged_at')} END",
+        "judged_at": f"CASE WHEN j.judged_at IS NULL THEN w.submitted_at ELSE {write_utc('j.judged_at')} END",
         **(remarks if with_comments else {}),
     }
 
@@ -106,15 +110,15 @@ def work_columns(writing: Writing) -> Columns:
         "assignment": "a.uuid",
         "assignment_state": "a.state",
         "mark": "nullif(a.mark, '')",
-        "is_blind": collected(writing.truth("NOT a.not_blind")),
+        "is_blind": only_collected(writing.truth("NOT a.not_blind")),
         "has_odd_times": writing.truth("a.has_odd_times"),
-        "opened_at": collected(utc("a.opened_at")),
-        "submitted_at": collected(utc("a.submitted_at")),
+        "opened_at": only_collected(write_utc("a.opened_at")),
+        "submitted_at": only_collected(write_utc("a.submitted_at")),
         "active_seconds": "a.active_seconds",
         "wall_seconds": "round(a.wall_seconds::numeric, 3)",
     }
 
 
-def collected(sql: str) -> str:
+def only_collected(sql: str) -> str:
     """Return SQL that is NULL for imported judgments: these were shown nowhere here, and at no time."""
     return f"CASE WHEN {is_collected('b')} THEN {sql} END"

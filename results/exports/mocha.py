@@ -7,7 +7,7 @@ again unchanged. The database writes the entries, one a line; text is exact, as 
 from annotate.models.conditions import is_item, is_judgeable
 from results.exports.aggregated import ORDER, select_adjudicated, select_gold, select_judgments
 from results.exports.choices import Choices
-from results.exports.columns import criteria
+from results.exports.columns import select_criteria
 
 ENTRIES_OPEN = b"{"
 
@@ -70,13 +70,13 @@ def select_mocha(choices: Choices) -> str:
         if choices.batches
         else ""
     )
-    metadata = _object({**_METADATA, "concord": _object(_CONCORD)})
-    entry = _object({**_PARTS, "metadata": metadata})
+    metadata = _write_object({**_METADATA, "concord": _write_object(_CONCORD)})
+    entry = _write_object({**_PARTS, "metadata": metadata})
     # Rows are streamed, so no step may collect the file: `before` is the dataset of the previous row, and where it
     # changes the row itself closes one object and opens the next. The second candidate of a minimal pair is written
     # with the first, whose id ends in -1; the pair's key lacks that ending, as in MOCHA's files.
     return f"""
-WITH criteria AS ({criteria()}),
+WITH criteria AS ({select_criteria()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
@@ -112,11 +112,11 @@ SELECT CASE WHEN before IS NULL THEN to_json(dataset) || ':{{'
 FROM placed ORDER BY dataset COLLATE "C", id COLLATE "C\""""
 
 
-def entries_close(n_entries: int) -> bytes:
+def close_entries(n_entries: int) -> bytes:
     return b"}}\n" if n_entries else b"}\n"
 
 
-def _object(parts: dict[str, str]) -> str:
+def _write_object(parts: dict[str, str]) -> str:
     """Return SQL of a JSON object as text, its keys in this order; parts that are NULL are left out."""
     # json_build_object would keep keys without a value, and jsonb would sort them.
     listed = ", ".join(f"'\"{name}\":' || ({sql})::text" for name, sql in parts.items())

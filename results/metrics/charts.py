@@ -8,7 +8,7 @@ from results.models import MetricRun
 
 def make_charts(run: MetricRun) -> list[Chart]:
     histogram = (run.report.get("summary") or {}).get("histogram")
-    return [_histogram(histogram)] if histogram else []
+    return [_draw_histogram(histogram)] if histogram else []
 
 
 def make_bins(histogram: dict[str, Any]) -> list[dict[str, Any]]:
@@ -20,7 +20,7 @@ def make_bins(histogram: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _histogram(histogram: dict[str, Any]) -> Chart:
+def _draw_histogram(histogram: dict[str, Any]) -> Chart:
     axis = {"type": "quantitative", "title": "score", "scale": {"nice": False, "zero": False}}
     spec: Spec = {
         "height": 220,

@@ -55,12 +55,12 @@ def _import(module: str) -> str:
 
 def list_versions(metric: Metric) -> dict[str, str]:
     """Return the versions that a metric's scores depend on: of this application, and of the packages that it names."""
-    found = {package: _version(package) for package in metric.packages}
+    found = {package: _find_version(package) for package in metric.packages}
     return {"Concord": code_version().removeprefix("concord "), **{name: each for name, each in found.items() if each}}
 
 
 @cache
-def _version(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -73,11 +73,11 @@ def code_version() -> str:
     """Return the version of the program, and the commit where it runs from a repository."""
     project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version = f"{project['name']} {project['version']}"
-    commit = _commit(site.BASE_DIR)
+    commit = _find_commit(site.BASE_DIR)
     return f"{version} ({commit})" if commit else version
 
 
-def _commit(folder: Path) -> str:
+def _find_commit(folder: Path) -> str:
     # Installed inside another repository, git would answer with that one's commit.
     if not (folder / ".git").exists():
         return ""

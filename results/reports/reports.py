@@ -56,13 +56,15 @@ class ReportState:
 
 def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> ReportState:
     """Return the figures that are stored, or compute them now where that is quick. Writes nothing."""
-    subject, content = _subject(kind, settings), _content(project)
+    subject, content = _hash_question(kind, settings), _hash_judgments(project)
     newest = Report.objects.filter(project=project, subject=subject)
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
         return ReportState(figures=done.result, report=done)
     if not _has_many(project, settings.get("criterion", "")):
-        return ReportState(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
+        return ReportState(
+            figures=_compute_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}")
+        )
     under_way = newest.first()
     # The newest report has figures, only not current ones: nothing newer is under way.
     if under_way == done:
@@ -72,7 +74,7 @@ def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> Rep
 
 def request_report(*, project: Project, actor: Membership, kind: str, settings: Mapping[str, Any]) -> Report:
     """Queue the job that computes the figures, or return the job that is unfinished already."""
-    subject = _subject(kind, settings)
+    subject = _hash_question(kind, settings)
     under_way = Report.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
     try:
         # Of two requests at once one breaks the unique constraint; the savepoint keeps its transaction usable, and it
@@ -93,7 +95,7 @@ def make(report: Report, on_progress: OnProgress) -> dict[str, Any]:
     """Compute the figures of a report with the version of the judgments that they are from; the act of the job."""
     on_progress(0, 0)
     # Counted before the figures are read: a change in between makes them stale once too often, never too seldom.
-    content = _content(report.project)
+    content = _hash_judgments(report.project)
     return {"result": _compute(report.project, report.kind, report.settings), "content": content}
 
 
@@ -103,7 +105,7 @@ def forget_old() -> None:
         cursor.execute(_FORGET, [MOST_KEPT])
 
 
-def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _compute_at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
     figures: dict[str, Any] | None = cache.get(key)
     if figures is None:
         figures = _compute(project, kind, settings)
@@ -118,13 +120,13 @@ def _compute(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[s
     return figures
 
 
-def _subject(kind: str, settings: Mapping[str, Any]) -> str:
+def _hash_question(kind: str, settings: Mapping[str, Any]) -> str:
     # Sorted keys, so that the order of settings makes no other question.
     asked = orjson.dumps([kind, dict(settings)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(asked).hexdigest()
 
 
-def _content(project: Project) -> str:
+def _hash_judgments(project: Project) -> str:
     """Return a hash of the version of the judgments: the acts that reach results and the submitted work are counted."""
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"project": project.pk})

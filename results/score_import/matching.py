@@ -56,7 +56,7 @@ class Candidates:
             return Found(0, "withdrawn", "is a withdrawn candidate")
         return Found(position)
 
-    def named(self, position: int) -> tuple[str, str]:
+    def find_name(self, position: int) -> tuple[str, str]:
         """Return dataset and id of the candidate at a position."""
         return self._datasets[position], self._names[position]
 

@@ -102,7 +102,7 @@ class ScoreRows:
             self._find_columns()
         for each in self.columns.values():
             for position in each.missing:
-                dataset, name = self.candidates.named(int(position))
+                dataset, name = self.candidates.find_name(int(position))
                 self.problems.add("missing", None, each.column, dataset, name, None, "has no score in the file")
 
     def _find_columns(self) -> None:

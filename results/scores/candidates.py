@@ -105,7 +105,7 @@ class CandidateScores:
                 figure=_FIGURES[name], judgments=judgments, norms=_JOIN_NORMS if name == "z" else ""
             )
             order = f"ORDER BY figure {direction} NULLS LAST, candidate_id OFFSET %(start)s LIMIT %(n)s"
-            return self._rows([row[0] for row in self._execute(order, statement, parameters)])
+            return self._make_rows([row[0] for row in self._execute(order, statement, parameters)])
         if name == "candidate":
             # In the order of ids an EXISTS ends at the first judgment of each candidate, and the page is full after a
             # few.
@@ -116,9 +116,9 @@ class CandidateScores:
             joined, where = f"JOIN ({rated}) r ON r.candidate_id = c.id", ""
         tail = f"ORDER BY {order}, c.id OFFSET %(start)s LIMIT %(n)s"
         rows = self._execute(f"{_FROM} {joined} WHERE {_IS_LISTED} {where} {tail}", "SELECT c.id", parameters)
-        return self._rows([row[0] for row in rows])
+        return self._make_rows([row[0] for row in rows])
 
-    def _rows(self, ids: list[int]) -> list[Row]:
+    def _make_rows(self, ids: list[int]) -> list[Row]:
         """Return the rows of these candidates in their order, computed by `measures` from their judgments alone."""
         # pandas loads slowly, and pages that compute no scores should not wait for it.
         import pandas as pd

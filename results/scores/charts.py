@@ -11,7 +11,7 @@ MOST_FRAMES = 12
 """The most parts that are drawn side by side, those with most candidates; the table has more."""
 
 
-def figures_by_rule(figures: Figures, rule: str) -> Figures:
+def choose_rule(figures: Figures, rule: str) -> Figures:
     """Return the figures of one gold rule."""
     found: Figures = next(each for each in figures["rules"] if each["rule"] == rule)
     return found
@@ -19,7 +19,7 @@ def figures_by_rule(figures: Figures, rule: str) -> Figures:
 
 def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     """Return the distribution of gold scores, of all candidates and of each part; nothing where undefined."""
-    chosen = figures_by_rule(figures, rule)
+    chosen = choose_rule(figures, rule)
     if chosen["undefined"]:
         return []
     # Labels of more than two characters would overlap below the bars.
@@ -28,19 +28,19 @@ def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     whole = Chart(
         "distribution",
         "Distribution of human scores",
-        _bars(chosen["bins"], chosen["whole"]),
+        _make_bars(chosen["bins"], chosen["whole"]),
         specs.bars("score", "n", title="candidates", axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
     )
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
     drawn = [part for part in chosen["parts"][by] if part in parts]
-    rows = [row for part in drawn for row in _bars(chosen["bins"], part)]
+    rows = [row for part in drawn for row in _make_bars(chosen["bins"], part)]
     spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(drawn), is_long=is_long)
     columns = ("part", "score", "n", "share")
     return [whole, Chart("parts", "Human scores by part", rows, spec, columns=columns)]
 
 
-def _bars(bins: list[str], part: Figures) -> list[dict[str, Any]]:
+def _make_bars(bins: list[str], part: Figures) -> list[dict[str, Any]]:
     return [
         {"part": part["name"] or "none named", "score": label, "n": n, "share": n / part["n"]}
         for label, n in zip(bins, part["counts"], strict=True)

@@ -49,7 +49,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
         context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}
-        context["shown"] = charts.figures_by_rule(figures, rule)
+        context["shown"] = charts.choose_rule(figures, rule)
     with snapshot():
         context |= _table(request, scope, gold, rule, state)
     return render(request, TEMPLATE, context)
@@ -119,7 +119,7 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
 
 def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, str, list[str], str]]:
     """Return name, label, choices and present value of each menu; a field for text takes its place without choices."""
-    by_mean = charts.figures_by_rule(figures, GoldRule.MEAN) if figures else {}
+    by_mean = charts.choose_rule(figures, GoldRule.MEAN) if figures else {}
     selects: list[tuple[str, str, list[str], str]] = []
     for name, label in (("dataset", "Dataset"), ("split", "Split"), ("source", "Source")):
         names = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]

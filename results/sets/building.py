@@ -47,7 +47,7 @@ class Progress:
     def __init__(self, on_progress: OnProgress, n_rows: int) -> None:
         self._on_progress, self._n_rows = on_progress, max(1, n_rows)
 
-    def of(self, step: str, total: int = 0) -> Callable[[int], None]:
+    def track(self, step: str, total: int = 0) -> Callable[[int], None]:
         """Return what a step calls with how many of its `total` are done; without a total, of the judgments."""
         before = 0
         for name, weight in STEPS.items():
@@ -82,7 +82,7 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
     if not counts.n_included:
         raise Refused(NOTHING)
     progress = Progress(on_progress, counts.n_rows)
-    canonical.write_canonical(selection, folder, lambda name, n: progress.of(name)(n))
+    canonical.write_canonical(selection, folder, lambda name, n: progress.track(name)(n))
     evaluations = studies.read_studies(selection, folder)
     whole = counts.whole
     about = {
@@ -105,7 +105,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     """Write every other file from those in the folder; return the figures and the changes since the earlier set."""
     about: Terms = orjson.loads((folder / SET).read_bytes())
     settings = Settings.from_dict(about["settings"])
-    judgments = read_judgments(folder, progress.of("scores"))
+    judgments = read_judgments(folder, progress.track("scores"))
     figures: dict[str, Any] = {
         "n_included": about["counts"]["n_included"],
         "left_out": about["counts"]["left_out"],
@@ -114,22 +114,22 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         "n_annotators": len(judgments.names),
         "has_unknown_annotators": "unknown" in judgments.kinds,
         "has_simulated_annotators": "simulated" in judgments.kinds,
-        "criteria": measure(judgments, settings, _levels(about, judgments)),
+        "criteria": measure(judgments, settings, _read_levels(about, judgments)),
     }
     # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
     norms = read_norms(folder)
     golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
-    write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
+    write_tables(folder, judgments, golds, settings, progress.track("tables", judgments.n_units))
     if settings.with_texts:
-        write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
-    write_parquet(folder, settings, progress.of("parquet"))
+        write_mocha(folder, judgments, golds, settings, progress.track("mocha", judgments.n_units))
+    write_parquet(folder, settings, progress.track("parquet"))
     studies.write_tables(folder)
     _write_json(folder / FIGURES, figures)
     changes = None
     if earlier is not None:
         # The earlier set's long file is read out of its archive at the same time; neither is held in memory.
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
-            changes = describe(earlier, settings, figures, lines, progress.of("changes"))
+            changes = describe(earlier, settings, figures, lines, progress.track("changes"))
         _write_json(folder / CHANGES, changes)
     # Last, as the README lists the files that are there.
     readme.write_texts(folder, about, figures, changes)
@@ -147,11 +147,11 @@ def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> li
     n_bytes = sum(each.stat().st_size for each in folder.iterdir())
     about = {"set": {"number": identity.number, "name": identity.name}}
     return archive.write_archive(
-        folder, path, inside=identity.folder, about=about, on_bytes=progress.of("archive", n_bytes)
+        folder, path, inside=identity.folder, about=about, on_bytes=progress.track("archive", n_bytes)
     )
 
 
-def _levels(about: Terms, judgments: Judgments) -> dict[ScaledCriterion, Level]:
+def _read_levels(about: Terms, judgments: Judgments) -> dict[ScaledCriterion, Level]:
     """Return the level of measurement of each criterion, as its newest rubric has it."""
     levels: dict[str, Level] = {}
     # Rubrics come with the newest first, whose level wins.

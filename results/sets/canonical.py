@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from annotate.models.conditions import is_judgeable, is_known
-from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
-from results.exports.long import collected, judgment_columns, work_columns
+from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, id_columns, name_columns, select_columns
+from results.exports.long import judgment_columns, only_collected, work_columns
 from results.exports.streaming import CSV, LINES, Statement, write
 from results.sets.selecting import (
     ALL_CRITERIA,
@@ -73,14 +73,15 @@ def _write_ctes(selection: Selection, writing: Writing) -> str:
     return f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS MATERIALIZED (
-    SELECT c.id, {listed(_candidate_columns(writing))},
+    SELECT c.id, {select_columns(_candidate_columns(writing))},
            NOT {is_judgeable("c", "p")} AS is_gone,
            row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS position
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE d.project_id = %(project)s AND {IN_CHOICE}),
 work AS MATERIALIZED (
-    SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, a.not_blind, {listed(work_columns(writing))},
+    SELECT a.id, {only_collected("a.layout")} AS layout, a.item_seconds, a.not_blind,
+           {select_columns(work_columns(writing))},
            row_number() OVER (
                ORDER BY b.number, CASE WHEN m.kind = 'unknown' THEN '' ELSE m.pseudonym END COLLATE "C", m.id, a.id
            ) AS position
@@ -115,7 +116,13 @@ def _select_long(selection: Selection, writing: Writing) -> str:
         "left_out_reason": "nullif(j.reason, '')",
         **judgment_columns(writing, with_comments=settings.with_comments),
     }
-    columns = ", ".join((named(_candidate_columns(writing), "c"), listed(judgment), named(work_columns(writing), "w")))
+    columns = ", ".join(
+        (
+            name_columns(_candidate_columns(writing), "c"),
+            select_columns(judgment),
+            name_columns(work_columns(writing), "w"),
+        )
+    )
     rest = """
 FROM judged j
 JOIN candidates c ON c.id = j.candidate_id
@@ -131,7 +138,7 @@ LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id =
 
 def _candidate_columns(writing: Writing) -> Columns:
     return {
-        **ids(writing),
+        **id_columns(writing),
         "question_type": "q.type",
         "is_withdrawn": writing.truth(f"NOT {is_judgeable('c', 'p')}"),
     }
@@ -161,7 +168,7 @@ def _select_candidates(selection: Selection) -> str:
     pair = """CASE WHEN mp.id IS NOT NULL THEN json_build_object('candidate_id', c2.external_id,
         'phenomenon', nullif(mp.phenomenon, ''), 'score_1', mp.score_1, 'score_2', mp.score_2) END"""
     columns = {
-        **ids(AS_JSON),
+        **id_columns(AS_JSON),
         "dataset_kind": "d.kind",
         "question_type": "q.type",
         "is_withdrawn": "chosen.is_gone",
@@ -179,7 +186,7 @@ JOIN projects_passage p ON p.id = q.passage_id
 JOIN projects_dataset d ON d.id = c.dataset_id
 LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
 LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
-CROSS JOIN LATERAL (SELECT {listed(columns)}) line
+CROSS JOIN LATERAL (SELECT {select_columns(columns)}) line
 WHERE {_IS_NAMED}
 ORDER BY chosen.position"""
 
@@ -202,7 +209,7 @@ def _select_passages(selection: Selection) -> str:
     return f"""{_write_ctes(selection, AS_JSON)}
 SELECT row_to_json(line)
 FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id
-CROSS JOIN LATERAL (SELECT {listed(columns)}) line
+CROSS JOIN LATERAL (SELECT {select_columns(columns)}) line
 WHERE p.id IN (
     SELECT q.passage_id FROM candidates chosen JOIN projects_candidate c ON c.id = chosen.id
     JOIN projects_question q ON q.id = c.question_id WHERE {_IS_NAMED})

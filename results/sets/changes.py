@@ -107,10 +107,10 @@ def _merge_by_candidate(
 def _compare_agreement(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return alpha of each criterion and scale in both sets; None where it is undefined or was not asked."""
 
-    def of(parts: list[dict[str, Any]]) -> dict[tuple[str, str, str], float | None]:
+    def read_alphas(parts: list[dict[str, Any]]) -> dict[tuple[str, str, str], float | None]:
         return {(part["criterion"], part["scale"], part["level"]): part["agreement"]["alpha"] for part in parts}
 
-    one, other = of(before), of(after)
+    one, other = read_alphas(before), read_alphas(after)
     return [
         {"criterion": key[0], "scale": key[1], "level": key[2], "before": one.get(key), "after": other.get(key)}
         for key in sorted({*one, *other})

@@ -220,9 +220,9 @@ def write_codebook(folder: Path, settings: Settings, metrics: Sequence[Mapping[s
         write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
         metric_files = {"metric_scores.csv": metric_columns(metrics)} if metrics else {}
         for name, columns in {**columns_by_file(settings), **metric_files}.items():
-            for row in _rows(name, columns):
+            for row in _list_rows(name, columns):
                 write_row(file, row)
 
 
-def _rows(name: str, columns: Iterable[Column]) -> Iterable[tuple[str, ...]]:
+def _list_rows(name: str, columns: Iterable[Column]) -> Iterable[tuple[str, ...]]:
     return ((name, each.name, each.meaning, each.kind.value, each.unit, each.values) for each in columns)

@@ -38,9 +38,9 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
         "n_annotators": patterns.n_annotators_all,
         "left_out": dict(sorted(part.left_out.items())),
         "agreement": _as_dict(outcomes[own]),
-        "interval_over_candidates": _interval(patterns, own, settings, by_group=False),
-        "interval_over_passages": _interval(patterns, own, settings, by_group=True),
-        "alpha_by_level": {level.value: _alpha(outcome) for level, outcome in outcomes.items()},
+        "interval_over_candidates": _compute_interval(patterns, own, settings, by_group=False),
+        "interval_over_passages": _compute_interval(patterns, own, settings, by_group=True),
+        "alpha_by_level": {level.value: _store_alpha(outcome) for level, outcome in outcomes.items()},
         "by": {
             name: [
                 {"name": label, **_as_dict(krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own))}
@@ -51,7 +51,7 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
     }
 
 
-def _interval(patterns: Patterns, level: Level, settings: Settings, *, by_group: bool) -> Figures:
+def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, by_group: bool) -> Figures:
     found = alpha_intervals(
         patterns,
         levels=[level],
@@ -69,7 +69,7 @@ def _interval(patterns: Patterns, level: Level, settings: Settings, *, by_group:
 
 def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:
     return {
-        **_alpha(outcome),
+        **_store_alpha(outcome),
         "n_units": outcome.n_units,
         "n_annotators": outcome.n_annotators,
         "n_ratings": outcome.n_ratings,
@@ -77,7 +77,7 @@ def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:
     }
 
 
-def _alpha(outcome: Agreement | UndefinedAgreement) -> Figures:
+def _store_alpha(outcome: Agreement | UndefinedAgreement) -> Figures:
     if isinstance(outcome, Agreement):
         return {"alpha": outcome.alpha}
     return {"alpha": None, "undefined": outcome.reason}

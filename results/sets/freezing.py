@@ -127,7 +127,7 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     # The random part keeps an attempt that was taken for dead, and wakes late, from writing into its successor's
     # folder.
     stem = f"{judgment_set.pk}-{judgment_set.attempt}-{secrets.token_hex(8)}"
-    with _workspace(stem) as workspace:
+    with _open_workspace(stem) as workspace:
         counts = building.read(Selection(judgment_set.project, settings), identity, workspace.folder, on_progress)
         progress = building.Progress(on_progress, counts.n_rows)
         figures = building.derive(workspace.folder, progress, _find_earlier(judgment_set))
@@ -233,7 +233,7 @@ class _Workspace:
 
 
 @contextmanager
-def _workspace(stem: str) -> Iterator[_Workspace]:
+def _open_workspace(stem: str) -> Iterator[_Workspace]:
     workspace = _Workspace(folder() / stem, folder() / f"{stem}{ARCHIVE}")
     workspace.folder.mkdir(mode=0o700)
     try:

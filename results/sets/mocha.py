@@ -105,14 +105,14 @@ def _name_files(judgments: Judgments) -> dict[ScaledCriterion, str]:
 
 def _make_entry(line: Line, passage: Line, score: float | None, ratings: Ratings) -> dict[str, Any]:
     reference = _choose_reference(line)
-    return _without_none(
+    return _drop_none(
         {
             "context": passage["text"],
             "question": line["question"],
             "reference": reference["text"] if reference else None,
             "candidate": line["candidate"],
             "score": score,
-            "metadata": _without_none(
+            "metadata": _drop_none(
                 {
                     **_list_scores("", ratings),
                     "source": line["source"] or None,
@@ -132,7 +132,7 @@ def _make_pair(
 ) -> dict[str, Any]:
     other, other_ratings = second
     reference, given = _choose_reference(line), line["minimal_pair"]
-    return _without_none(
+    return _drop_none(
         {
             "context": passage["text"],
             "question": line["question"],
@@ -140,14 +140,14 @@ def _make_pair(
             "candidate1": line["candidate"],
             "candidate2": other["candidate"],
             **{f"score{n}": trim_number(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
-            "metadata": _without_none(
+            "metadata": _drop_none(
                 {
                     **_list_scores("1", ratings),
                     **_list_scores("2", other_ratings[criterion]),
                     "source": line["source"] or None,
                     "concord": {
                         **_list_own_keys(line, passage, reference),
-                        **_without_none({"phenomenon": given["phenomenon"]}),
+                        **_drop_none({"phenomenon": given["phenomenon"]}),
                     },
                 }
             ),
@@ -160,7 +160,7 @@ def _list_scores(ending: str, ratings: Ratings) -> dict[str, Any]:
     if not ratings:
         return {}
     names = [name for _, name in ratings]
-    return _without_none(
+    return _drop_none(
         {
             f"scores{ending}": [trim_number(value) for value, _ in ratings],
             f"raters{ending}": None if None in names else names,
@@ -172,7 +172,7 @@ def _list_own_keys(line: Line, passage: Line, reference: Line | None) -> dict[st
     """Return what MOCHA has no key for, by the names that the import reads."""
     has_own_id = passage["text"] != "" or passage["documents"] is not None or not line["passage_is_text_hash"]
     references = [each if each["opinion"] else each["text"] for each in line["references"]]
-    return _without_none(
+    return _drop_none(
         {
             "dataset_kind": line["dataset_kind"],
             "split": line["split"] or None,
@@ -231,7 +231,7 @@ def _index_passages(file: IO[bytes]) -> Callable[[str, str], Line]:
     return read
 
 
-def _without_none(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_none(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value is not None}
 
 

@@ -38,20 +38,20 @@ def write_parquet(folder: Path, settings: Settings, on_rows: Callable[[int], Non
         (folder / LONG_JSONL).open("rb") as lines,
         pq.ParquetWriter(folder / PARQUET, schema, compression="zstd") as writer,
     ):
-        portions = _portions(map(orjson.loads, lines), columns, schema)
+        portions = _read_portions(map(orjson.loads, lines), columns, schema)
         while group := list(islice(portions, GROUP_BATCHES)):
             writer.write_table(pa.Table.from_batches(group, schema))
             n_done += sum(portion.num_rows for portion in group)
             on_rows(n_done)
 
 
-def _portions(rows: Iterator[Line], columns: tuple[Column, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read_portions(rows: Iterator[Line], columns: tuple[Column, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     while portion := list(islice(rows, ROWS_AT_ONCE)):
-        arrays = [_array(column, [row[column.name] for row in portion]) for column in columns]
+        arrays = [_make_array(column, [row[column.name] for row in portion]) for column in columns]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _array(column: Column, values: list[object]) -> pa.Array:
+def _make_array(column: Column, values: list[object]) -> pa.Array:
     # Times are ISO texts in the long file, which Arrow parses itself.
     if column.kind is Kind.TIME:
         return pa.array(values, pa.string()).cast(_TYPES[column.kind])

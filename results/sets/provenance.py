@@ -34,16 +34,17 @@ def read_terms(selection: Selection) -> Terms:
         "project": {"slug": selection.project.slug, "name": selection.project.name},
         "snapshot_at": snapshot_at,
         "code_version": code_version(),
-        "batches": [{**_batch(batch), "n_judgments": counted[batch.pk][0]} for batch in batches],
+        "batches": [{**_describe_batch(batch), "n_judgments": counted[batch.pk][0]} for batch in batches],
         "rubrics": [
-            _rubric(rubric, keys) for rubric in sorted(rubrics.values(), key=lambda each: each.version, reverse=True)
+            _describe_rubric(rubric, keys)
+            for rubric in sorted(rubrics.values(), key=lambda each: each.version, reverse=True)
         ],
-        "instructions": _texts(batch.instructions for batch in batches),
-        "consents": _texts(batch.consent for batch in batches),
+        "instructions": _list_versions(batch.instructions for batch in batches),
+        "consents": _list_versions(batch.consent for batch in batches),
     }
 
 
-def _batch(batch: Batch) -> Terms:
+def _describe_batch(batch: Batch) -> Terms:
     return {
         "number": batch.number,
         "name": batch.name,
@@ -61,7 +62,7 @@ def _batch(batch: Batch) -> Terms:
     }
 
 
-def _rubric(rubric: Rubric, keys: tuple[str, ...]) -> Terms:
+def _describe_rubric(rubric: Rubric, keys: tuple[str, ...]) -> Terms:
     criteria = sorted(rubric.criteria.all(), key=lambda each: each.position)
     names = ("key", "name", "statement", "kind", "low", "high", "anchors", "is_reversed", "level")
     return {
@@ -74,7 +75,7 @@ def _rubric(rubric: Rubric, keys: tuple[str, ...]) -> Terms:
     }
 
 
-def _texts(versions: Any) -> list[Terms]:
+def _list_versions(versions: Any) -> list[Terms]:
     found = {each.version: each for each in versions if each is not None}
     return [
         {"version": version, "text": found[version].text, "examples": getattr(found[version], "examples", [])}

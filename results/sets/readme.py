@@ -71,15 +71,15 @@ def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: di
     settings = Settings.from_dict(about["settings"])
     columns = studies.list_metrics(folder)
     write_codebook(folder, settings, columns)
-    _write(folder / "rubric.md", _rubric(about))
+    _write(folder / "rubric.md", _write_rubric(about))
     for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
         if versions:
-            _write(folder / name, _versions(versions))
+            _write(folder / name, _write_versions(versions))
     evaluations = list(studies.list_studies(folder))
-    datasheet = [*_datasheet(about, figures, settings), *_limits_of_studies(evaluations, columns)]
+    datasheet = [*_write_datasheet(about, figures, settings), *_list_limits_of_evaluations(evaluations, columns)]
     _write(folder / DATASHEET, datasheet)
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
-    _write(folder / README, [*_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)])
+    _write(folder / README, [*_write_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)])
 
 
 def describe_file(name: str) -> str:
@@ -112,7 +112,7 @@ def _name_judgments(figures: dict[str, Any]) -> str:
     return "judgments, some of them by programs" if figures["has_simulated_annotators"] else "human judgments"
 
 
-def _readme(
+def _write_readme(
     about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, settings: Settings, names: set[str]
 ) -> Iterator[str]:
     counts = about["counts"]
@@ -139,9 +139,9 @@ def _readme(
     )
     yield from ("", "## What was chosen", "")
     yield from (f"- {name}: {_flatten(value)}" for name, value in settings.list_choices())
-    yield from ("", "## Agreement", "", *_agreement(figures))
+    yield from ("", "## Agreement", "", *_write_agreement(figures))
     if changes:
-        yield from _changes(changes)
+        yield from _write_changes(changes)
     yield from ("## To load it", "", "```python", "import pandas as pd", "")
     yield from ('judgments = pd.read_parquet("judgments.parquet")', 'scores = pd.read_csv("aggregated.csv")', "```", "")
     yield (
@@ -150,7 +150,7 @@ def _readme(
     )
 
 
-def _changes(changes: dict[str, Any]) -> Iterator[str]:
+def _write_changes(changes: dict[str, Any]) -> Iterator[str]:
     against, judgments = changes["against"], changes["judgments"]
     yield from (f"## What changed since set {against['number']}, {_flatten(against['name'])}", "")
     yield from (
@@ -165,7 +165,7 @@ def _changes(changes: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _agreement(figures: dict[str, Any]) -> Iterator[str]:
+def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
     yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
     for each in figures["criteria"]:
@@ -191,7 +191,7 @@ def _agreement(figures: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _write_datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
     yield from (f"# Datasheet: {format_title(about)}", "", "## What", "")
     for each in figures["criteria"]:
         yield (
@@ -215,11 +215,11 @@ def _datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Ite
         )
     yield from ("", f"Gold score: {settings.gold_in_words}.", "", "## Consent", "")
     yield _describe_consent(about)
-    yield from ("", "## Agreement", "", *_agreement(figures), "## Limits", "")
-    yield from _limits(about, figures, settings)
+    yield from ("", "## Agreement", "", *_write_agreement(figures), "## Limits", "")
+    yield from _list_limits(about, figures, settings)
 
 
-def _limits(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
+def _list_limits(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
     left_out = sum(about["counts"]["left_out"].values())
     yield f"- {left_out:,} judgments do not enter; README.md says why."
     if not settings.is_blind_only:
@@ -242,7 +242,7 @@ def _describe_consent(about: Terms) -> str:
     return " ".join(each for each in (agreed, rest) if each)
 
 
-def _rubric(about: Terms) -> Iterator[str]:
+def _write_rubric(about: Terms) -> Iterator[str]:
     for rubric in about["rubrics"]:
         yield from (f"# {_flatten(rubric['name'])}, version {rubric['version']}", "")
         if rubric["is_imported"]:
@@ -255,15 +255,15 @@ def _rubric(about: Terms) -> Iterator[str]:
             turned = "; reversed" if each["is_reversed"] else ""
             yield f"{kind} from {each['low']} to {each['high']}, {each['level']}{turned}"
             yield ""
-            yield from (f"- {_anchor(anchor)}" for anchor in each["anchors"])
+            yield from (f"- {_format_anchor(anchor)}" for anchor in each["anchors"])
             yield ""
 
 
-def _anchor(anchor: Terms) -> str:
+def _format_anchor(anchor: Terms) -> str:
     return f"{anchor['value']}: {_flatten(anchor['text'])}"
 
 
-def _versions(versions: list[Terms]) -> Iterator[str]:
+def _write_versions(versions: list[Terms]) -> Iterator[str]:
     for version in versions:
         yield from (f"<!-- version {version['version']} -->", "", version["text"], "")
 
@@ -296,7 +296,7 @@ def _list_evaluations(found: list[Study]) -> Iterator[str]:
         )
 
 
-def _limits_of_studies(found: list[Study], columns: list[Terms]) -> Iterator[str]:
+def _list_limits_of_evaluations(found: list[Study], columns: list[Terms]) -> Iterator[str]:
     if not found:
         return
     numbers = ", ".join(str(study.number) for study in found)

@@ -65,9 +65,9 @@ def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
     """Write each evaluation and the scores of its metrics into the folder; return their entries in `set.json`."""
     studies = choose_studies(selection.project, selection.settings.studies)
     for study in studies:
-        _write(folder / f"study-{study.number}.json", _content(study))
+        _write(folder / f"study-{study.number}.json", _store_study(study))
     if studies:
-        columns = _columns(selection.project, studies)
+        columns = _name_columns(selection.project, studies)
         _write(folder / METRICS, {"columns": [_describe_column(*each) for each in columns]})
         _write_scores(folder, [(name, run) for name, run, _studies, _asked in columns])
     return [{"number": study.number, "name": study.name, "kind": str(study.kind)} for study in studies]
@@ -127,7 +127,7 @@ def _join_tables(tables: list[Table], form: str) -> str:
     return "\n".join([*needed, *(line for line in lines if line not in needed)]).strip("\n") + "\n"
 
 
-def _content(study: Study) -> dict[str, Any]:
+def _store_study(study: Study) -> dict[str, Any]:
     """Return an evaluation without its requester, and with the causes of errors that people have named since."""
     result = study.result
     assert result is not None
@@ -142,7 +142,7 @@ def _content(study: Study) -> dict[str, Any]:
     }
 
 
-def _columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRun, list[int], set[int]]]:
+def _name_columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRun, list[int], set[int]]]:
     """Return for each metric a column name, the run whose scores count, the evaluations, and the runs they used."""
     asked: dict[str, tuple[list[int], set[int]]] = {}
     for study in studies:

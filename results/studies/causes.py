@@ -71,12 +71,12 @@ def read_texts(project: Project, candidates: Iterable[int]) -> dict[int, dict[st
     rows = Candidate.objects.in_project(project).filter(pk__in=candidates).select_related("question")
     found = rows.prefetch_related("question__references")
     return {
-        each.pk: {"question": each.question.text, "references": _references(each.question), "answer": each.text}
+        each.pk: {"question": each.question.text, "references": _list_references(each.question), "answer": each.text}
         for each in found
     }
 
 
-def _references(question: Question) -> list[str]:
+def _list_references(question: Question) -> list[str]:
     return [each.text for each in question.references.all()]
 
 

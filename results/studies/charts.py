@@ -1,4 +1,4 @@
-"""Charts that several kinds of evaluation share: metrics with the human ceiling, heat maps, scatter plots."""
+"""Charts that several kinds of evaluation share: metrics with the human ceiling, heat maps, draw_scatter plots."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def _is_right(at: float, rows: Sequence[Mapping[str, Any]]) -> bool:
     return at > (min(ends) + max(ends)) / 2
 
 
-def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
+def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
     """Return a square for each cell of `row`, `column` and `value`, darker where it is lower."""
     labelled = [{**cell, "label": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
     values = [cell["value"] for cell in cells]
@@ -54,7 +54,7 @@ def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: 
     return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 
 
-def map_of_p(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
+def draw_p_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
     """Return a square for each `better`, `than` and their `p`."""
     labelled = [{**cell, "label": _format_p(cell["p"])} for cell in cells]
     spec = specs.heat_map("better", "than", "p", "label", title="p", domain=(0, 1), order=order)
@@ -65,7 +65,7 @@ def _format_p(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def scatter(
+def draw_scatter(
     name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str, series: str = ""
 ) -> Chart:
     """Return a point for each row of `metric` and `human`, coloured by series where there are any."""

@@ -149,7 +149,7 @@ def list_missing(study: Study) -> list[MissingScores]:
     ]
 
 
-def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
+def compare_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
     """Return the settings in which two evaluations differ, and then the differences of their data."""
     listed = [{**dict(list_settings(study)), **_list_data(study)} for study in (first, second)]
     names = dict.fromkeys([*listed[0], *listed[1]])
@@ -184,7 +184,7 @@ def _list_data(study: Study) -> dict[str, str]:
 def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     keys = list(one.columns[: one.n_keys])
     common = [column for column in one.columns[one.n_keys :] if column.key in {each.key for each in other.columns}]
-    first_rows, second_rows = _by_key(one), _by_key(other)
+    first_rows, second_rows = _index_rows(one), _index_rows(other)
     columns = [*keys]
     for column in common:
         change_kind: ColumnKind = "count" if column.kind == "count" else "number"
@@ -200,17 +200,17 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
             values = [found.get(key, {}).get(column.key) for found in (first_rows, second_rows)]
             row += values
             if column.is_number:
-                row.append(_difference(*values))
+                row.append(_subtract(*values))
         rows.append(row)
     return Table(one.name, one.title, columns, rows, n_keys=one.n_keys)
 
 
-def _by_key(table: Table) -> dict[tuple[Value, ...], dict[str, Value]]:
+def _index_rows(table: Table) -> dict[tuple[Value, ...], dict[str, Value]]:
     names = [column.key for column in table.columns]
     return {tuple(row[: table.n_keys]): dict(zip(names, row, strict=True)) for row in table.rows}
 
 
-def _difference(first: Value, second: Value) -> float | None:
+def _subtract(first: Value, second: Value) -> float | None:
     numbers = [each.value if isinstance(each, Estimate) else each for each in (first, second)]
     if not all(isinstance(each, int | float) for each in numbers):
         return None

@@ -146,7 +146,7 @@ def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
     first, second = (_fetch(project, int(number)) for number in numbers)
     context: dict[str, Any] = {"first": first, "second": second}
     if first.kind == second.kind and first.result and second.result:
-        context["settings"] = presentation.differing_settings(first, second)
+        context["settings"] = presentation.compare_settings(first, second)
         context["tables"] = presentation.compare_tables(first, second)
     return render(request, "results/studies/compare.html", context)
 

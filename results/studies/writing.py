@@ -39,24 +39,24 @@ def _as_csv(table: Table) -> str:
     for row in table.rows:
         cells: list[str | None] = []
         for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
-            cells += _csv_cells(column, value)
+            cells += _make_csv_cells(column, value)
             if place in missing:
                 cells.append(value.reason if isinstance(value, Missing) else "")
         lines.append(format_row(cells, line_end=_CSV_LINE_END))
     return "".join(lines)
 
 
-def _csv_cells(column: Column, value: Value) -> list[str | None]:
+def _make_csv_cells(column: Column, value: Value) -> list[str | None]:
     if isinstance(value, Estimate):
-        return [_csv_number(each) for each in (value.value, value.low, value.high)]
+        return [_format_csv_number(each) for each in (value.value, value.low, value.high)]
     if value is None or isinstance(value, Missing):
         cell = None
     else:
-        cell = guard_text(value) if isinstance(value, str) else _csv_number(value)
+        cell = guard_text(value) if isinstance(value, str) else _format_csv_number(value)
     return [cell] if column.kind != "estimate" else [cell, None, None]
 
 
-def _csv_number(number: float | None) -> str | None:
+def _format_csv_number(number: float | None) -> str | None:
     """Return a number with its point (85.0): frozen sets hold these tables, so their bytes stay as they are."""
     return None if number is None else str(number)
 
@@ -66,7 +66,7 @@ def _as_latex(table: Table) -> str:
     notes = _Notes()
     rows = []
     for row in table.rows:
-        cells = [_latex_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
+        cells = [_format_latex_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
         # A row that begins with a bracket would be read as the optional argument of the \\ before it.
         rows.append("    {}" + " & ".join(cells) + r" \\")
     align = "".join("r" if column.is_number else "l" for column in table.columns)
@@ -74,7 +74,7 @@ def _as_latex(table: Table) -> str:
     lines = [
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{escape_latex(_whole_caption(table, notes))}}}",
+        rf"  \caption{{{escape_latex(_make_caption(table, notes))}}}",
         rf"  \label{{tab:{re.sub('[^a-z0-9]+', '-', table.name.lower())}}}",
         rf"  \begin{{tabular}}{{{align}}}",
         r"    \toprule",
@@ -94,7 +94,7 @@ def _as_latex(table: Table) -> str:
     return needed + written
 
 
-def _latex_cell(column: Column, value: Value, notes: "_Notes") -> str:
+def _format_latex_cell(column: Column, value: Value, notes: "_Notes") -> str:
     if isinstance(value, Missing):
         return rf"--\textsuperscript{{{notes.mark(value.reason)}}}"
     words = escape_latex(format_cell(value, column))
@@ -109,15 +109,15 @@ def _as_markdown(table: Table) -> str:
     heads = [escape_markdown(column.title) for column in table.columns]
     rules = ["---:" if column.is_number else "---" for column in table.columns]
     rows = [
-        [_markdown_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
+        [_format_markdown_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
         for row in table.rows
     ]
     lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
-    caption = escape_markdown(_whole_caption(table, notes))
+    caption = escape_markdown(_make_caption(table, notes))
     return "\n".join([*([caption, ""] if caption else []), *lines]) + "\n"
 
 
-def _markdown_cell(column: Column, value: Value, notes: "_Notes") -> str:
+def _format_markdown_cell(column: Column, value: Value, notes: "_Notes") -> str:
     if isinstance(value, Missing):
         return f"– ({notes.mark(value.reason)})"
     words, ends = escape_markdown(format_cell(value, column)), escape_markdown(format_interval(value, column))
@@ -131,18 +131,18 @@ class _Notes:
         self._reasons: dict[str, str] = {}
 
     def mark(self, reason: str) -> str:
-        return self._reasons.setdefault(reason, _letter(len(self._reasons)))
+        return self._reasons.setdefault(reason, _make_letter(len(self._reasons)))
 
     def __str__(self) -> str:
         return " ".join(f"({mark}) {reason}." for reason, mark in self._reasons.items())
 
 
-def _letter(number: int) -> str:
+def _make_letter(number: int) -> str:
     letters = "abcdefghijklmnopqrstuvwxyz"
     return letters[number % 26] * (1 + number // 26)
 
 
-def _whole_caption(table: Table, notes: _Notes) -> str:
+def _make_caption(table: Table, notes: _Notes) -> str:
     why = str(notes)
     return " ".join(filter(None, [table.caption or table.title, f"Undefined: {why}" if why else ""]))
 

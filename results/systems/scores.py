@@ -68,7 +68,7 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
             continue
         found[key] = {}
         for measure in ("z", "raw"):
-            first, second = (_means(run[key], measure) for run in runs)
+            first, second = (_read_means(run[key], measure) for run in runs)
             found[key][measure] = {
                 "systems": _pair_up(first, second),
                 "replication": asdict(replicate(first, second)),
@@ -108,7 +108,7 @@ def _is_one_scale(scopes: list[Scope]) -> bool:
     return len({scope.criterion.scales for scope in scopes}) == 1
 
 
-def _means(scores: list[SystemScore], measure: str) -> dict[str, float]:
+def _read_means(scores: list[SystemScore], measure: str) -> dict[str, float]:
     means = {score.source: getattr(score, measure).mean for score in scores}
     return {source: mean for source, mean in means.items() if isinstance(mean, float)}
 

@@ -12,7 +12,7 @@ from projects.jobs.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
 from results.studies.joining import EXTERNAL_ID
-from results.studies.kinds.correlation_tables import COEFFICIENTS, sections
+from results.studies.kinds.correlation_tables import COEFFICIENTS, make_sections
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
@@ -146,7 +146,7 @@ def _cut_into_bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         "Candidates of the same passage are not independent: consider the interval over passages too.",
         (
@@ -161,6 +161,6 @@ KIND = Kind(
     title="Segment-level correlation",
     about="How well does each metric correlate with human judgments of single candidates, overall and in each part?",
     compute=compute,
-    sections=sections,
-    limits=limits,
+    sections=make_sections,
+    limits=list_limits,
 )

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from projects.charts.drawing import Chart
-from results.studies.charts import draw_metrics, heat_map, scatter
+from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Estimate, Table, Value, Wording, read_ceiling, read_value, word_for_page
 
@@ -23,18 +23,18 @@ ANSWERS = Wording("Answers", page="Candidates")
 UNNAMED = Wording("none named", page="unspecified")
 
 
-def sections(about: About) -> list[Section]:
-    return [_whole(about), *_breakdowns(about), *_scatters(about)]
+def make_sections(about: About) -> list[Section]:
+    return [_make_whole(about), *_make_breakdowns(about), *_make_scatters(about)]
 
 
-def _whole(about: About) -> Section:
+def _make_whole(about: About) -> Section:
     figures = about.figures
     columns = [
         Column("metric", "Metric"),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
         Column("by_passage", Wording("Pearson by passage", page="Pearson (CI over passages)"), "estimate"),
     ]
-    order = best_first(about)
+    order = sort_metrics(about)
     rows: list[list[Value]] = [
         [
             about.labels[subject],
@@ -61,7 +61,7 @@ def _whole(about: About) -> Section:
     )
 
 
-def _breakdowns(about: About) -> Iterator[Section]:
+def _make_breakdowns(about: About) -> Iterator[Section]:
     for name, parts in about.figures["parts"].items():
         for coefficient, words in COEFFICIENTS.items():
             make = _table_by_source if name == "dataset_source" else _table_by_part
@@ -79,7 +79,7 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
         *(Column(f"part-{place}", name, "estimate") for place, name in enumerate(names)),
         *([Column("mean", "Mean of the datasets", "estimate")] if mean else []),
     ]
-    order = best_first(about)
+    order = sort_metrics(about)
     rows: list[list[Value]] = [
         [
             about.labels[subject],
@@ -95,13 +95,13 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
     cells = _make_cells(about, parts, names, order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title)),
-        heat_map(f"{key}-map", title, cells, row="metric", column="part"),
+        draw_heat_map(f"{key}-map", title, cells, row="metric", column="part"),
     )
 
 
 def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
     """Return sources in rows, as there may be many, and metrics in columns."""
-    order = best_first(about)
+    order = sort_metrics(about)
     columns = [
         Column("dataset", "Dataset"),
         Column("source", "Source"),
@@ -122,7 +122,7 @@ def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: 
     cells = _make_cells(about, parts, [_name_part(part) for part in parts], order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title), n_keys=2),
-        heat_map(f"{key}-map", title, cells, row="part", column="metric"),
+        draw_heat_map(f"{key}-map", title, cells, row="part", column="metric"),
     )
 
 
@@ -150,9 +150,9 @@ def _explain_mean(about: About, name: str) -> str:
     return f"Datasets in which a metric is undefined are excluded from the mean. {reasons}."
 
 
-def _scatters(about: About) -> Iterator[Section]:
+def _make_scatters(about: About) -> Iterator[Section]:
     points = about.figures["points"]
-    for place, subject in enumerate(best_first(about), start=1):
+    for place, subject in enumerate(sort_metrics(about), start=1):
         label = about.labels[subject]
         rows = [
             {"candidate": candidate, "metric": score, "human": gold}
@@ -174,7 +174,7 @@ def _scatters(about: About) -> Iterator[Section]:
             f"scatter-{place}",
             "Candidates",
             Table(f"scatter-{place}", title, columns, bands, about.captioned(caption), n_keys=0),
-            charts=[scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
+            charts=[draw_scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
             note=_explain_points(len(rows), points["n"]),
             choice=label,
         )
@@ -188,7 +188,7 @@ def _explain_points(n_drawn: int, n: int) -> str:
     )
 
 
-def best_first(about: About) -> list[str]:
+def sort_metrics(about: About) -> list[str]:
     """Return the metrics by Pearson over all candidates, the highest first; undefined ones last."""
 
     def height(subject: str) -> float:

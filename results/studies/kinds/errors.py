@@ -115,7 +115,7 @@ def list_candidates(study: Study) -> set[int]:
     return {each["candidate"] for one in lists for part in one["parts"].values() for each in part}
 
 
-def sections(about: About) -> list[Section]:
+def make_sections(about: About) -> list[Section]:
     lists = about.figures["lists"]
     found = [_list_section(about, each, place) for place, each in enumerate(lists, start=1)]
     with_causes = [(place, each) for place, each in enumerate(lists, start=1) if any(_list_causes(about, each))]
@@ -256,7 +256,7 @@ def _caption_scale(about: About, one: Figures) -> str:
     return " ".join(sentences)
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     flat = [span for span in figures["spans"].values() if "reason" in span]
     return [
         "Metrics are mapped linearly to the scale. A gap may come from this mapping as well as from the metric.",
@@ -270,7 +270,7 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
     ]
 
 
-def fields(project: Project) -> dict[str, forms.Field]:
+def make_fields(project: Project) -> dict[str, forms.Field]:
     return {
         N: forms.IntegerField(
             label="Candidates per dataset",
@@ -287,9 +287,9 @@ KIND = Kind(
     title="Largest errors",
     about="On which candidates does a metric differ most from human scores or from another metric, and why?",
     compute=compute,
-    sections=sections,
-    limits=limits,
-    fields=fields,
+    sections=make_sections,
+    limits=list_limits,
+    fields=make_fields,
     beside=fetch_causes,
     texts=fetch_texts,
 )

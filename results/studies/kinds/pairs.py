@@ -13,7 +13,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.frame import DATASET, Frame
 from results.studies.kinds.kind import Figures, Kind
-from results.studies.kinds.pairs_tables import sections
+from results.studies.kinds.pairs_tables import make_sections
 from results.studies.pair_frame import GIVEN, GOLDS, PHENOMENON, PairFrame, read_pairs
 from results.studies.settings import Settings
 from results.studies.stored import Steps
@@ -78,7 +78,7 @@ def _store_accuracy(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str,
     return {"value": found.accuracy, **ends, **counts}
 
 
-def fields(project: Project) -> dict[str, forms.Field]:
+def make_fields(project: Project) -> dict[str, forms.Field]:
     choices = [
         (GIVEN, "imported scores, otherwise gold scores"),
         (GOLDS, "gold scores, otherwise imported scores"),
@@ -86,7 +86,7 @@ def fields(project: Project) -> dict[str, forms.Field]:
     return {"human": forms.ChoiceField(label="Better candidate decided by", choices=choices, initial=GIVEN)}
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         "A pair counts only if its first candidate has the higher human score. The others are listed.",
         "A tie counts half, so a metric that gives every candidate the same score has 50 %. Scores are not rounded.",
@@ -99,9 +99,9 @@ KIND = Kind(
     title="Minimal pairs",
     about="How often does each metric score the better candidate of a minimal pair higher?",
     compute=compute,
-    sections=sections,
-    limits=limits,
-    fields=fields,
+    sections=make_sections,
+    limits=list_limits,
+    fields=make_fields,
     read=read_pairs,
     is_of_pairs=True,
 )

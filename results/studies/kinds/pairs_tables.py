@@ -15,10 +15,10 @@ CHANCE = 50.0
 ALL = "overall"
 
 
-def sections(about: About) -> list[Section]:
+def make_sections(about: About) -> list[Section]:
     figures = about.figures
-    found = [_table_by_dataset(about), _table_by_phenomenon(about), _whole(about)]
-    return [*found, *([_left_out(about)] if figures["listed"] else [])]
+    found = [_table_by_dataset(about), _table_by_phenomenon(about), _make_whole(about)]
+    return [*found, *([_list_excluded(about)] if figures["listed"] else [])]
 
 
 def _table_by_dataset(about: About) -> Section:
@@ -32,14 +32,17 @@ def _table_by_dataset(about: About) -> Section:
     ]
 
     def row(label: str, each: Figures) -> list[Value]:
-        mean = [_percent(each["mean"])] if has_mean else []
-        return [label, *(_percent(each["by_dataset"].get(name)) for name in names), *mean]
+        mean = [_read_percent(each["mean"])] if has_mean else []
+        return [label, *(_read_percent(each["by_dataset"].get(name)) for name in names), *mean]
 
     title = "Accuracy on minimal pairs by dataset, in %"
     key = "mean" if has_mean else ALL
-    drawn = [(label, each[key]) for label, each in _metrics(about)]
+    drawn = [(label, each[key]) for label, each in _sort_metrics(about)]
     axis = "mean of the datasets, in %" if has_mean else "accuracy, in %"
-    rows = [*(row(label, each) for label, each in _metrics(about)), *(row(*each) for each in _people(about))]
+    rows = [
+        *(row(label, each) for label, each in _sort_metrics(about)),
+        *(row(*each) for each in _list_human_scores(about)),
+    ]
     rows.append(
         ["Pairs", *(f"{_count_pairs(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])]
     )
@@ -59,8 +62,8 @@ def _table_by_phenomenon(about: About) -> Section:
         *(Column(f"part-{place}", _name_phenomenon(name), "estimate", 1) for place, name in enumerate(names)),
     ]
     rows: list[list[Value]] = [
-        [label, *(_percent(each["by_phenomenon"].get(name)) for name in names)]
-        for label, each in [*_metrics(about), *_people(about)]
+        [label, *(_read_percent(each["by_phenomenon"].get(name)) for name in names)]
+        for label, each in [*_sort_metrics(about), *_list_human_scores(about)]
     ]
     rows.append(["Pairs", *(f"{_count_pairs(about, 'by_phenomenon', name):,}" for name in names)])
     title = "Accuracy on minimal pairs by phenomenon, in %"
@@ -73,7 +76,7 @@ def _table_by_phenomenon(about: About) -> Section:
     )
 
 
-def _whole(about: About) -> Section:
+def _make_whole(about: About) -> Section:
     """Return the accuracy over all pairs, with the number of ties."""
     columns = [
         Column("metric", "Metric"),
@@ -84,18 +87,18 @@ def _whole(about: About) -> Section:
         Column("lower", "First lower", "count"),
     ]
     rows: list[list[Value]] = []
-    for label, each in [*_metrics(about), *_people(about)]:
+    for label, each in [*_sort_metrics(about), *_list_human_scores(about)]:
         whole = each[ALL]
         n, n_ties = whole["n"], whole["n_ties"]
         # The stored accuracy counts a tie half, and the table wants whole pairs again.
         n_higher = round(whole["value"] * n - n_ties / 2)
-        rows.append([label, _percent(whole), n, n_higher, n_ties, n - n_higher - n_ties])
+        rows.append([label, _read_percent(whole), n, n_higher, n_ties, n - n_higher - n_ties])
     title = "Accuracy on all minimal pairs together"
     table = Table("pairs", title, columns, rows, _make_caption(about, title))
     return Section("pairs", "All pairs together", table, note="95 % CI over pairs in brackets.")
 
 
-def _left_out(about: About) -> Section:
+def _list_excluded(about: About) -> Section:
     figures = about.figures
     columns = [
         Column("dataset", "Dataset"),
@@ -152,7 +155,7 @@ def _make_caption(about: About, title: str) -> str:
     return about.captioned(by % {"title": title, "human": about.figures["human"]})
 
 
-def _metrics(about: About) -> list[tuple[str, Figures]]:
+def _sort_metrics(about: About) -> list[tuple[str, Figures]]:
     """Return the metrics with their figures, the best first."""
     figures = about.figures
     key = "mean" if len(figures["datasets"]) > 1 else ALL
@@ -160,7 +163,7 @@ def _metrics(about: About) -> list[tuple[str, Figures]]:
     return [(about.labels[subject], figures["metrics"][subject]) for subject in order]
 
 
-def _people(about: About) -> list[tuple[str, Figures]]:
+def _list_human_scores(about: About) -> list[tuple[str, Figures]]:
     words = {
         "given": Wording("People, given scores", page="Human scores (imported)"),
         "gold": Wording("People, gold scores", page="Human scores (gold)"),
@@ -169,7 +172,7 @@ def _people(about: About) -> list[tuple[str, Figures]]:
     return [(words[name], people[name]) for name in words if name in people]
 
 
-def _percent(part: Figures | None) -> Value:
+def _read_percent(part: Figures | None) -> Value:
     """Return a share of pairs in per cent."""
     if part is None:
         return Missing("no pairs with scores")
@@ -191,7 +194,7 @@ def _name_phenomenon(phenomenon: str) -> str:
 
 
 def _explain_pairs(about: About) -> str:
-    counts = "; ".join(f"{word_for_page(label)}: {each[ALL]['n']:,}" for label, each in _people(about))
+    counts = "; ".join(f"{word_for_page(label)}: {each[ALL]['n']:,}" for label, each in _list_human_scores(about))
     return (
         "95 % CI over pairs in brackets. Metrics are evaluated on the pairs whose first candidate has the higher human "
         f"score; the accuracy of human scores is over all pairs that have them ({counts})."
@@ -201,7 +204,7 @@ def _explain_pairs(about: About) -> str:
 def _draw_intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis: str) -> Chart:
     rows = []
     for label, part in found:
-        value = _percent(part)
+        value = _read_percent(part)
         if isinstance(value, Estimate):
             rows.append({"metric": label, "value": value.value, "low": value.low, "high": value.high})
     columns = ("metric", "value", "low", "high")
@@ -213,7 +216,7 @@ def _draw_map(about: About, by: str, names: Sequence[str], title: str) -> list[C
     """Return metrics against parts, darker where accuracy is lower; nothing where there is only one part."""
     if len(names) < 2:
         return []
-    found = [(label, name, _percent(each[by].get(name))) for label, each in _metrics(about) for name in names]
+    found = [(label, name, _read_percent(each[by].get(name))) for label, each in _sort_metrics(about) for name in names]
     cells: list[dict[str, Any]] = [
         {
             "metric": label,

@@ -13,7 +13,7 @@ from measures.studies.significance import MetricComparison, compare_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
-from results.studies.charts import draw_metrics, map_of_p
+from results.studies.charts import draw_metrics, draw_p_map
 from results.studies.frame import PASSAGE, Frame
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
@@ -30,7 +30,7 @@ MATRICES = {
 }
 
 
-def fields(project: Project) -> dict[str, forms.Field]:
+def make_fields(project: Project) -> dict[str, forms.Field]:
     return {"over": forms.ChoiceField(label="Resample", choices=OVER, initial="answers")}
 
 
@@ -66,13 +66,13 @@ def _as_dict(pair: MetricComparison) -> dict[str, Any]:
     }
 
 
-def sections(about: About) -> list[Section]:
-    return [_metrics(about), *_matrices(about), _pairs(about)]
+def make_sections(about: About) -> list[Section]:
+    return [_make_metrics(about), *_make_matrices(about), _make_pairs(about)]
 
 
-def _metrics(about: About) -> Section:
+def _make_metrics(about: About) -> Section:
     columns = [Column("metric", "Metric"), Column("pearson", "Pearson", "estimate")]
-    order = _order(about)
+    order = _sort_metrics(about)
     found: list[tuple[str, Value]] = [
         (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
     ]
@@ -86,8 +86,8 @@ def _metrics(about: About) -> Section:
     )
 
 
-def _matrices(about: About) -> Iterator[Section]:
-    order = _order(about)
+def _make_matrices(about: About) -> Iterator[Section]:
+    order = _sort_metrics(about)
     # Every ordered pair was tested, so each cell off the diagonal has its own p.
     by_pair = {(pair["first"], pair["second"]): pair for pair in about.figures["pairs"]}
     for name, words in MATRICES.items():
@@ -99,7 +99,10 @@ def _matrices(about: About) -> Iterator[Section]:
             *(Column(subject, about.labels[subject], "p", digits) for subject in order),
         ]
         rows: list[list[Value]] = [
-            [about.labels[first], *(_p(by_pair.get((first, second)), test, bool(is_corrected)) for second in order)]
+            [
+                about.labels[first],
+                *(_read_p(by_pair.get((first, second)), test, bool(is_corrected)) for second in order),
+            ]
             for first in order
         ]
         cells = [
@@ -113,13 +116,13 @@ def _matrices(about: About) -> Iterator[Section]:
             name,
             "Pairwise significance",
             Table(name, words, columns, rows, about.captioned(f"{tested}. {words}")),
-            charts=[map_of_p(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
+            charts=[draw_p_map(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note="One-sided p: the metric in the row correlates better with human scores than the one in the column.",
             choice=words,
         )
 
 
-def _p(pair: Figures | None, test: str, is_corrected: bool) -> Value:
+def _read_p(pair: Figures | None, test: str, is_corrected: bool) -> Value:
     if pair is None:
         return None
     if "reason" in pair[test]:
@@ -128,7 +131,7 @@ def _p(pair: Figures | None, test: str, is_corrected: bool) -> Value:
     return value
 
 
-def _pairs(about: About) -> Section:
+def _make_pairs(about: About) -> Section:
     """Return each pair once, the metric with the higher correlation first."""
     digits = len(str(about.figures["n_resamples"])) - 1
     columns = [
@@ -142,19 +145,19 @@ def _pairs(about: About) -> Section:
         Column("williams_holm", Wording("with Holm", page="p (Holm)"), "p", 4),
         Column("between", "Pearson of the two", "number"),
     ]
-    ranks = {subject: rank for rank, subject in enumerate(_order(about))}
+    ranks = {subject: rank for rank, subject in enumerate(_sort_metrics(about))}
     better = [pair for pair in about.figures["pairs"] if ranks[pair["first"]] < ranks[pair["second"]]]
     better.sort(key=lambda pair: (ranks[pair["first"]], ranks[pair["second"]]))
     rows = [
         [
             about.labels[pair["first"]],
             about.labels[pair["second"]],
-            _difference(pair["bootstrap"]),
-            _p(pair, "bootstrap", False),
-            _p(pair, "bootstrap", True),
+            _read_difference(pair["bootstrap"]),
+            _read_p(pair, "bootstrap", False),
+            _read_p(pair, "bootstrap", True),
             Missing(pair["williams"]["reason"]) if "reason" in pair["williams"] else pair["williams"]["t"],
-            _p(pair, "williams", False),
-            _p(pair, "williams", True),
+            _read_p(pair, "williams", False),
+            _read_p(pair, "williams", True),
             Missing(pair["between"]["reason"]) if isinstance(pair["between"], Mapping) else pair["between"],
         ]
         for pair in better
@@ -164,13 +167,13 @@ def _pairs(about: About) -> Section:
     return Section("pairs", "Each pair", Table("pairs", title, columns, rows, about.captioned(caption), n_keys=2))
 
 
-def _difference(bootstrap: Figures) -> Value:
+def _read_difference(bootstrap: Figures) -> Value:
     if "reason" in bootstrap:
         return Missing(bootstrap["reason"])
     return Estimate(bootstrap["difference"], bootstrap["low"], bootstrap["high"])
 
 
-def _order(about: About) -> list[str]:
+def _sort_metrics(about: About) -> list[str]:
     """Return the metrics by their correlation, the highest first; undefined ones last."""
 
     def height(subject: str) -> float:
@@ -180,7 +183,7 @@ def _order(about: About) -> list[str]:
     return sorted(about.labels, key=lambda subject: -height(subject))
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         "Tests are one-sided. In the bootstrap, a resample in which both are equal counts for neither.",
         "Holm's correction counts every ordered pair, as no metric was expected beforehand to be better.",
@@ -196,8 +199,8 @@ KIND = Kind(
         "Does one metric correlate better with human judgments than another, or could the difference be due to chance?"
     ),
     compute=compute,
-    sections=sections,
-    limits=limits,
-    fields=fields,
+    sections=make_sections,
+    limits=list_limits,
+    fields=make_fields,
     least_metrics=2,
 )

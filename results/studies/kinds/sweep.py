@@ -43,7 +43,7 @@ def has_bonus(run: MetricRun) -> bool:
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Return the correlations at each weight, by type of question; texts are read and counted once."""
-    weights = _weights(settings)
+    weights = _list_weights(settings)
     metrics = {metric.subject: _make(metric) for metric in frame.metrics}
     chosen = _drop_repeats(frame, metrics)
     rows = {name: (frame.table[QUESTION_TYPE] == of).to_numpy() for name, of in SWEPT.items()}
@@ -78,7 +78,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     return {"weights": weights, "sweeps": found}
 
 
-def _weights(settings: Settings) -> list[float]:
+def _list_weights(settings: Settings) -> list[float]:
     largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.5)))
     if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
         raise Refused(f"Choose weights up to 100, in at most {MOST_STEPS} steps.")
@@ -145,7 +145,7 @@ def _as_dict(point: SweptPoint) -> dict[str, Any]:
     }
 
 
-def sections(about: About) -> list[Section]:
+def make_sections(about: About) -> list[Section]:
     found = about.figures["sweeps"]
     return [_make_section(about, name, found[name]) for name in SWEPT if found[name]["n"]]
 
@@ -174,12 +174,12 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
         name,
         title,
         Table(name, title, columns, rows, caption),
-        charts=[_chart(about, name, found)],
+        charts=[_draw_chart(about, name, found)],
         note=f"{found['n']:,} candidates. Weight 0 is the metric without its bonus; gains are relative to it.",
     )
 
 
-def _chart(about: About, name: str, found: Figures) -> Chart:
+def _draw_chart(about: About, name: str, found: Figures) -> Chart:
     rows = []
     for subject in _list_swept(about, found):
         for point in found["metrics"][subject]:
@@ -206,7 +206,7 @@ def _list_swept(about: About, found: Figures) -> list[str]:
     return [subject for subject in about.labels if subject in found["metrics"]]
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     none = {
         "alpha": "No candidate answers a yes-no question, so alpha has no effect.",
         "beta": "No candidate answers an entity question, so beta has no effect.",
@@ -218,7 +218,7 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
     ]
 
 
-def fields(project: Project) -> dict[str, forms.Field]:
+def make_fields(project: Project) -> dict[str, forms.Field]:
     return {
         LARGEST: forms.FloatField(label="Largest weight", required=False, initial=5, min_value=0.01, max_value=100),
         STEP: forms.FloatField(label="Step", required=False, initial=0.5, min_value=0.01, max_value=100),
@@ -230,9 +230,9 @@ KIND = Kind(
     title="Bonus-weight sweep",
     about="How does the correlation of an adapted metric with human judgments change with its bonus weight?",
     compute=compute,
-    sections=sections,
-    limits=limits,
-    fields=fields,
+    sections=make_sections,
+    limits=list_limits,
+    fields=make_fields,
     without_metrics="Compute adapted BLEU or adapted ROUGE-L first: only these have a bonus.",
     takes=has_bonus,
 )

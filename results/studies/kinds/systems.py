@@ -25,7 +25,7 @@ from results.models import Study
 from results.studies.frame import QUESTION, SOURCE, Frame, read_frame
 from results.studies.joining import MetricColumn
 from results.studies.kinds.kind import Figures, Kind
-from results.studies.kinds.systems_tables import sections
+from results.studies.kinds.systems_tables import make_sections
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
 
@@ -37,7 +37,7 @@ MOST_POINTS = 1_000
 CEILING_DRAWS = 100
 
 
-def fields(project: Project) -> dict[str, forms.Field]:
+def make_fields(project: Project) -> dict[str, forms.Field]:
     return {
         "n_questions": forms.IntegerField(
             label="Questions in a draw", initial=N_QUESTIONS, min_value=1, max_value=10_000
@@ -98,9 +98,9 @@ def _store_draws(found: DrawnCorrelation, seed: int) -> dict[str, Any]:
         "n": len(systems),
         "systems": list(found.systems),
         "human_mean": found.human.mean(axis=0).tolist(),
-        "human_sd": _sd(found.human),
+        "human_sd": _compute_sd(found.human),
         "metric_mean": found.metric.mean(axis=0).tolist(),
-        "metric_sd": _sd(found.metric),
+        "metric_sd": _compute_sd(found.metric),
         "points": {
             "system": systems[rows].tolist(),
             "human": found.human.ravel()[rows].tolist(),
@@ -109,7 +109,7 @@ def _store_draws(found: DrawnCorrelation, seed: int) -> dict[str, Any]:
     }
 
 
-def _sd(points: Floats) -> list[float | None]:
+def _compute_sd(points: Floats) -> list[float | None]:
     """Return the deviation of each system over the draws; None with a single draw."""
     return points.std(axis=0, ddof=1).tolist() if len(points) > 1 else [None] * points.shape[1]
 
@@ -176,7 +176,7 @@ def _summarise_draws(found: list[float]) -> dict[str, Any]:
     return {"r": float(np.mean(found)), "low": float(low), "high": float(high)}
 
 
-def limits(settings: Settings, figures: Figures) -> list[str]:
+def list_limits(settings: Settings, figures: Figures) -> list[str]:
     caveats: list[str] = [
         "Draws share questions, so their points are not independent. There is no p-value and no interval.",
         "With few systems, each of them strongly affects the correlation.",
@@ -196,9 +196,9 @@ KIND = Kind(
     title="System-level correlation",
     about="Does a metric rank systems as human judgments do?",
     compute=compute,
-    sections=sections,
-    limits=limits,
-    fields=fields,
+    sections=make_sections,
+    limits=list_limits,
+    fields=make_fields,
     read=read,
     is_resampled=False,
 )

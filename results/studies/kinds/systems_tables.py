@@ -5,7 +5,7 @@ from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from results.studies.charts import WIDTH, draw_metrics, scatter
+from results.studies.charts import WIDTH, draw_metrics, draw_scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Missing, Table, Value, Wording, read_ceiling, read_number
 
@@ -15,24 +15,24 @@ DEVIATION = Wording("deviation over draws", page="SD over draws")
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 
 
-def sections(about: About) -> list[Section]:
+def make_sections(about: About) -> list[Section]:
     is_drawn = "reason" not in about.figures["draws"]
     return [
-        _draws(about, is_drawn=is_drawn),
-        *(_clouds(about) if is_drawn else []),
-        _systems(about),
-        *_points(about),
+        _make_draws(about, is_drawn=is_drawn),
+        *(_make_clouds(about) if is_drawn else []),
+        _make_systems(about),
+        *_make_points(about),
     ]
 
 
-def _draws(about: About, *, is_drawn: bool) -> Section:
-    figures, order = about.figures, _order(about)
+def _make_draws(about: About, *, is_drawn: bool) -> Section:
+    figures, order = about.figures, _sort_metrics(about)
     columns = [
         Column("metric", "Metric"),
         Column("pearson", "Pearson", "estimate"),
         Column("over", Wording("Over many answers", page="Score of a system")),
     ]
-    found: list[tuple[str, Value]] = [(about.labels[subject], _drawn(figures, subject)) for subject in order]
+    found: list[tuple[str, Value]] = [(about.labels[subject], _read_drawn(figures, subject)) for subject in order]
     rows: list[list[Value]] = [
         [label, value, "corpus" if figures["is_corpus"][subject] else "mean"]
         for (label, value), subject in zip(found, order, strict=True)
@@ -51,9 +51,9 @@ def _draws(about: About, *, is_drawn: bool) -> Section:
     )
 
 
-def _clouds(about: About) -> Iterator[Section]:
+def _make_clouds(about: About) -> Iterator[Section]:
     """Yield the points of the draws, metric by metric."""
-    for place, subject in enumerate(_order(about), start=1):
+    for place, subject in enumerate(_sort_metrics(about), start=1):
         found, label = about.figures["draws"][subject], about.labels[subject]
         points = found["points"]
         rows = [
@@ -73,7 +73,7 @@ def _clouds(about: About) -> Iterator[Section]:
         table = [
             [system or UNNAMED, *(found[name][at] for name in names)] for at, system in enumerate(found["systems"])
         ]
-        chart = scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
+        chart = draw_scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
         note = _explain_points(len(rows), found["n"])
         whole = Table(f"draw-{place}", title, columns, table, _make_caption(about, caption))
         yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
@@ -85,9 +85,9 @@ def _explain_points(n_drawn: int, n: int) -> str:
     return f"Each point is a system in a draw: a random {n_drawn:,} of {n:,}."
 
 
-def _systems(about: About) -> Section:
+def _make_systems(about: About) -> Section:
     """Return one point for each system, over all of its candidates."""
-    figures, order = about.figures, _order(about)
+    figures, order = about.figures, _sort_metrics(about)
     columns = [
         Column("metric", "Metric"),
         *(Column(name, title, "estimate" if name == "pearson" else "number") for name, title in COEFFICIENTS.items()),
@@ -109,8 +109,8 @@ def _systems(about: About) -> Section:
     )
 
 
-def _points(about: About) -> Iterator[Section]:
-    for place, subject in enumerate(_order(about), start=1):
+def _make_points(about: About) -> Iterator[Section]:
+    for place, subject in enumerate(_sort_metrics(about), start=1):
         found, label = about.figures["whole"][subject], about.labels[subject]
         rows: list[dict[str, Any]] = [
             {"system": system or UNNAMED, "metric": metric, "human": human, "n": n}
@@ -133,16 +133,16 @@ def _points(about: About) -> Iterator[Section]:
         yield Section(f"system-{place}", "Each system", whole, charts=[chart], choice=label)
 
 
-def _drawn(figures: Figures, subject: str) -> Value:
+def _read_drawn(figures: Figures, subject: str) -> Value:
     draws = figures["draws"]
     return Missing(draws["reason"]) if "reason" in draws else read_number(draws[subject]["pearson"])
 
 
-def _order(about: About) -> list[str]:
+def _sort_metrics(about: About) -> list[str]:
     """Return the metrics by their correlation on drawn questions, the highest first; otherwise as they were chosen."""
 
     def height(subject: str) -> float:
-        value = _drawn(about.figures, subject)
+        value = _read_drawn(about.figures, subject)
         return value if isinstance(value, float) else -2.0
 
     return sorted(about.labels, key=lambda subject: -height(subject))

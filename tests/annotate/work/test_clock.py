@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Draft
 from annotate.work import serving
 from projects.models import Membership, Project
-from results.exports.columns import utc
+from results.exports.columns import write_utc
 from tests.annotate.open_batches import fetch, open_batch
 from tests.people import SignIn
 
@@ -130,7 +130,7 @@ def test_due_and_submitted_times_are_the_databases(
 def test_exported_times_are_utc_and_say_so(db: None, zone: str, moment: str, written: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('TimeZone', %s, true)", [zone])
-        cursor.execute(f"SELECT {utc('%s::timestamptz')}", [moment])
+        cursor.execute(f"SELECT {write_utc('%s::timestamptz')}", [moment])
         text = cursor.fetchone()[0]
     assert text.startswith(written)
     assert text.endswith("Z")

@@ -80,7 +80,7 @@ def test_a_cancelled_freeze_stops_in_the_middle_and_leaves_nothing(
     def wait_to_be_stopped(folder: Path, progress: building.Progress, earlier: object) -> None:
         assert (folder / "long.csv").stat().st_size
         in_a_thread(lambda: queue.cancel(JudgmentSet.objects.get(pk=made.pk)))
-        wait_until(lambda: progress.of("mocha")(1))
+        wait_until(lambda: progress.track("mocha")(1))
 
     monkeypatch.setattr(building, "derive", wait_to_be_stopped)
     assert freezing.run(made.pk) == JudgmentSet.State.CANCELLED
