@@ -68,6 +68,7 @@ def chart_annotators(figures: Figures) -> list[Chart]:
             "n": person["n"],
         }
         for person in figures["people"][:MOST_IN_MAP]
+        # Without a correlation an annotator has no place in the plot; the table lists everyone.
         if isinstance(person["others"].get("r"), float)
     ]
     spec = specs.points(

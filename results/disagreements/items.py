@@ -71,6 +71,7 @@ def fetch_ratings(
     judgments = judgments.select_related("annotator", "assignment__hit__batch", "criterion")
     found: dict[int, list[Rating]] = {each: [] for each in ids}
     remarks = _fetch_remarks(ids)
+    # Lowest first within a criterion, so that the reader sees the spread.
     for judgment in judgments.order_by("criterion__key", "value", "annotator__pseudonym", "pk"):
         assert judgment.candidate_id is not None
         found[judgment.candidate_id].append(_make_rating(judgment, remarks))

@@ -50,6 +50,7 @@ def stream(statement: Statement) -> Iterator[bytes]:
     connection.ensure_connection()
     raw = connection.connection
     sink = _Sink()
+    # A daemon, so that a process that ends does not wait for a reader who is gone.
     thread = threading.Thread(target=_push, args=(raw, statement, sink), daemon=True)
     thread.start()
     try:

@@ -37,6 +37,7 @@ class Column:
     notes: Counter[str] = field(default_factory=Counter)
 
     def add(self, ids: Sequence[int], scores: Scores) -> None:
+        # A metric from outside may return NaN or infinity without a reason; that is no score either.
         is_finite = np.isfinite(scores.values) & (np.abs(scores.values) < LARGEST)
         for row in np.flatnonzero(~is_finite).tolist():
             self.reasons[ids[row]] = (scores.reasons[row] or NO_NUMBER)[:REASON_LENGTH]
@@ -67,6 +68,7 @@ def store_scores(
     file = io.StringIO("".join(_format_line(run.pk, *row, column.reasons) for row in column.rows()))
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {table} FROM STDIN", file)
+    # An unfinished run belongs to a worker, which still writes to it.
     older = MetricRun.objects.filter(project=run.project_id, subject=run.subject, pk__lt=run.pk)
     delete_runs(older.exclude(state__in=MetricRun.LIVE))
     return summarise(run, combine, low=low, high=high)

@@ -58,6 +58,7 @@ def _make_histogram(
     run: MetricRun, whole: dict[str, Any], low: float | None, high: float | None
 ) -> dict[str, list[float]]:
     """Return equal bins over the metric's range, or over its scores where the range has no end."""
+    # A score beyond its declared range still has to fall into a bin.
     low = whole["low"] if low is None else min(low, whole["low"])
     high = whole["high"] if high is None else max(high, whole["high"])
     # width_bucket needs two different bounds.

@@ -48,6 +48,7 @@ class JudgmentSet(Job):
         constraints = [
             models.UniqueConstraint(fields=["project", "number"], name="judgment_set_number"),
             models.CheckConstraint(
+                # A done set has its files; the trigger then keeps the row as it is.
                 condition=~Q(state="done") | Q(frozen_at__isnull=False, sha256__gt="", stored_name__gt=""),
                 name="judgment_set_frozen_when_done",
             ),

@@ -46,6 +46,7 @@ class ProjectState:
 
     @property
     def newest_trial(self) -> Batch | None:
+        # Batches come newest first.
         return next((batch for batch in self.collecting if batch.kind == Batch.Kind.TRIAL), None)
 
     def n_left(self, batches: list[Batch]) -> int:
@@ -153,6 +154,7 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
 
 
 def _read_agreement(state: ProjectState) -> NextStep:
+    # Batches were closed before every judgment was collected.
     is_short = not state.live and state.n_left(state.collecting)
     return NextStep(
         "Check agreement",

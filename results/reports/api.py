@@ -77,6 +77,7 @@ class Figures(ProjectEndpoint):
         if not form.criteria:
             raise Refused("There is no batch yet, so there are no judgments.")
         if not form.is_valid():
+            # A problem response names one parameter; the next wrong one is found by the next request.
             name, sentences = next(iter(form.errors.items()))
             raise Refused(" ".join(map(str, sentences)), field=name)
         return form

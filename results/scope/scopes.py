@@ -17,6 +17,7 @@ def find_batch(project: Project, number: int) -> Batch:
     """Return the batch of this number. Raises Refused, naming those there are."""
     batch = Batch.objects.filter(project=project, number=number).first()
     if batch is None:
+        # Twenty are enough to see the mistake.
         numbers = ", ".join(str(each) for each in project.batches.values_list("number", flat=True)[:20])
         raise Refused(
             "The project has no batch {number}. It has: {numbers}.".format(number=number, numbers=numbers or "none yet")

@@ -47,6 +47,7 @@ def read_scores(
             rows.name_columns(reader.columns, dict(options.mapping))
             for line, record in reader.records():
                 rows.add(line, record)
+                # Tested row by row, as a file does not say how many it has.
                 if rows.n_rows > LIMITS.rows:
                     raise Broken(f"more than {LIMITS.rows:,} rows; split the file", line=line)
                 if rows.n_rows % STEP == 0:

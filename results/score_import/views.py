@@ -132,6 +132,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         "counts": [(label, report["counts"][kind], note) for kind, (label, note) in COUNTED.items()] if report else [],
         "n_wrong": sum(report["counts"][kind] for kind in COUNTED) if report else 0,
         "listed": sorted(listed, key=lambda each: each["line"] or 0),
+        # A candidate lacks a score in each column, and is listed once; twenty are enough to see which they are.
         "missing": list(dict.fromkeys(each["id"] for each in report["problems"].get("missing", [])))[:20]
         if report
         else [],

@@ -30,7 +30,9 @@ from results.sets import downloads, freezing
 from results.sets.downloads import ANYTHING, KINDS
 from results.sets.settings import Settings
 
+# A greater number would be an error of the database, and not of the request.
 INT32 = 2**31 - 1
+# Bounded, as each value becomes a parameter of a statement.
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
 SOME: dict[str, Any] = {"required": False, "max_length": 100}
 

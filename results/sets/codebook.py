@@ -35,6 +35,7 @@ class Column:
     values: str = ""
 
 
+# Short names keep each column of the tables below on a line or two.
 _T, _N, _W, _B, _D, _L, _O = Kind.TEXT, Kind.NUMBER, Kind.WHOLE, Kind.TRUTH, Kind.TIME, Kind.LIST, Kind.OBJECT
 _UTC = "UTC, ISO 8601"
 _SECONDS = "seconds"

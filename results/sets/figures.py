@@ -25,6 +25,7 @@ def measure(judgments: Judgments, settings: Settings, levels: dict[ScaledCriteri
 def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, settings: Settings, own: Level) -> Figures:
     part, frame = judgments.parts[criterion], judgments.frame(criterion)
     patterns = Patterns.from_frame(frame)
+    # Alpha at every level goes into figures.json; intervals only at the criterion's own, as they take long.
     outcomes = {level: krippendorff_alpha(patterns, level=level) for level in Level}
     return {
         "criterion": criterion.key,
@@ -55,12 +56,14 @@ def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, b
     found = alpha_intervals(
         patterns,
         levels=[level],
+        # A generator for each interval, so that the same seed gives the same ends whatever else is computed.
         rng=np.random.default_rng(settings.seed),
         n_resamples=settings.n_resamples,
         confidence=CONFIDENCE,
         by_group=by_group,
     )[level]
     method = {"confidence": CONFIDENCE, "n_resamples": settings.n_resamples, "seed": settings.seed}
+    # What is undefined has a reason in figures.json, and never a zero.
     if isinstance(found, Undefined):
         return {"low": None, "high": None, "undefined": found.reason, **method}
     assert isinstance(found, Interval)

@@ -68,9 +68,11 @@ class SetForm(FacetsForm):
         self.project = project
         self.criteria_in_use = criteria_in_use(project)
         self.defaults = freezing.default_settings(project)
+        # The project's own settings are ticked at first, and hold where a field is left out.
         self.fields["stage"].initial = self.defaults.stage
         self.fields["gold"].initial = self.defaults.gold
         self.fields["controls"].initial = self.defaults.controls_in_z
+        # Without a trial there is one stage, and nothing to choose.
         if not list_trials(project).exists():
             del self.fields["stage"]
         batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
@@ -98,6 +100,7 @@ class SetForm(FacetsForm):
             with_comments=data["comments"],
             gold=GoldRule(data["gold"] or self.defaults.gold),
             controls_in_z=data["controls"],
+            # 0 is a seed too, so `or` would not do.
             seed=SEED if data["seed"] is None else data["seed"],
             studies=tuple(sorted(data.get("studies", ()))),
             n_resamples=RESAMPLES if data["resamples"] is None else data["resamples"],

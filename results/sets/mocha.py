@@ -39,6 +39,7 @@ def write_mocha(
         for unit, line in enumerate(list_candidates(folder)):
             if unit % EVERY == 0:
                 on_rows(unit)
+            # A second candidate is written with the first of its pair.
             if line["is_withdrawn"] or line["is_second_of_pair"]:
                 continue
             passage = read_passage(line["dataset"], line["passage_id"])
@@ -60,6 +61,7 @@ def write_mocha(
                 files.add(
                     f"{names[criterion]}-{split}.json", line, _make_entry(line, passage, trim_number(gold), ratings)
                 )
+                # Written a second time without scores, for those who predict them.
                 if split == "test":
                     files.add(f"{names[criterion]}-{NO_SCORES}.json", line, _make_entry(line, passage, None, []))
 
@@ -170,6 +172,7 @@ def _list_scores(ending: str, ratings: Ratings) -> dict[str, Any]:
 
 def _list_own_keys(line: Line, passage: Line, reference: Line | None) -> dict[str, Any]:
     """Return what MOCHA has no key for, by the names that the import reads."""
+    # An id made of the text needs no writing: the import makes it again.
     has_own_id = passage["text"] != "" or passage["documents"] is not None or not line["passage_is_text_hash"]
     references = [each if each["opinion"] else each["text"] for each in line["references"]]
     return _drop_none(

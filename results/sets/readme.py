@@ -78,6 +78,7 @@ def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: di
     evaluations = list(studies.list_studies(folder))
     datasheet = [*_write_datasheet(about, figures, settings), *_list_limits_of_evaluations(evaluations, columns)]
     _write(folder / DATASHEET, datasheet)
+    # The last three are written after this text, and still belong into its list.
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
     _write(folder / README, [*_write_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)])
 

@@ -118,6 +118,7 @@ def preview(selection: Selection) -> Preview:
         found.setdefault(ScaledCriterion(key, kind, low, high), {})[reason] = (int(n), n_candidates, n_annotators)
     parts = []
     for criterion, counts in sorted(found.items()):
+        # The empty reason is that of the included judgments.
         n, n_candidates, n_annotators = counts.pop("", (0, 0, 0))
         included = Inclusion(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
         parts.append((criterion, included, n_candidates, n_annotators))
@@ -130,10 +131,12 @@ IN_CHOICE = " AND ".join(
 )
 """SQL: whether a candidate is in the selected datasets, splits and sources."""
 
+# `cardinality` is 0 for an empty list, which selects everything; an ANY over it would select nothing.
 IN_BATCHES = """(cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s))
     AND b.id <> ALL (%(left_out)s::bigint[])"""
 
 IS_ASKED = "(cardinality(%(criteria)s::text[]) = 0 OR cr.key = ANY (%(criteria)s))"
+# A criterion is known by its key, over all versions of the rubric; each version has rows of its own.
 ALL_CRITERIA = f"""
     SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed, {IS_ASKED} AS is_asked
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
@@ -146,6 +149,7 @@ WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
             WHEN %(blind)s AND w.not_blind THEN 'not blind' ELSE '' END"""
 """SQL: why a judgment within the selection is excluded; empty for one that is included."""
 
+# The other end of the scale, so that more is better under every criterion.
 SCORE = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
 
 

@@ -24,6 +24,7 @@ def draw_metrics(
         if isinstance(value, Estimate)
     ]
     columns = ("metric", "value", "low", "high")
+    # An undefined ceiling draws no line.
     if "reason" in ceiling:
         spec = specs.intervals("metric", "value", "low", "high", title=axis)
         return Chart(name, title, rows, {**spec, "width": WIDTH}, columns=columns)
@@ -41,6 +42,7 @@ def draw_metrics(
 def _is_right(at: float, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether the ceiling lies right of most of the drawing, so that its label goes to its left."""
     ends: list[float] = [at, *(row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None)]
+    # The label would otherwise be cut off at the edge of the picture.
     return at > (min(ends) + max(ends)) / 2
 
 
@@ -49,7 +51,13 @@ def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, 
     labelled = [{**cell, "label": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
     values = [cell["value"] for cell in cells]
     spec = specs.heat_map(
-        row, column, "value", "label", title="correlation", domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
+        # Correlations may be negative; a map of positive ones begins at 0, so that maps can be compared.
+        row,
+        column,
+        "value",
+        "label",
+        title="correlation",
+        domain=(min([0.0, *values]), max([0.0, *values]) or 1.0),
     )
     return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 

@@ -85,6 +85,7 @@ class StudyForm(FacetsForm):
         self.offer_facets(project)
         types = Question.objects.filter(dataset__project=project).order_by("type")
         self.offer_names("question_types", types.values_list("type", flat=True).distinct())
+        # A field without effect would mislead.
         if not kind.is_resampled:
             del self.fields["resamples"]
         self.own = list(kind.fields(project))
@@ -134,5 +135,6 @@ def fill_in(project: Project, kind: Kind, given: Mapping[str, Any]) -> StudyForm
     for name, field in blank.fields.items():
         value = given.get(name, blank.get_initial_for_field(field, name))
         values = value if isinstance(value, list) else [value]
+        # An empty or false value is not sent, as a browser would not.
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
     return StudyForm(project, kind, data)

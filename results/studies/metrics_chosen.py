@@ -36,6 +36,7 @@ def choose_runs(runs: Sequence[MetricRun], names: Iterable[str]) -> list[MetricR
         if not found:
             known = "; ".join(labels.values()) or "none"
             raise Refused(f"No metric “{name}” has scores in this project. Choose one of: {known}.")
+        # Keyed by subject, so that two names of one metric choose it once.
         chosen |= {run.subject: run for run in found}
     return list(chosen.values())
 

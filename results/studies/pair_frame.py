@@ -122,6 +122,7 @@ def read_pairs(project: Project, settings: Settings) -> PairFrame:
     kept = pairs[is_in].reset_index(drop=True)
     scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     out = pairs[~is_in].assign(**{REASON: reason[~is_in]})
+    # Only judgments behind pairs that are included are counted as used.
     ids = set(kept[f"{CANDIDATE}_1"]) | set(kept[f"{CANDIDATE}_2"])
     behind = judgments[judgments[columns.UNIT].isin(ids)]
     return PairFrame(
@@ -162,6 +163,7 @@ def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFra
 
 
 def _read_table(project: Project) -> pd.DataFrame:
+    # Pairs are written by hand and few, so the ORM reads them, and not COPY.
     rows = MinimalPair.objects.filter(question__dataset__project=project).values_list(*_FIELDS.values())
     table = pd.DataFrame.from_records(list(rows), columns=list(_FIELDS))
     return table.sort_values([DATASET, f"{EXTERNAL_ID}_1", PAIR], ignore_index=True)
@@ -178,6 +180,7 @@ def _with_human(pairs: pd.DataFrame, golds: pd.DataFrame, settings: Settings) ->
         joined[f"given_{number}"] = joined[f"given_{number}"].astype("float64")
         found = golds[GOLD].reindex(joined[f"{CANDIDATE}_{number}"]).to_numpy(np.float64) if len(golds) else np.nan
         joined[f"{GOLD}_{number}"] = found
+    # The setting says which origin comes first; the other fills pairs that lack it.
     first, second = (GOLD, "given") if settings.options.get("human") == GOLDS else ("given", GOLD)
     has_first = joined[f"{first}_1"].notna() & joined[f"{first}_2"].notna()
     for number in NUMBERS:

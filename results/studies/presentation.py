@@ -152,6 +152,7 @@ def list_missing(study: Study) -> list[MissingScores]:
 def compare_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
     """Return the settings in which two evaluations differ, and then the differences of their data."""
     listed = [{**dict(list_settings(study)), **_list_data(study)} for study in (first, second)]
+    # A dictionary keeps the order in which pages list the settings; a set would not.
     names = dict.fromkeys([*listed[0], *listed[1]])
     return [
         (name, listed[0].get(name, "–"), listed[1].get(name, "–"))
@@ -185,6 +186,7 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     keys = list(one.columns[: one.n_keys])
     common = [column for column in one.columns[one.n_keys :] if column.key in {each.key for each in other.columns}]
     first_rows, second_rows = _index_rows(one), _index_rows(other)
+    # Both figures side by side and then the change, column by column.
     columns = [*keys]
     for column in common:
         change_kind: ColumnKind = "count" if column.kind == "count" else "number"

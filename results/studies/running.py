@@ -105,6 +105,7 @@ def delete_study(*, study: Study, actor: Membership) -> None:
     if not may_delete(study, actor):
         raise Refused("Only a manager or the member who requested this evaluation can delete it.")
     with transaction.atomic():
+        # Locked, so that a worker cannot claim the job between the test and the deletion.
         rows = Study.objects.select_for_update(no_key=True).filter(pk=study.pk)
         if any(row.is_live for row in rows):
             raise Refused("This evaluation is running. Cancel it first.")

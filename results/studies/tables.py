@@ -119,6 +119,7 @@ class Table:
 def read_value(stored: Any) -> Value:
     """Return a figure of a stored result: an object with a reason is undefined, one with a value an estimate."""
     if isinstance(stored, Mapping):
+        # A stored interval may lie around an undefined value, hence both tests.
         if "reason" in stored:
             return Missing(stored["reason"])
         if isinstance(stored["value"], Mapping):

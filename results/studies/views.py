@@ -35,6 +35,7 @@ def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
     """Choose settings by GET; request the evaluation by POST."""
+    # An unknown kind in the address shows the first one.
     kind = KINDS.get(request.GET.get("kind", ""), next(iter(KINDS.values())))
     form = StudyForm(project, kind, request.POST if request.method == "POST" else None)
     context = {"form": form, "kind": kind, "kinds": KINDS.values()}
@@ -69,6 +70,7 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "left_out": presentation.list_left_out(study),
         "missing": presentation.list_missing(study),
         "metrics": [(metric, presentation.format_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
+        # Caveats depend on the figures: some hold only where something was undefined.
         "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),

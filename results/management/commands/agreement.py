@@ -77,6 +77,7 @@ class Command(ProjectCommand):
         result: dict[str, Any] = {"project": project.slug, "criterion": criterion.key}
         if batch:
             result["batch"] = batch.number
+        # Without a trial there is only one stage to name.
         elif list_trials(project).exists():
             result["stage"] = stage.value
         result |= _as_dict(report.main, report)

@@ -62,6 +62,7 @@ class Command(ProjectCommand):
         statement = make_statement(options["format"], choices)
         if not options["output"]:
             write(statement, sys.stdout.buffer)
+            # COPY wrote past the text layer of standard output.
             sys.stdout.buffer.flush()
             return
         path = Path(options["output"])

@@ -59,6 +59,7 @@ class Command(ProjectCommand):
         defaults = freezing.default_settings(project)
         settings = Settings(
             criteria=tuple(options["criterion"]),
+            # What is not given is as on the page: the project's stage and gold rule.
             stage=Stage(options["stage"] or defaults.stage),
             batches=tuple(dict.fromkeys(options["batch"])),
             datasets=tuple(options["dataset"]),

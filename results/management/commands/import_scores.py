@@ -49,6 +49,7 @@ class Command(ProjectCommand):
         def choose(report: dict[str, Any]) -> dict[str, str]:
             return _choose(report, options["column"], options["name"])
 
+        # A dry run reads and reports, and creates no row.
         if options["dry_run"]:
             found = read_scores(
                 project=project,

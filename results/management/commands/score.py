@@ -17,6 +17,7 @@ class Command(ProjectCommand):
     help = "Score every candidate of a project with one or more metrics. --list prints them with their settings."
 
     def add_arguments(self, parser: CommandParser) -> None:
+        # Not ProjectCommand's, which requires a project: --list needs none.
         ReportingCommand.add_arguments(self, parser)
         parser.add_argument("--project", metavar="SLUG", help="required, except with --list")
         what = parser.add_mutually_exclusive_group(required=True)

@@ -70,6 +70,7 @@ class Command(ProjectCommand):
         project, kind = self.project(options), KINDS[options["kind"]]
         if options["form"] and self.as_json:
             raise CommandError("Choose --json or one form of tables, not both.", returncode=2)
+        # The page's own form checks what the options say, so that both refuse the same.
         form = _fill_form(project, kind, options)
         study = running.study_now(
             project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed(), name=options["name"]
@@ -88,6 +89,7 @@ class Command(ProjectCommand):
 def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
     """Return the page's own form, filled in. Raises CommandError or Refused for what it or the project lacks."""
     batch = None if options["batch"] is None else find_batch(project, options["batch"])
+    # Pairs may come with scores before any batch asks a criterion.
     choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
     asked: dict[str, Any] = {
         "criterion": choose(project, key=options["criterion"], batch=batch).key,

@@ -72,6 +72,7 @@ def _make_breakdowns(about: About) -> Iterator[Section]:
 
 def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
     """Return metrics in rows and parts in columns, with the mean of the parts where these are datasets."""
+    # MOCHA reports the unweighted mean over datasets, so that a large dataset does not decide.
     mean = about.figures["mean"] if key.startswith("dataset") else None
     names = [_name_part(part) for part in parts]
     columns = [

@@ -80,6 +80,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     pairs = list(combinations(list(scaled)[:MOST_PAIRED], 2))
     steps = Steps(on_progress, len(scaled) + len(pairs))
     lists = []
+    # An empty first side stands for human scores.
     for first, second in [("", subject) for subject in scaled] + pairs:
         one = scaled[first] if first else frame.gold
         gaps = largest_gaps(one, scaled[second], frame.table[DATASET].to_numpy(), n=n)
@@ -111,6 +112,7 @@ def fetch_texts(study: Study) -> dict[str, Any]:
 
 def list_candidates(study: Study) -> set[int]:
     """Return the ids of the candidates in the lists of an evaluation."""
+    # A study without a result, such as a failed one, lists nothing.
     lists = (study.result or {"figures": {"lists": []}})["figures"]["lists"]
     return {each["candidate"] for one in lists for part in one["parts"].values() for each in part}
 

@@ -15,6 +15,8 @@ from results.studies.settings import Settings
 from results.studies.tables import Table
 
 Figures = Mapping[str, Any]
+# `compute` runs in a job and its figures are stored, `sections` runs on every view of the page: tables can be worded
+# and laid out anew without computing anything.
 Compute = Callable[[Frame, Settings, int, OnProgress], Mapping[str, Any]]
 """From a frame, settings and a seed to figures that JSON can hold; an undefined one is an object with its reason."""
 

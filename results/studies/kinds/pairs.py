@@ -31,6 +31,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     human_scores = {}
     for name, scored in frame.human.items():
         one, other = (scored[f"{name}_{number}"].to_numpy(np.float64) for number in (1, 2))
+        # Imported scores or gold scores may be missing altogether.
         if len(scored):
             human_scores[name] = _measure_accuracy(one, other, scored, settings, seed)
         steps.take()
@@ -71,6 +72,7 @@ def _store_accuracy(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str,
     if isinstance(found, Undefined):
         return {"reason": found.reason}
     interval = found.interval
+    # Where every pair comes out alike, resampling gives one value and no interval.
     ends: dict[str, float | None] = {"low": None, "high": None}
     if not isinstance(interval, Undefined):
         ends = {"low": interval.low, "high": interval.high}

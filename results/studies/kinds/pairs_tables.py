@@ -24,6 +24,7 @@ def make_sections(about: About) -> list[Section]:
 def _table_by_dataset(about: About) -> Section:
     """Return MOCHA's table 8: metrics in rows, datasets in columns, and their unweighted mean."""
     names = about.figures["datasets"]
+    # The mean of one dataset is the dataset.
     has_mean = len(names) > 1
     columns = [
         Column("metric", "Metric"),
@@ -158,6 +159,7 @@ def _make_caption(about: About, title: str) -> str:
 def _sort_metrics(about: About) -> list[tuple[str, Figures]]:
     """Return the metrics with their figures, the best first."""
     figures = about.figures
+    # Metrics are ranked by what the first table shows in its last column.
     key = "mean" if len(figures["datasets"]) > 1 else ALL
     order = sorted(about.labels, key=lambda subject: -figures["metrics"][subject][key]["value"])
     return [(about.labels[subject], figures["metrics"][subject]) for subject in order]

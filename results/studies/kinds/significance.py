@@ -47,6 +47,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         one = correlate(frame.gold, frame.scores(metric), rng=np.random.default_rng(seed), **chosen)
         found[metric.subject] = store_correlation(one.pearson)
         steps.take()
+    # One call for all pairs: a resample is drawn once and every metric correlated in it.
     scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
     pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
     steps.take()

@@ -16,6 +16,7 @@ COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendal
 
 
 def make_sections(about: About) -> list[Section]:
+    # Too few common questions leave the draws undefined, while one point per system still is.
     is_drawn = "reason" not in about.figures["draws"]
     return [
         _make_draws(about, is_drawn=is_drawn),
@@ -40,6 +41,7 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
     rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"])
     caption = "Pearson's correlation of metrics with people over systems on drawn questions"
     title = "Pearson's r of metrics with human scores over systems, drawn questions"
+    # The points are the same for every metric.
     n = figures["draws"][order[0]]["n"] if is_drawn else 0
     note = f"{n:,} points, one for each system and draw." if is_drawn else ""
     return Section(

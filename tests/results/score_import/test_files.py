@@ -65,7 +65,7 @@ def read(project: Project, folder: Path, content: str | bytes, name: str = "scor
 
 def scores(found: Read, column: str = "bleurt") -> dict[str, float]:
     values = found.columns[column].values.tolist()
-    return {found.candidates.named(place)[1]: value for place, value in enumerate(values) if not math.isnan(value)}
+    return {found.candidates.find_name(place)[1]: value for place, value in enumerate(values) if not math.isnan(value)}
 
 
 def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tmp_path: Path) -> None:
@@ -133,7 +133,9 @@ def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_pa
     assert list_names(found.report["columns"]) == {"pred_score": "lerc"}
     values = found.columns["pred_score"].values
     told = {
-        found.candidates.named(place): values[place] for place in range(len(values)) if values[place] == values[place]
+        found.candidates.find_name(place): values[place]
+        for place in range(len(values))
+        if values[place] == values[place]
     }
     assert told == {
         ("narrative", "a"): 4.5, ("narrative", "both"): 1, ("cosmos", "both"): 2,

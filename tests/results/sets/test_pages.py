@@ -190,7 +190,7 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     made = freeze(project, manager)
     desk.post(f"{LIST}1/succeed/")
     desk.post(f"{LIST}1/retire/", {"why": " "})
-    assert "Say why" in desk.get(f"{LIST}1/").content.decode()
+    assert "Enter the reason" in desk.get(f"{LIST}1/").content.decode()
     desk.post(f"{LIST}1/retire/", {"why": "A wrong rubric"})
     page = desk.get(f"{LIST}1/").content.decode()
     assert "A wrong rubric" in page

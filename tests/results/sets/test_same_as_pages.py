@@ -62,4 +62,4 @@ def test_the_project_s_rule_is_the_default(project: Project, owner: Membership, 
         answer("freeze", "--project", project.slug, "--name", "By the rule")
     made = JudgmentSet.objects.get()
     assert (made.settings["gold"], made.settings["controls_in_z"]) == ("median", False)
-    assert "the median of the judgments" in client_of(owner).get(f"/p/{project.slug}/sets/1/").content.decode()
+    assert "median of the judgments" in client_of(owner).get(f"/p/{project.slug}/sets/1/").content.decode()

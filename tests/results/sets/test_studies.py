@@ -166,5 +166,5 @@ def test_the_form_offers_them_and_the_preview_says_which(
 
 def test_a_study_that_is_not_there_or_not_done_is_refused(project: Project, manager: Membership) -> None:
     canonical(project)
-    with pytest.raises(Refused, match="no study 7"):
+    with pytest.raises(Refused, match="evaluation 7 cannot be included"):
         freeze(project, manager, studies=(7,))
