@@ -45,9 +45,9 @@ HIT_COLUMNS = {
 
 
 HIT_STATES = {
-    "open": Q(places_open__gt=0),
-    "held": Q(places_wanted__gt=F("places_open") + F("places_done")),
-    "complete": Q(places_done=F("places_wanted")),
+    "open": ("with unfilled assignments", Q(places_open__gt=0)),
+    "held": ("in progress", Q(places_wanted__gt=F("places_open") + F("places_done"))),
+    "complete": ("complete", Q(places_done=F("places_wanted"))),
 }
 
 
@@ -176,7 +176,7 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     query = read_text(request, "q")
     hits = Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK).select_related("passage__dataset")
     if state:
-        hits = hits.filter(HIT_STATES[state])
+        hits = hits.filter(HIT_STATES[state][1])
     if query.isascii() and query.isdigit() and len(query) < 10:
         hits = hits.filter(Q(number=int(query)) | Q(passage__external_id=query))
     elif query:
@@ -191,4 +191,10 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
             0,
         ),
     )
-    return {"page": paginate(request, hits), "sort": sort, "state": state, "q": query}
+    return {
+        "page": paginate(request, hits),
+        "sort": sort,
+        "state": state,
+        "hit_states": [(name, label) for name, (label, _) in HIT_STATES.items()],
+        "q": query,
+    }

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.db.models import F, Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import capfirst
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.batches import control_plan as batches_control_plan
@@ -136,8 +137,8 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "rows": [_row(item) for item in page.object_list],
         "state": state,
         "kind": kind,
-        "states": [(name, label) for name, (label, _) in STATES.items()],
-        "kinds": [(name, label) for name, (label, _) in KINDS.items()],
+        "states": [("all", "any status"), *((name, capfirst(label)) for name, (label, _) in STATES.items())],
+        "kinds": [(name, capfirst(label)) for name, (label, _) in KINDS.items()],
         # Degrading thousands of answers takes seconds, so it is measured only when asked for.
         "yields": _yields(batch, plan) if "yield" in request.GET else None,
     }

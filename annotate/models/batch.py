@@ -25,6 +25,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         """Return batches that people work on in the app, not imported ones."""
         return self.exclude(kind=Batch.Kind.IMPORTED)
 
+    def as_choices(self) -> list[tuple[int, str]]:
+        """Return the number and the label of each, for a filter."""
+        return [(number, f"{number}: {name}") for number, name in self.values_list("number", "name")]
+
 
 class Batch(models.Model):
     """Candidates with a required number of judgments, under fixed versions of rubric, instructions and consent."""

@@ -58,7 +58,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": bool(page.paginator.count) or everything.exists(),
         "states": [(state.value, state.label) for state in STATES],
         "marks": Assignment.Mark.choices,
-        "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
+        "batches": Batch.objects.filter(project=project).collecting().as_choices(),
         "approve_after_days": project.approve_after_days,
     }
     return render(request, "annotate/moderation/submitted_list.html", context)

@@ -40,6 +40,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "page": page,
         "rows": [(row, [_cell(row, kind.key) for kind in KINDS]) for row in page],
         "kinds": KINDS,
+        "indicators": [(kind.key, kind.label) for kind in KINDS],
         "sort": sort,
         "standings": Membership.Standing.choices,
         "filters": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},

@@ -64,7 +64,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "state": state,
         "states": list(adjudication.STATES.items()),
         "batch_number": batch,
-        "batches": Batch.objects.filter(project=project).only("number", "name"),
+        "batches": Batch.objects.filter(project=project).as_choices(),
     }
     return render(request, "annotate/reviews/adjudication_list.html", context)
 

@@ -58,7 +58,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "q": query,
         "kinds": [(key, label) for key, (label, _found) in KINDS.items()],
         "states": [(key, label) for key, (label, _found) in STATES.items()],
-        "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
+        "batches": Batch.objects.filter(project=project).collecting().as_choices(),
         "has_any": everything.exists(),
         "can_manage": request.membership.can_manage,
     }

@@ -1,5 +1,6 @@
-"""Column headings that sort a list by its address."""
+"""Parts of lists that read their state from the address: sortable column headings, filters."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -30,3 +31,27 @@ def column(context: dict[str, Any], key: str, label: str, kind: str = "", hint: 
         label,
         draw_hint(context, hint or label, says) if hint or says else "",
     )
+
+
+@register.inclusion_tag("_filter_search.html")
+def filter_search(label: str, name: str, value: str) -> dict[str, str]:
+    """Draw the search field of a list."""
+    return {"label": label, "name": name, "value": value}
+
+
+@register.inclusion_tag("_filter_select.html")
+def filter_select(
+    label: str, name: str, choices: Mapping[str, str] | Iterable[Any], chosen: object, empty: str = ""
+) -> dict[str, Any]:
+    """Draw one choice among the filters of a list; `empty` is the label of no choice, if there is one.
+
+    Choices are pairs of a value and its label, or texts that are both.
+    """
+    pairs = choices.items() if isinstance(choices, Mapping) else choices
+    options = [each if isinstance(each, tuple) else (each, each) for each in pairs]
+    return {
+        "label": label,
+        "name": name,
+        "empty": empty,
+        "options": [(value, text, str(value) == str(chosen)) for value, text in options],
+    }
