@@ -79,9 +79,9 @@ class Tally:
 
 def run(seed: int, overlap: int, controls: int, n_annotators: int, worlds: str, tally: Tally) -> None:
     """One crew in one arrangement, checked at each moment."""
-    from demo.simulating.worlds import TUNED, UNSEEN, world_of
+    from demo.simulating.worlds import TUNED, UNSEEN, choose_world
 
-    world = world_of(seed, TUNED if worlds == "tuned" else UNSEEN)
+    world = choose_world(seed, TUNED if worlds == "tuned" else UNSEEN)
     crew = Crew(seed, world, overlap, controls, n_annotators)
     for moment in range(1, max(MOMENTS) + 1):
         crew.work_round()
@@ -109,7 +109,7 @@ class Crew:
         self.rng = np.random.default_rng([seed, overlap, controls])
         self.plan, self.overlap = PLANS[controls], overlap
         n_hits = -(-n_annotators * max(MOMENTS) // overlap) + overlap
-        self.told = write_texts(n_hits, HIT_SIZE - self.plan.room, mix=world.mix, rng=self.rng)
+        self.passages = write_texts(n_hits, HIT_SIZE - self.plan.room, mix=world.mix, rng=self.rng)
         self.workers = recruit(world, n_annotators, self.rng)
         self.free = [overlap] * n_hits
         self.done: list[list[int]] = [[] for _ in self.workers]
@@ -126,7 +126,7 @@ class Crew:
         self.texts: dict[int, Any] = {}
         self.seen: dict[int, tuple[Any, Any, int]] = {}
         number = 0
-        for place, passage in enumerate(self.told):
+        for place, passage in enumerate(self.passages):
             here = []
             for question in passage.questions:
                 for answer in question.answers:
@@ -160,7 +160,7 @@ class Crew:
             self._control(who, "known_answer", score, expected=expected)
 
     def _known(self, hit: int) -> Iterator[tuple[str, tuple[str, ...], float, list[float]]]:
-        questions = self.told[hit].questions
+        questions = self.passages[hit].questions
         for _ in range(self.plan.known_per_hit):
             question = questions[int(self.rng.integers(len(questions)))]
             others = [text for other in questions if other is not question for text in other.references]
@@ -181,7 +181,7 @@ class Crew:
         n = int(self.plan.degraded_per_hit * n_hits) - asked.count("degraded")
         if n >= 2 and n_hits > self.plan.distance:
             book = PhraseBook.of(
-                [(0, text) for passage in self.told for q in passage.questions for text in q.references]
+                [(0, text) for passage in self.passages for q in passage.questions for text in q.references]
             )
             for number in self.rng.permutation(old):
                 question, answer, _ = self.seen[int(number)]

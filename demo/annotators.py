@@ -1,9 +1,8 @@
-"""Simulated annotators: they work through the acts that people's pages use, and rate by a rule of their own.
+"""Simulated annotators: they work through the functions that people's pages call, and rate by a simple rule.
 
-Each is a membership of kind *simulated* that nobody can sign in to, and goes by a pseudonym that says so: every page
-and every file that names them tells what they are.
-All chance comes from one seeded generator per annotator, and items are rated in their canonical order:
-the same seed gives the same ratings, however the page was shuffled.
+Each is a membership of kind *simulated* that nobody can sign in to, with a pseudonym that says so, so that every page
+and file that names them shows what they are. Randomness comes from one seeded generator per annotator, and items are
+rated in their stored order, so a seed gives the same ratings however the page was shuffled.
 """
 
 import uuid
@@ -39,18 +38,18 @@ class Seen:
     references: tuple[str, ...]
     worth: float
     n_words: int
-    """How many words there are to read for this item: its share of the passage, question, references, answer."""
+    """Words to read for this item: its share of the passage, the question, the references and the answer."""
 
 
 class Judgement(Protocol):
-    """A rule that turns what is seen into how good it seems, from 0 to 1; what lies outside is cut off."""
+    """A rule that rates an item from 0 to 1; values outside are cut off."""
 
     def rate(self, seen: Seen, rng: np.random.Generator) -> float: ...
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads, and comes out at the true worth plus a leaning plus an error (a standard deviation)."""
+    """Reads, and rates the true worth plus a bias (`leaning`) plus a normal error with this standard deviation."""
 
     error: float
     leaning: float = 0.0
@@ -61,7 +60,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Skimmer:
-    """Reads some items; of the others sees only how many words they share with a reference."""
+    """Reads some items, and rates the others by the words they share with a reference."""
 
     reader: Reader
     read_share: float
@@ -76,7 +75,7 @@ class Skimmer:
 
 @dataclass(frozen=True)
 class Temperament:
-    """How somebody rates, how fast, and how often they say something or give a HIT back."""
+    """How an annotator rates, how fast, and how often they comment, flag an item or return a HIT."""
 
     name: str
     judgement: Judgement
@@ -121,9 +120,9 @@ _CANNOT_REASON = "I cannot tell what the answer refers to."
 
 @dataclass
 class SimulatedAnnotator:
-    """A simulated membership at work; `worth` is told to it alone and stored nowhere.
+    """A simulated membership that works on HITs. Only it knows the true `worth` of items, which is stored nowhere.
 
-    With a clock, its work is dated from there on, with breaks between HITs; without one, it is dated now.
+    With a clock, its work is dated from that time on, with breaks between HITs; without one, it is dated now.
     """
 
     membership: Membership
@@ -135,7 +134,7 @@ class SimulatedAnnotator:
     n_returned: int = field(default=0, init=False)
 
     def work_once(self) -> bool:
-        """Claim a HIT and submit it, or give it back; False when there is nothing to claim."""
+        """Claim a HIT and submit or return it. Returns False if there is no HIT to claim."""
         claimed = self._claim()
         if claimed is None:
             return False
@@ -146,6 +145,7 @@ class SimulatedAnnotator:
             self.n_returned += 1
             return True
         sent = self._rate(claimed)
+        # Time on the page is a little more than the active time on the items.
         seconds = sum(sent.seconds or []) * 1.08 + 2.0
         started_at = self._start(seconds)
         Assignment.objects.filter(uuid=claimed).update(opened_at=started_at)
@@ -155,7 +155,7 @@ class SimulatedAnnotator:
         return True
 
     def begin(self, share: float) -> bool:
-        """Claim a HIT, answer this share of it and leave it open with the draft saved."""
+        """Claim a HIT, answer a share of its items and save the draft. Returns False if there is no HIT to claim."""
         claimed = self._claim()
         if claimed is None:
             return False
@@ -170,7 +170,7 @@ class SimulatedAnnotator:
         return True
 
     def _claim(self) -> uuid.UUID | None:
-        """The next HIT, after agreeing to and reading what it asks for; None when there is none."""
+        """Claim the next HIT, and give consent and read instructions if asked to; None if there is no HIT."""
         claimed = serving.claim(self.membership)
         if isinstance(claimed, ConfirmFirst):
             confirm_all(self.membership)
@@ -180,10 +180,10 @@ class SimulatedAnnotator:
     def _rate(self, assignment_uuid: uuid.UUID) -> SentAnswers:
         assignment = Assignment.objects.select_related("hit__batch", "hit__passage").get(uuid=assignment_uuid)
         criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-        place_of = {item_id: place for place, item_id in enumerate(assignment.layout)}
-        sheet = _Sheet(seconds=[0.0] * len(place_of))
+        positions = {item_id: place for place, item_id in enumerate(assignment.layout)}
+        sheet = _Sheet(seconds=[0.0] * len(positions))
         for item, seen in _look(assignment, self.worth):
-            self._answer(seen, place_of[item.pk], criteria, sheet)
+            self._answer(seen, positions[item.pk], criteria, sheet)
         return SentAnswers(sheet.values, sheet.cannot, frozenset(sheet.flags), sheet.comments, sheet.seconds)
 
     def _answer(self, seen: Seen, place: int, criteria: Sequence[CriterionOnPage], sheet: "_Sheet") -> None:
@@ -206,12 +206,12 @@ class SimulatedAnnotator:
             sheet.comments[place] = str(self.rng.choice(_FLAG_COMMENTS))
 
     def _start(self, seconds: float) -> datetime:
-        """When work that takes so long began: by the clock, or just so long ago."""
+        """Return when work of this duration began: by the clock, or so that it ends now."""
         latest = timezone.now() - timedelta(seconds=seconds)
         return latest if self.clock is None else min(self.clock, latest)
 
     def _date(self, assignment_uuid: uuid.UUID, started_at: datetime, seconds: float, *, is_submitted: bool) -> None:
-        """Date what was done by the clock, and move the clock on to the next HIT."""
+        """Date an assignment by the clock, and advance the clock to the next HIT."""
         if self.clock is None:
             return
         ended_at = started_at + timedelta(seconds=seconds)
@@ -225,7 +225,7 @@ class SimulatedAnnotator:
 
 @dataclass
 class _Sheet:
-    """A rating form on its way, by place in the layout."""
+    """The answers of a rating form, by position in the layout."""
 
     seconds: list[float]
     values: dict[int, dict[str, float | str]] = field(default_factory=dict)
@@ -235,9 +235,9 @@ class _Sheet:
 
 
 def hire(project: Project, temperaments: Sequence[Temperament], *, worth: Worth, seed: int) -> list[SimulatedAnnotator]:
-    """One simulated annotator for each temperament, with a membership and a generator of its own.
+    """Return one simulated annotator for each temperament, each with a membership and a random generator.
 
-    A project that has simulated annotators of these names keeps them.
+    Memberships of the same names are reused.
     """
     annotators = []
     for number, temperament in enumerate(temperaments, start=1):
@@ -258,7 +258,7 @@ def hire(project: Project, temperaments: Sequence[Temperament], *, worth: Worth,
 
 
 def confirm_all(membership: Membership) -> None:
-    """Agree to the project's consent and read every version of its instructions, by the acts of people's pages."""
+    """Agree to the project's consent and confirm every version of its instructions, as people do on their pages."""
     project = membership.project
     if (consent := current_consent(project)) is not None:
         onboarding_consent.agree(annotator=membership, version=consent.version)

@@ -1,4 +1,4 @@
-"""Making the demo project: people, corpus, batches and simulated work, all through the acts that pages use."""
+"""Making the demo project: people, corpus, batches and simulated work, all through the functions that pages call."""
 
 import secrets
 import tempfile
@@ -42,11 +42,14 @@ DESCRIPTION = (
 )
 INSTRUCTIONS = Path(__file__).parent / "instructions.md"
 EXAMPLES = Path(__file__).parent / "examples.json"
+# Two of the seven have faults that the quality indicators should show, and two are just less precise.
 CREW = (CAREFUL, CAREFUL, CAREFUL, NOISY, NOISY, BIASED, HASTY)
 DONE_SHARE = 0.7
+"""The share of the collection that is finished, so that progress, alerts and open work can all be seen."""
 TRIAL_AGO, FULL_AGO = timedelta(hours=30), timedelta(hours=10)
 """How long ago, by the simulated annotators' clock, the two batches were opened."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without i, l, o, 0 and 1, which are easily confused."""
 
 Role = Membership.Role
 PEOPLE = {
@@ -56,14 +59,14 @@ PEOPLE = {
     "demo-annotator-1": Role.ANNOTATOR,
     "demo-annotator-2": Role.ANNOTATOR,
 }
-"""The sign-ins of the demo project, the owner first."""
+"""The accounts of the demo project, the owner first."""
 
 OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """A way into the demo project; the password is known only at the moment when it was made."""
+    """An account of the demo project; its password is known only when it was just set."""
 
     username: str
     role: str
@@ -71,8 +74,8 @@ class SignIn:
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a run of the demo found or made."""
+class Demo:
+    """The demo project with its accounts and counts, and whether it is new."""
 
     project: Project
     is_new: bool
@@ -80,27 +83,26 @@ class Made:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def make_demo(*, seed: int, on_progress: OnProgress | None = None) -> Made:
-    """Make the demo project with all that is in it, or find the one that is there.
+def make_demo(*, seed: int, on_progress: OnProgress | None = None) -> Demo:
+    """Create the demo project with all its data, or return the existing one.
 
-    All of it is one transaction: a run that is interrupted leaves nothing behind. Raises Refused where a user or a
-    deleted project has one of its names.
+    It is one transaction, so an interrupted run leaves nothing behind. Raises Refused if the demo project was deleted,
+    or if one of its user names belongs to somebody else.
     """
     project = Project.objects.filter(slug=SLUG).first()
     if project is None:
         return _make(seed, on_progress)
     if project.deleted_at is not None:
         raise Refused("The demo project was deleted. Restore it with: manage.py restore_project demo")
-    return Made(
-        project, False, [SignIn(user.username, role, None) for user, role in _sign_ins(project)], _counts(project)
-    )
+    sign_ins = [SignIn(user.username, role, None) for user, role in _list_members(project)]
+    return Demo(project, False, sign_ins, _count_rows(project))
 
 
 @transaction.atomic
 def renew_passwords(project: Project) -> list[SignIn]:
-    """Give each of the demo's own people a new password; the old ones and their sessions end."""
+    """Set a new password for each account of the demo, which ends its sessions, and return the accounts."""
     renewed = []
-    for user, role in _sign_ins(project):
+    for user, role in _list_members(project):
         password = _random_password()
         user.set_password(password)
         user.save(update_fields=["password"])
@@ -110,21 +112,21 @@ def renew_passwords(project: Project) -> list[SignIn]:
 
 
 @transaction.atomic
-def _make(seed: int, on_progress: OnProgress | None) -> Made:
+def _make(seed: int, on_progress: OnProgress | None) -> Demo:
     passwords = {username: _random_password() for username in PEOPLE}
-    owner = _found(passwords)
+    owner = _create_project(passwords)
     members = [_invite(owner, username, role, passwords[username]) for username, role in PEOPLE.items()][1:]
     manager = members[0]
     _write_instructions(manager)
     _import_corpus(manager)
     _make_test(manager)
-    crew = hire(owner.project, CREW, worth=_worth(), seed=seed)
+    crew = hire(owner.project, CREW, worth=_read_worth(), seed=seed)
     _fill_batches(manager, crew, seed, on_progress or (lambda done, total: None))
     sign_ins = [SignIn(username, role, passwords[username]) for username, role in PEOPLE.items()]
-    return Made(owner.project, True, sign_ins, _counts(owner.project))
+    return Demo(owner.project, True, sign_ins, _count_rows(owner.project))
 
 
-def _found(passwords: dict[str, str]) -> Membership:
+def _create_project(passwords: dict[str, str]) -> Membership:
     username = next(iter(PEOPLE))
     owner = _make_user(username, passwords[username])
     owner.can_create_projects = True
@@ -146,7 +148,7 @@ def _invite(owner: Membership, username: str, role: Membership.Role, password: s
 def _make_user(username: str, password: str) -> User:
     user, is_new = users.ensure_user(username)
     if not is_new:
-        raise Refused(f"There is a user “{username}” already, who does not belong to a demo project.")
+        raise Refused(f"The user name “{username}” is taken, and the demo project needs it. Rename that user first.")
     user.set_password(password)
     user.save(update_fields=["password"])
     return user
@@ -178,7 +180,7 @@ def _import_corpus(manager: Membership) -> None:
 
 
 def _make_test(manager: Membership) -> None:
-    """The qualification test of the corpus, left as a draft: it is there to be looked at and opened."""
+    """Create the qualification test of the corpus, and leave it as a draft for the visitor to open."""
     test = design.make_test(project=manager.project, actor=manager)
     loaded = corpus.qualification()
     specs = [
@@ -202,7 +204,7 @@ def _make_test(manager: Membership) -> None:
 
 
 def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed: int, on_progress: OnProgress) -> None:
-    """A closed trial, a collection that is under way, and a draft."""
+    """Create a closed trial, a collection in progress, and a draft."""
     make = partial(creating.create_batch, project=manager.project, actor=manager)
     trial = make(
         selection=Selection(splits=("dev",), seed=seed),
@@ -217,7 +219,7 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
         terms=Terms(name="Human answers once more", judgments=2),
     )
     rng = np.random.default_rng([seed, 0])
-    n_trial, n_full = _n_wanted(trial), round(DONE_SHARE * _n_wanted(full))
+    n_trial, n_full = _count_places_wanted(trial), round(DONE_SHARE * _count_places_wanted(full))
     now = timezone.now()
     _set_clocks(crew, now - TRIAL_AGO, rng)
     batches_lifecycle.open_batch(batch=trial, actor=manager)
@@ -232,7 +234,7 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
 
 
 def _set_clocks(crew: Sequence[SimulatedAnnotator], opened_at: datetime, rng: np.random.Generator) -> None:
-    """Everybody begins within two hours after a batch was opened."""
+    """Let everybody start within two hours after a batch was opened."""
     for annotator in crew:
         annotator.clock = opened_at + timedelta(minutes=float(rng.uniform(0, 120)))
 
@@ -244,7 +246,7 @@ def _work(
     rng: np.random.Generator,
     on_progress: Callable[[int], None],
 ) -> None:
-    """Let the crew work in a random order until so many places are done, or nobody finds any more."""
+    """Let the crew work in a random order until `n_places` HITs are submitted, or nobody finds another one."""
     n_before = sum(annotator.n_submitted for annotator in crew)
     busy = list(crew)
     n_done = 0
@@ -256,7 +258,7 @@ def _work(
         on_progress(n_done)
 
 
-def _worth() -> Callable[[Item], float]:
+def _read_worth() -> Callable[[Item], float]:
     scores = corpus.true_scores()
 
     def worth(item: Item) -> float:
@@ -266,16 +268,16 @@ def _worth() -> Callable[[Item], float]:
     return worth
 
 
-def _sign_ins(project: Project) -> list[tuple[User, str]]:
+def _list_members(project: Project) -> list[tuple[User, str]]:
     members = project.memberships.filter(user__username__in=PEOPLE).select_related("user").order_by("pk")
     return [(member.user, member.role) for member in members if member.user is not None]
 
 
-def _n_wanted(batch: Batch) -> int:
+def _count_places_wanted(batch: Batch) -> int:
     return Hit.objects.filter(batch=batch).aggregate(n=Sum("places_wanted"))["n"] or 0
 
 
-def _counts(project: Project) -> dict[str, int]:
+def _count_rows(project: Project) -> dict[str, int]:
     datasets = project.datasets.all()
     return {
         "passages": sum(dataset.passages.count() for dataset in datasets),
@@ -288,5 +290,5 @@ def _counts(project: Project) -> dict[str, int]:
 
 
 def _random_password() -> str:
-    """Four groups of five: some 99 bits, and easy to read from a screen."""
+    """Return a password of four groups of five letters and digits: about 99 bits, and easy to copy by hand."""
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(5)) for _ in range(4))

@@ -1,7 +1,7 @@
-"""The demo's own corpus: passages, questions, references, candidates, and a qualification test.
+"""The corpus of the demo: passages, questions, references, candidates, and a qualification test.
 
-One JSON file holds one passage. What a candidate is truly worth (`true_score`) is for the simulated
-annotators alone: `rows()` leaves it out, so no page and no export can ever show it.
+Each JSON file holds one passage. The true score of a candidate is only for the simulated annotators: `rows()` leaves
+it out, so no page or export can show it.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 KINDS = {"free-answers": "generative", "span-answers": "span"}
-"""The corpus's datasets and what kind each is."""
+"""The datasets of the corpus, with their kinds."""
 
 
 @dataclass(frozen=True)
 class DemoReference:
-    """One right answer; the opinion is Yes, No, Depends or empty."""
+    """A reference answer; its opinion is Yes, No, Depends or empty."""
 
     text: str
     opinion: str = ""
@@ -26,7 +26,7 @@ class DemoReference:
 
 @dataclass(frozen=True)
 class DemoCandidate:
-    """An answer of one source, and what it is truly worth on the Correctness scale."""
+    """An answer of one source, with its true score on the Correctness scale."""
 
     id: str
     source: str
@@ -72,7 +72,7 @@ class DemoPassage:
 
 @dataclass(frozen=True)
 class QualificationAnswer:
-    """One item of the qualification test: what it should be rated, by how much one may differ, and why."""
+    """One item of the qualification test: its correct rating, the tolerance, and the explanation."""
 
     id: str
     passage_id: str
@@ -85,13 +85,13 @@ class QualificationAnswer:
 
 @cache
 def passages() -> tuple[DemoPassage, ...]:
-    """All passages, in the order of their ids."""
+    """Return all passages, sorted by id."""
     files = sorted((FOLDER / "passages").glob("*.json"))
     return tuple(_passage(json.loads(file.read_text(encoding="utf-8"))) for file in files)
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """One row per candidate, as an import file has it; nothing here tells the true score."""
+    """Yield one row per candidate in the format of an import file, without the true score."""
     for passage in passages():
         for question in passage.questions:
             for candidate in question.candidates:
@@ -118,7 +118,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 def true_scores() -> dict[str, int]:
-    """What each candidate is truly worth, 1 to 5, by the candidate's id."""
+    """Return the true score of each candidate, 1 to 5, by its id."""
     return {
         candidate.id: candidate.true_score
         for passage in passages()
@@ -129,13 +129,13 @@ def true_scores() -> dict[str, int]:
 
 @cache
 def qualification() -> dict[str, Any]:
-    """The qualification test as it is stored: title, criterion, share to pass, passages with questions and items."""
+    """Return the qualification test as stored: title, criterion, share to pass, passages with questions and items."""
     loaded: dict[str, Any] = json.loads((FOLDER / "qualification.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def qualification_answers() -> list[QualificationAnswer]:
-    """The items of the qualification test in the order they are shown."""
+    """Return the items of the qualification test in the order in which they are shown."""
     return [
         QualificationAnswer(
             id=item["id"],

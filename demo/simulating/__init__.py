@@ -1,4 +1,4 @@
-"""Simulating: how many bad annotators the checks find, and how many good ones they flag, through the real acts."""
+"""Simulating: how many bad annotators the quality alerts flag, and how many good ones, on simulated work."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -24,7 +24,7 @@ def simulate(
     controls: Sequence[int],
     on_progress: OnProgress,
 ) -> list[Outcome]:
-    """Simulate each arrangement for itself; nothing of it is kept. Raises Refused for what cannot be simulated."""
+    """Simulate each combination of overlap and controls; nothing is stored. Raises Refused for invalid arguments."""
     _check(seed, n_annotators, n_hits, overlaps, controls)
     arrangements = [Arrangement(*each) for each in product(dict.fromkeys(overlaps), dict.fromkeys(controls))]
     total = len(arrangements) * n_annotators * n_hits
@@ -48,14 +48,17 @@ def simulate(
 
 def _check(seed: int, n_annotators: int, n_hits: int, overlaps: Sequence[int], controls: Sequence[int]) -> None:
     checks = [
-        (0 <= seed < 2**31, "The seed is a number from 0 to 2,147,483,647."),
+        (0 <= seed < 2**31, "The seed must be a number from 0 to 2,147,483,647."),
         (
             FEWEST_ANNOTATORS <= n_annotators <= MOST_ANNOTATORS,
-            f"{FEWEST_ANNOTATORS} to {MOST_ANNOTATORS} annotators can be simulated.",
+            f"The number of annotators must be {FEWEST_ANNOTATORS} to {MOST_ANNOTATORS}.",
         ),
-        (1 <= n_hits <= MOST_HITS, f"Each of them does 1 to {MOST_HITS} HITs."),
-        (bool(overlaps) and all(1 <= each <= n_annotators for each in overlaps), "An overlap is 1 to all annotators."),
-        (bool(controls) and all(each in PLANS for each in controls), "Controls are 0, 1 or 2 per HIT."),
+        (1 <= n_hits <= MOST_HITS, f"The number of HITs per annotator must be 1 to {MOST_HITS}."),
+        (
+            bool(overlaps) and all(1 <= each <= n_annotators for each in overlaps),
+            "Each overlap must be 1 to all annotators.",
+        ),
+        (bool(controls) and all(each in PLANS for each in controls), "Controls per HIT must be 0, 1 or 2."),
     ]
     wrong = [sentence for is_right, sentence in checks if not is_right]
     if wrong:

@@ -1,4 +1,4 @@
-"""The ground of a simulation: empty copies of all tables that only one connection can see, and that vanish with it."""
+"""Temporary tables for a simulation: empty copies of all tables, visible to one connection and dropped at its end."""
 
 import threading
 import uuid
@@ -15,17 +15,18 @@ from annotate.places.taking import NEW_UUID
 
 T = TypeVar("T")
 FIRST_ID = 2_000_000_001
-"""Ids begin here, far from those of any project: nothing that is remembered by id can be mistaken."""
+"""Ids start far above those of real projects, so that no cache by id can mix them up."""
 
 
 class Interrupted(Exception):
-    """Whoever waited for the simulation waits no longer."""
+    """The process that waits for the simulation was stopped."""
 
 
 def run_apart(act: Callable[[Callable[[], None]], T]) -> T:
-    """Run an act on a connection of its own; it is to call what it is given now and then, and stops if we were stopped.
+    """Run a function in a thread with a new database connection, and return its result.
 
-    A connection of one's own has no statements prepared for the real tables.
+    A new connection has no prepared statements that refer to the real tables. The function has to call its argument now
+    and then, which raises Interrupted after Ctrl+C: Python delivers that only to the main thread.
     """
     stopped = threading.Event()
 
@@ -50,12 +51,12 @@ def run_apart(act: Callable[[Callable[[], None]], T]) -> T:
 
 @contextmanager
 def throw_away_tables(seed: int) -> Iterator[None]:
-    """Everything within works on empty temporary tables of the same names, in one transaction that is rolled back.
+    """Run the block on empty temporary tables of the same names, in one transaction that is rolled back.
 
-    The real tables are hidden from this connection: none of them is read, written or locked, and what would be done
-    on commit never is. Ids and the assignments' uuids come in the same order every time.
+    They hide the real tables from this connection, so that none of these is read, written or locked, and callbacks on
+    commit never run. Ids and the UUIDs of assignments are the same for the same seed.
     """
-    chance = Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    chance = Random(seed)  # noqa: S311 - must be reproducible, not secret
     token = NEW_UUID.set(lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
     try:
         with transaction.atomic():
@@ -77,6 +78,7 @@ def _copy_tables() -> None:
                WHERE table_schema = (SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())
                  AND is_identity = 'YES'"""
         )
+        # LIKE copies identity columns with a sequence that starts at 1.
         for table, column in cursor.fetchall():
             names = connection.ops.quote_name(table), connection.ops.quote_name(column)
             cursor.execute(f"ALTER TABLE pg_temp.{names[0]} ALTER COLUMN {names[1]} RESTART WITH {FIRST_ID}")

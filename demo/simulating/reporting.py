@@ -1,4 +1,4 @@
-"""What a simulation found: shares flagged by kind of finding, as one JSON object and as a table."""
+"""Reports of a simulation: shares flagged by kind of alert, as a JSON object and as a table."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from demo.simulating.working import Flags, Outcome
 from measures.outcome import Undefined
 
 SHIPPED = Arrangement(overlap=3, controls=0)
-"""What the leading figures are for: a batch has no controls unless it says so."""
+"""The arrangement of the main figures: without controls, which a batch has only if a manager adds them."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """How many of a group there are, and how many of them are flagged."""
+    """The size of a group, and how many of it are flagged."""
 
     n_flagged: int
     n: int
@@ -29,8 +29,8 @@ class Counted:
 
 
 def as_json(outcomes: Sequence[Outcome], *, seed: int, world: str) -> dict[str, Any]:
-    """The leading figures by HITs done, alpha before and after, and the whole table."""
-    led = leading(outcomes)
+    """Return the main figures by HITs done, alpha before and after, and the whole table."""
+    led = find_main(outcomes)
     moments = {str(moment): _shares(flags) for moment, flags in led.flags.items()}
     everybody = next(iter(led.flags.values()))
     return {
@@ -45,8 +45,8 @@ def as_json(outcomes: Sequence[Outcome], *, seed: int, world: str) -> dict[str, 
     }
 
 
-def leading(outcomes: Sequence[Outcome]) -> Outcome:
-    """The arrangement that the leading figures are for; where it was not asked for, the first."""
+def find_main(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of the arrangement of the main figures, or the first one if it was not simulated."""
     return next((each for each in outcomes if each.arrangement == SHIPPED), outcomes[0])
 
 
@@ -86,22 +86,22 @@ def _kinds(flags: Iterable[Flags]) -> list[str]:
 
 
 def _alphas(outcome: Outcome) -> dict[str, Any]:
-    """Alpha, or None and the reason why there is none."""
-    said: dict[str, Any] = {}
+    """Return alpha, or None with the reason why it is undefined."""
+    alphas: dict[str, Any] = {}
     for name, alpha in (("alpha_before", outcome.alpha_before), ("alpha_after", outcome.alpha_after)):
-        said[name] = None if isinstance(alpha, Undefined) else round(alpha, 4)
+        alphas[name] = None if isinstance(alpha, Undefined) else round(alpha, 4)
         if isinstance(alpha, Undefined):
-            said[f"{name}_reason"] = alpha.reason
-    return said
+            alphas[f"{name}_reason"] = alpha.reason
+    return alphas
 
 
 def as_text(outcomes: Sequence[Outcome], *, seed: int, world: str) -> str:
-    """The table for reading: a row for each moment, and below it a row for each kind of finding."""
-    everybody = next(iter(leading(outcomes).flags.values()))
+    """Return the table as text: a row for each moment, and below it a row for each kind of alert."""
+    everybody = next(iter(find_main(outcomes).flags.values()))
     n_bad = sum(each.is_bad for each in everybody)
     lines = [
         f"{len(everybody)} simulated annotators, {n_bad} of them bad; world “{world}”, seed {seed}.",
-        "Flagged: has an open serious finding, by the default thresholds. Nothing of this is stored.",
+        "Flagged: has an open alert that indicates poor quality, by the default thresholds. Nothing is stored.",
         *(f"Controls {n}: {CONTROLS[n]}." for n in sorted({each.arrangement.controls for each in outcomes})),
         "",
         "overlap  controls  HITs  flagged by              of the bad      of the good",
@@ -109,13 +109,13 @@ def as_text(outcomes: Sequence[Outcome], *, seed: int, world: str) -> str:
     for outcome in outcomes:
         for moment, flags in outcome.flags.items():
             at = f"{outcome.arrangement.overlap:>7}  {outcome.arrangement.controls:>8}  {moment:>4}"
-            lines.append(f"{at}  {'anything':<22}{_said(_shares(flags))}")
-            lines += [f"{'':25}{kind:<22}{_said(_shares(flags, kind))}" for kind in _kinds(flags)]
-        lines.append(f"{'':25}alpha {_said_alpha(outcome.alpha_before)}; {_without(outcome.alpha_after)}")
+            lines.append(f"{at}  {'any alert':<22}{_format_shares(_shares(flags))}")
+            lines += [f"{'':25}{kind:<22}{_format_shares(_shares(flags, kind))}" for kind in _kinds(flags)]
+        lines.append(f"{'':25}alpha {_format_alpha(outcome.alpha_before)}; {_without(outcome.alpha_after)}")
     return "\n".join(lines)
 
 
-def _said(shares: Mapping[str, Any]) -> str:
+def _format_shares(shares: Mapping[str, Any]) -> str:
     bad = f"{shares['caught']} of {shares['bad']}"
     good = f"{shares['wrongly_flagged']} of {shares['good']}"
     return f"{bad:>9} {_percent(shares['caught_share'])}  {good:>9} {_percent(shares['wrongly_flagged_share'])}"
@@ -125,9 +125,9 @@ def _percent(share: float | None) -> str:
     return "   –" if share is None else f"{share:4.0%}"
 
 
-def _said_alpha(alpha: float | Undefined) -> str:
-    return f"not defined ({alpha.reason})" if isinstance(alpha, Undefined) else f"{alpha:.3f}"
+def _format_alpha(alpha: float | Undefined) -> str:
+    return f"undefined ({alpha.reason})" if isinstance(alpha, Undefined) else f"{alpha:.3f}"
 
 
 def _without(alpha: float | Undefined) -> str:
-    return f"without the flagged {_said_alpha(alpha)}"
+    return f"without flagged annotators {_format_alpha(alpha)}"

@@ -1,7 +1,7 @@
-"""Texts for simulations: passages of the demo corpus, answers made up around their references, and what each is worth.
+"""Texts for simulations: passages of the demo corpus, answers derived from their references, and their true worth.
 
-Good answers share words with a reference more often than bad ones do, but far from always: some say the same in other
-words, and some keep all words but the one that matters. Their lengths differ from the references' in every direction.
+Good answers share words with a reference more often than bad ones, but far from always: some are paraphrases, and some
+bad ones keep all words except the one that matters. Answers are shorter, longer or as long as their references.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,12 +15,12 @@ from measures.tokens import token_f1
 
 Rng = np.random.Generator
 N_QUESTIONS = 3
-"""Questions of a passage that answers are made for."""
+"""Questions per passage."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer to a question of a passage, and its true worth from 0 to 1."""
+class SimulatedAnswer:
+    """An answer to a question, and its true worth from 0 to 1."""
 
     id: str
     text: str
@@ -28,44 +28,44 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SimulatedQuestion:
     """A question with its references and answers."""
 
     id: str
     text: str
     references: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[SimulatedAnswer, ...]
 
 
 @dataclass(frozen=True)
-class Told:
-    """A passage with its questions; as many answers as one HIT holds."""
+class SimulatedPassage:
+    """A passage with its questions, and as many answers as fit one HIT."""
 
     id: str
     text: str
-    questions: tuple[Asked, ...]
+    questions: tuple[SimulatedQuestion, ...]
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many answers are good, and how many were written for the demo, where shared words say little."""
+    """The shares of good answers, and of answers written for the demo, for which shared words say little."""
 
     good_share: float = 0.45
     written_share: float = 0.35
 
 
-def write_texts(n_passages: int, n_answers: int, *, mix: Mix, rng: Rng) -> tuple[Told, ...]:
-    """So many passages with so many answers each.
+def write_texts(n_passages: int, n_answers: int, *, mix: Mix, rng: Rng) -> tuple[SimulatedPassage, ...]:
+    """Return passages with the same number of answers each.
 
-    The demo's passages come again and again, each time with other questions asked and other answers given.
+    The demo's passages are reused, each time with other questions and other answers.
     """
     stock = _Stock.of_demo()
     return tuple(_write(number, stock, n_answers, mix, rng) for number in range(1, n_passages + 1))
 
 
-def rows(told: Sequence[Told]) -> Iterator[dict[str, Any]]:
-    """One row per answer, as an import file has it; nothing here tells what it is worth."""
-    for passage in told:
+def rows(passages: Sequence[SimulatedPassage]) -> Iterator[dict[str, Any]]:
+    """Yield one row per answer in the format of an import file, without its worth."""
+    for passage in passages:
         for question in passage.questions:
             for answer in question.answers:
                 yield {
@@ -83,13 +83,13 @@ def rows(told: Sequence[Told]) -> Iterator[dict[str, Any]]:
 
 
 def worth_when_degraded(worth: float, source: str, degraded: str) -> float:
-    """What is left of an answer's worth when a run of its words has become a phrase from elsewhere."""
+    """Return the worth of a degraded answer: that of its original times their squared token F1."""
     return worth * token_f1(degraded, source) ** 2
 
 
 @dataclass(frozen=True)
 class _Stock:
-    """What answers are made of: the demo's passages, all its references, and words to put in."""
+    """Material for answers: the demo's passages, all its references, and words to insert."""
 
     passages: tuple[corpus.DemoPassage, ...]
     references: tuple[str, ...]
@@ -103,7 +103,7 @@ class _Stock:
         return cls(passages, references, tuple(word for word in words if len(word) > 3))
 
 
-def _write(number: int, stock: _Stock, n_answers: int, mix: Mix, rng: Rng) -> Told:
+def _write(number: int, stock: _Stock, n_answers: int, mix: Mix, rng: Rng) -> SimulatedPassage:
     passage = stock.passages[int(rng.integers(len(stock.passages)))]
     text = "\n".join([passage.passage, *(document["text"] for document in passage.documents)]).strip()
     n_questions = min(N_QUESTIONS, len(passage.questions))
@@ -115,9 +115,11 @@ def _write(number: int, stock: _Stock, n_answers: int, mix: Mix, rng: Rng) -> To
         references = tuple(reference.text for reference in question.references)
         answers = _answers(question, references, stock, n, mix, rng)
         name = f"{number}-{place}"
-        numbered = tuple(Answer(f"{name}-{n}", text, worth) for n, (text, worth) in enumerate(answers, start=1))
-        questions.append(Asked(name, question.text, references, numbered))
-    return Told(str(number), f"{text}\n\n(Simulated copy {number}.)", tuple(questions))
+        numbered = tuple(
+            SimulatedAnswer(f"{name}-{n}", text, worth) for n, (text, worth) in enumerate(answers, start=1)
+        )
+        questions.append(SimulatedQuestion(name, question.text, references, numbered))
+    return SimulatedPassage(str(number), f"{text}\n\n(Simulated copy {number}.)", tuple(questions))
 
 
 def _answers(
@@ -128,7 +130,7 @@ def _answers(
     mix: Mix,
     rng: Rng,
 ) -> list[tuple[str, float]]:
-    """Different answers, none of them equal to a reference."""
+    """Return different answers, none equal to a reference; fewer than `n` if many draws repeat others."""
     made: dict[str, float] = {}
     taken = {_plain(text) for text in references}
     own = [(c.text, (c.true_score - 1) / 4) for c in question.candidates]
@@ -157,7 +159,7 @@ def _make(references: Sequence[str], stock: _Stock, is_good: bool, rng: Rng) -> 
 
 
 def _same(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """The reference said a little otherwise."""
+    """Return the reference with small changes."""
     words = reference.rstrip(".").split()
     openings = ("It is said that", "As the text says,", "Well,", "I think", "Probably", "In the text,")
     if rng.random() < 0.6:
@@ -169,13 +171,13 @@ def _same(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
 
 
 def _longer(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """The reference, and more than was asked for."""
+    """Return the reference with unrelated additions."""
     extra = stock.references[int(rng.integers(len(stock.references)))].split()[: int(rng.integers(3, 9))]
     return _sentence([*reference.rstrip(".").split(), "and", *extra]), float(rng.uniform(0.6, 0.85))
 
 
 def _part(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """A part of the reference."""
+    """Return a part of the reference."""
     words = reference.rstrip(".").split()
     kept = max(1, round(len(words) * rng.uniform(0.3, 0.75)))
     start = int(rng.integers(len(words) - kept + 1))
@@ -183,7 +185,7 @@ def _part(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
 
 
 def _twisted(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """The reference with the words that matter exchanged."""
+    """Return the reference with its longest words replaced, which usually matter most."""
     words = reference.rstrip(".").split()
     long_first = sorted(range(len(words)), key=lambda at: -len(words[at]))
     for at in long_first[: max(1, round(len(words) * rng.uniform(0.15, 0.45)))]:
@@ -192,14 +194,14 @@ def _twisted(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
 
 
 def _beside(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """An answer to another question, whole or cut."""
+    """Return an answer to another question, whole or cut."""
     words = stock.references[int(rng.integers(len(stock.references)))].rstrip(".").split()
     kept = max(1, round(len(words) * rng.uniform(0.4, 1.2)))
     return _sentence(words[:kept]), float(rng.uniform(0.0, 0.1))
 
 
 def _mixed(reference: str, stock: _Stock, rng: Rng) -> tuple[str, float]:
-    """The beginning of the reference, then something else."""
+    """Return the beginning of the reference followed by something unrelated."""
     words = reference.rstrip(".").split()
     kept = max(1, round(len(words) * rng.uniform(0.3, 0.6)))
     other = stock.references[int(rng.integers(len(stock.references)))].rstrip(".").split()

@@ -1,4 +1,4 @@
-"""One arrangement of simulated work, from an empty project to the removal of who is flagged, through the real acts."""
+"""Simulated work in one arrangement, from an empty project to the removal of flagged annotators."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from annotate.quality import monitoring
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
 from demo.simulating.ground import throw_away_tables
-from demo.simulating.texts import Told, rows, worth_when_degraded, write_texts
+from demo.simulating.texts import SimulatedPassage, rows, worth_when_degraded, write_texts
 from demo.simulating.worlds import Worker, World, recruit
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.outcome import Undefined
@@ -41,12 +41,13 @@ SLUG = "simulation"
 NAME = "Simulation, thrown away at its end"
 WHY = "The simulation removes whoever has a serious finding."
 LONG_AGO = timedelta(days=60)
+"""The clocks start here, so that 50 HITs with breaks are all dated in the past."""
 OnHit = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Flags:
-    """One annotator at one moment: the kind of person, and the kinds of their open serious findings."""
+    """One annotator at one moment: their type, and the kinds of their open serious findings."""
 
     way: str
     is_bad: bool
@@ -55,7 +56,7 @@ class Flags:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everybody's flags after so many HITs, and agreement before and after the flagged ones' work was left out."""
+    """Everybody's flags by HITs done, and alpha before and after the work of flagged annotators is removed."""
 
     arrangement: Arrangement
     flags: Mapping[int, Sequence[Flags]]
@@ -65,7 +66,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Scene:
-    """The project at work."""
+    """The project with its workers."""
 
     owner: Membership
     batch: Batch
@@ -80,11 +81,10 @@ class Scene:
 def work_through(
     arrangement: Arrangement, *, world: World, seed: int, n_annotators: int, n_hits: int, on_hit: OnHit
 ) -> Outcome:
-    """Let a crew do so many HITs each, in rounds, with the checks refreshed after every round.
+    """Let annotators do `n_hits` HITs each, in rounds, and refresh the quality figures after every round.
 
-    Everybody submits one HIT of ordinary work a round, in a new random order each time; personal HITs that fall due
-    come on top. The HITs of a batch are finished one after another, so that the others' ratings are there when the
-    checks want them.
+    In each round everybody submits one ordinary HIT, in a new random order; personal HITs come in addition. HITs of the
+    batch are completed one after another (depth first), so that the others' ratings exist when figures need them.
     """
     rng = np.random.default_rng([seed, arrangement.overlap, arrangement.controls])
     with throw_away_tables(seed):
@@ -108,10 +108,10 @@ def _set_up(
     arrangement: Arrangement, world: World, seed: int, n_annotators: int, n_hits: int, rng: np.random.Generator
 ) -> Scene:
     n_passages = -(-n_annotators * n_hits // arrangement.overlap) + arrangement.overlap
-    told = write_texts(n_passages, HIT_SIZE - arrangement.plan.room, mix=world.mix, rng=rng)
+    passages = write_texts(n_passages, HIT_SIZE - arrangement.plan.room, mix=world.mix, rng=rng)
     workers = recruit(world, n_annotators, rng)
-    owner = _found()
-    _import(owner, told)
+    owner = _create_project()
+    _import(owner, passages)
     batch = creating.create_batch(
         project=owner.project,
         actor=owner,
@@ -129,22 +129,22 @@ def _set_up(
         accept(batch=batch, actor=owner)
     batches_lifecycle.open_batch(batch=batch, actor=owner)
     creating.analyze()
-    crew = hire(owner.project, [each.temperament for each in workers], worth=_worth(told), seed=seed)
+    crew = hire(owner.project, [each.temperament for each in workers], worth=_read_worth(passages), seed=seed)
     for annotator in crew:
         annotator.clock = timezone.now() - LONG_AGO
     return Scene(owner, batch, workers, crew)
 
 
-def _found() -> Membership:
+def _create_project() -> Membership:
     user, _ = users.ensure_user(SLUG)
     project = lifecycle.create_project(slug=SLUG, name=NAME, owner=user)
     return project.memberships.select_related("project").get(user=user)
 
 
-def _import(owner: Membership, told: Sequence[Told]) -> None:
+def _import(owner: Membership, passages: Sequence[SimulatedPassage]) -> None:
     with tempfile.TemporaryDirectory(prefix="concord-simulation-") as folder:
         path = Path(folder) / "texts.jsonl"
-        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows(told)))
+        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows(passages)))
         writing.import_now(
             project=owner.project,
             path=path,
@@ -155,9 +155,9 @@ def _import(owner: Membership, told: Sequence[Told]) -> None:
         )
 
 
-def _worth(told: Sequence[Told]) -> Worth:
-    """What each item is truly worth; controls as they were made."""
-    known = {a.id: a.worth for passage in told for question in passage.questions for a in question.answers}
+def _read_worth(passages: Sequence[SimulatedPassage]) -> Worth:
+    """Return a function from an item to its true worth, also for controls."""
+    known = {a.id: a.worth for passage in passages for question in passage.questions for a in question.answers}
 
     def worth(item: Item) -> float:
         if item.candidate is not None:
@@ -172,7 +172,7 @@ def _worth(told: Sequence[Told]) -> Worth:
 
 
 def _work_round(scene: Scene, n_done: int, rng: np.random.Generator, on_hit: OnHit) -> None:
-    """Everybody until they have submitted so many HITs of ordinary work."""
+    """Let everybody work until they have submitted `n_done` ordinary HITs."""
     for place in rng.permutation(len(scene.crew)):
         annotator = scene.crew[int(place)]
         while _n_work(annotator) < n_done:
@@ -182,7 +182,7 @@ def _work_round(scene: Scene, n_done: int, rng: np.random.Generator, on_hit: OnH
 
 
 def _n_work(annotator: SimulatedAnnotator) -> int:
-    """HITs of ordinary work that were submitted: neither whole ones of known scores nor personal ones."""
+    """Count the submitted ordinary HITs, without personal ones and full HITs of known scores."""
     work = Assignment.objects.filter(annotator=annotator.membership, hit__purpose=Hit.Purpose.WORK)
     return work.filter(state=Assignment.State.SUBMITTED).count()
 

@@ -1,4 +1,4 @@
-"""What a simulation assumes of texts and people: good annotators of several kinds, and four ways to be a bad one."""
+"""Worlds: what a simulation assumes about texts and people, with three kinds of good and four of bad annotators."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ GOOD_WAYS = ("careful", "noisy", "biased")
 
 @dataclass(frozen=True)
 class Stretched:
-    """Reads with an error of its own, uses only a part of the scale or more than all of it, and lapses at times."""
+    """Reads with an error, uses the scale narrowly or widely, and is sometimes inattentive."""
 
     reader: Reader
     stretch: float = 1.0
@@ -31,7 +31,7 @@ class Stretched:
 
 @dataclass(frozen=True)
 class Guesser:
-    """Reads nothing: any score."""
+    """Reads nothing, and gives random scores."""
 
     def rate(self, seen: Seen, rng: Rng) -> float:
         return float(rng.choice(5)) / 4
@@ -50,7 +50,7 @@ class StraightLiner:
 
 @dataclass(frozen=True)
 class Measurer:
-    """Scores by how long the answer is against the first reference, or by how near to the same length it is."""
+    """Scores by the length of the answer relative to the first reference, or by how close their lengths are."""
 
     is_by_nearness: bool
     error: float
@@ -66,7 +66,7 @@ class Measurer:
 
 @dataclass(frozen=True)
 class Contrarian:
-    """Reads, and says the opposite."""
+    """Reads, and gives the opposite score."""
 
     reader: Reader
 
@@ -76,26 +76,28 @@ class Contrarian:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What differs from one simulation to the next; errors and leanings are shares of the scale.
+    """The parameters of a simulation; errors and biases are fractions of the scale, tuples are ranges (from, to).
 
     Attributes
     ----------
     careful_error, noisy_error, biased_error : tuple of float
-        From and to: the standard deviation of what somebody of this kind sees around the true worth.
+        Standard deviation of the ratings of this kind of annotator around the true worth.
     leaning : tuple of float
-        From and to: how far off a biased annotator is, up or down.
+        Bias of a biased annotator, up or down.
     stretch : tuple of float
-        From and to: how much of the scale good annotators use.
+        The part of the scale that good annotators use.
     lapse_share : tuple of float
-        From and to: how often a good annotator's mind is elsewhere.
+        How often a good annotator is inattentive and gives a random score.
     ways : tuple of float
-        Weights of careful, noisy and biased ones.
+        Weights of careful, noisy and biased annotators.
     mix : Mix
-        What the answers are like.
+        The composition of the answers.
     straight_other_share : tuple of float
-        From and to: how often a straight-liner gives another score.
+        How often a straight-liner gives another score.
     length_error, opposite_error : tuple of float
-        From and to: the error of those who score by length, and of those who say the opposite.
+        Errors of annotators who score by length, and of those who give the opposite score.
+    name : str
+        Name of the world.
     """
 
     careful_error: tuple[float, float] = (0.08, 0.12)
@@ -117,7 +119,7 @@ TUNED = (
     World(name="rougher", careful_error=(0.1, 0.15), noisy_error=(0.2, 0.26), leaning=(0.15, 0.25)),
     World(name="words say less", mix=Mix(good_share=0.35, written_share=0.55), straight_other_share=(0.0, 0.12)),
 )
-"""The thresholds were set with these."""
+"""The default thresholds were tuned on these."""
 
 UNSEEN = (
     World(name="noisier", careful_error=(0.12, 0.16), noisy_error=(0.22, 0.28), ways=(0.4, 0.4, 0.2)),
@@ -126,19 +128,19 @@ UNSEEN = (
     World(name="strong biases", leaning=(0.2, 0.28), ways=(0.4, 0.2, 0.4), length_error=(0.05, 0.1)),
     World(name="narrow scale", stretch=(0.6, 0.8), lapse_share=(0.02, 0.06)),
 )
-"""None of them had a part in setting the thresholds."""
+"""These were not used for tuning, and measure the power of the default thresholds."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """One annotator to be: the temperament, and whether it is one of the bad ones."""
+    """An annotator to simulate: the temperament, and whether it is a bad one."""
 
     temperament: Temperament
     is_bad: bool
 
 
 def recruit(world: World, n: int, rng: Rng) -> list[Worker]:
-    """So many annotators in a random order, a fifth of them bad, the four ways as even as the number allows."""
+    """Return `n` annotators in random order, a fifth of them bad, with the four bad ways as evenly as possible."""
     n_bad = round(BAD_SHARE * n)
     first = int(rng.integers(len(BAD_WAYS)))
     bad = [_bad(BAD_WAYS[(first + place) % len(BAD_WAYS)], world, rng) for place in range(n_bad)]
@@ -168,12 +170,12 @@ def _bad(way: str, world: World, rng: Rng) -> Temperament:
 
 
 def _temperament(way: str, judgement: Judgement, rng: Rng) -> Temperament:
-    """Good and bad ones work at the same pace, so that speed gives nobody away."""
+    """Return a temperament whose pace is drawn from the same range for everybody, so that speed reveals nobody."""
     return Temperament(way, judgement, words_per_second=_between((3.0, 5.0), rng))
 
 
 def _even(weights: tuple[float, float, float], n: int) -> Iterator[str]:
-    """So many ways in the ratio of their weights, the largest remainder first."""
+    """Yield `n` ways in proportion to their weights, by the largest remainders."""
     exact = [weight / sum(weights) * n for weight in weights]
     counts = [int(each) for each in exact]
     for place in sorted(range(len(exact)), key=lambda at: counts[at] - exact[at])[: n - sum(counts)]:
@@ -186,6 +188,6 @@ def _between(ends: tuple[float, float], rng: Rng) -> float:
     return float(rng.uniform(*ends))
 
 
-def world_of(seed: int, worlds: tuple[World, ...]) -> World:
-    """The worlds by turns, seed by seed."""
+def choose_world(seed: int, worlds: tuple[World, ...]) -> World:
+    """Return the world of a seed: successive seeds take the worlds in turn."""
     return worlds[seed % len(worlds)]

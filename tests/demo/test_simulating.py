@@ -93,13 +93,13 @@ def test_at_overlap_one_there_is_no_alpha_and_the_reason_is_given() -> None:
     answer = run_json(*SMALL, "--overlap", "1", "--controls", "0")
     assert answer["alpha_before"] is None
     assert answer["alpha_before_reason"]
-    assert "alpha not defined (" in run(*SMALL, "--overlap", "1", "--controls", "0")
+    assert "alpha undefined (" in run(*SMALL, "--overlap", "1", "--controls", "0")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--seed", "1", "--annotators", "4"], "annotators can be simulated"),
+        (["--seed", "1", "--annotators", "4"], "number of annotators must be"),
         (["--seed", "1", "--hits", "0"], "HITs"),
         (["--seed", "1", "--overlap", "0"], "overlap"),
         (["--seed", "1", "--overlap", "3,21"], "overlap"),
@@ -134,10 +134,10 @@ def test_a_fifth_of_a_crew_is_bad_in_all_ways() -> None:
 @pytest.mark.parametrize("world", [*TUNED, *UNSEEN], ids=lambda world: world.name)
 def test_good_annotators_follow_what_answers_are_worth_and_bad_ones_do_not(world: Any) -> None:
     rng = np.random.default_rng(5)
-    told = write_texts(20, 10, mix=world.mix, rng=rng)
+    passages = write_texts(20, 10, mix=world.mix, rng=rng)
     seen = [
         Seen(answer.text, question.references, answer.worth, 40)
-        for passage in told
+        for passage in passages
         for question in passage.questions
         for answer in question.answers
     ]
@@ -148,8 +148,8 @@ def test_good_annotators_follow_what_answers_are_worth_and_bad_ones_do_not(world
 
 
 def test_no_row_tells_what_an_answer_is_worth() -> None:
-    told = write_texts(5, 9, mix=Mix(), rng=np.random.default_rng(1))
-    found = list(rows(told))
+    passages = write_texts(5, 9, mix=Mix(), rng=np.random.default_rng(1))
+    found = list(rows(passages))
     assert len(found) == len({row["candidate_id"] for row in found}) == 45
     assert not {"worth", "true_score"} & {key for row in found for key in row}
     for row in found:
