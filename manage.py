@@ -5,19 +5,21 @@ import os
 import sys
 import warnings
 
+# Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "translations", "help", "version"})
-LOOKS_AFTER_TABLES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
+# Commands that migrate themselves, or would show nothing if everything were migrated first.
+MIGRATE_THEMSELVES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
 
 
 def needs_servers(arguments: list[str]) -> bool:
-    """Whether a command line reaches for the database or the broker."""
+    """Return whether a command line uses the database or the broker."""
     if not arguments or arguments[0].startswith("-") or arguments[0] in NEEDS_NO_SERVER:
         return False
     return not {"--help", "-h", "--version"} & set(arguments)
 
 
 def migrate_first() -> None:
-    """A private database belongs to this checkout alone, so its tables simply follow the code."""
+    """Migrate the private database: it belongs to this checkout alone, so its tables follow the code."""
     import django
 
     django.setup()
@@ -38,10 +40,10 @@ def main() -> None:
             embedded.ensure_running()
         except ImproperlyConfigured as reason:
             sys.exit(str(reason))
-        if "postgres" in data_folder.needed() and sys.argv[1] not in LOOKS_AFTER_TABLES:
+        if "postgres" in data_folder.needed() and sys.argv[1] not in MIGRATE_THEMSELVES:
             migrate_first()
     else:
-        # makemigrations looks at the database only where one happens to run.
+        # makemigrations checks the history of the database, and warns if there is none running.
         warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
     try:
         execute_from_command_line(sys.argv)

@@ -12,6 +12,6 @@ class ConfigConfig(AppConfig):
     verbose_name = "Site"
 
     def ready(self) -> None:
-        catalogues.try_to_compile_catalogues()  # before the first page is given in a language
-        import_module("config.celery")  # tasks are sent through this app from every process
+        catalogues.try_to_compile_catalogues()  # before the first translated page
+        import_module("config.celery")  # so that tasks are sent through this app in every process
         import_module("config.checks")

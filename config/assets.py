@@ -1,4 +1,4 @@
-"""The static files as the server names them, collected once and again when one of them changed."""
+"""Collecting static files: once, and again when one of them has changed."""
 
 import hashlib
 from pathlib import Path
@@ -11,6 +11,7 @@ from config import locks
 
 
 def collect() -> None:
+    """Collect the static files if any has changed; of several processes, one collects and the others wait."""
     root = Path(settings.STATIC_ROOT)
     root.mkdir(parents=True, exist_ok=True)
     stamp = root.with_name("static.stamp")

@@ -1,4 +1,4 @@
-"""Compiled catalogues: each django.mo, which Django reads, is made from the django.po beside it and not committed."""
+"""Compiling catalogues: each django.mo that Django reads is made from the django.po beside it, and not committed."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ def compile_catalogues() -> list[Path]:
     compiled = []
     for source in find_outdated():
         target = source.with_suffix(".mo")
-        # Several processes start at once: each writes a file of its own, and none reads half of one.
+        # Several processes may start at once. Each writes its own file and renames it, so none reads an unfinished one.
         draft = target.with_suffix(f".{os.getpid()}.mo")
         draft.write_bytes(_compile(source))
         draft.replace(target)
@@ -23,15 +23,15 @@ def compile_catalogues() -> list[Path]:
 
 
 def try_to_compile_catalogues() -> None:
-    """Compile what is outdated; where the folder is read-only, warn and go on with what is there."""
+    """Compile outdated catalogues; if the folder is read-only, log a warning and continue."""
     try:
         compile_catalogues()
     except OSError as error:
-        log.warning("The catalogues of translations could not be compiled: %s", error)
+        log.warning("The catalogues of translations can't be compiled: %s", error)
 
 
 def find_outdated() -> list[Path]:
-    """The sources that were never compiled, or changed since."""
+    """Return the sources that were never compiled, or have changed since."""
     return [
         source
         for folder in settings.LOCALE_PATHS
@@ -41,7 +41,7 @@ def find_outdated() -> list[Path]:
 
 
 def _compile(source: Path) -> bytes:
-    # Babel is imported where there is something to compile: most starts of a process find nothing.
+    # Babel is imported here because most processes find nothing to compile, and start faster without it.
     from io import BytesIO
 
     from babel.messages import mofile, pofile

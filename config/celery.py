@@ -1,4 +1,4 @@
-"""The worker application: `celery -A config.celery worker`. The broker carries ids, in JSON; rows hold the results."""
+"""The Celery application: `celery -A config.celery worker`. Messages carry ids in JSON; results are stored in rows."""
 
 import os
 
@@ -27,5 +27,5 @@ app.autodiscover_tasks()
 @worker_init.connect
 @beat_init.connect
 def start_servers(**_: object) -> None:
-    """Only a worker needs the servers; to import this module starts nothing."""
+    """Start the private servers for a worker; importing this module alone starts nothing."""
     embedded.ensure_running()

@@ -1,4 +1,4 @@
-"""The data folder: its paths and secrets, and the addresses of the private servers that live in it.
+"""The data folder: its paths and secrets, and the addresses of the private servers in it.
 
 Safe to call from settings: nothing here starts a server.
 """
@@ -17,16 +17,17 @@ from config import env
 SERVERS = ("postgres", "valkey")
 NAME = "concord"
 SOCKET_BYTES = 100
+"""Longest path of a socket. The system allows 107 bytes on Linux and 103 on macOS."""
 
 
 class NotAvailable(ImproperlyConfigured):
-    """The private servers cannot run here; the message says why and what to do."""
+    """The private servers can't run here; the message says why and what to do."""
 
 
 def data_dir() -> Path:
-    """Where everything lives that must survive a restart; made on the first call.
+    """Return the folder of everything that must survive a restart, created on the first call.
 
-    As root it is outside the checkout, because PostgreSQL then runs as another user, who must reach it.
+    For root it is outside the checkout, because PostgreSQL then runs as another user, who needs access to it.
     """
     if chosen := env.text("DATA_DIR", default=""):
         path = (env.BASE_DIR / chosen).resolve()
@@ -41,13 +42,14 @@ def data_dir() -> Path:
 
 
 def upload_dir() -> Path:
+    """Return the folder of uploads in progress, created on the first call."""
     path = data_dir() / "uploads"
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 def database_settings() -> dict[str, str]:
-    """What Django needs to reach the private PostgreSQL, whether it runs or not."""
+    """Return Django's settings for the private PostgreSQL, whether it runs or not."""
     return {
         "HOST": str(run_dir()),
         "PORT": "5432",
@@ -58,7 +60,7 @@ def database_settings() -> dict[str, str]:
 
 
 def redis_url() -> str:
-    """The address of the private Valkey, in the form that Celery reads."""
+    """Return the address of the private Valkey for Celery."""
     return f"redis+socket://:{valkey_password()}@{quote(str(run_dir() / 'valkey.sock'))}"
 
 
@@ -67,12 +69,12 @@ def valkey_password() -> str:
 
 
 def secret_key() -> str:
-    """The key of the development default, made at first use."""
+    """Return the secret key of the development default, created at first use."""
     return _secret("secret_key")
 
 
 def run_dir() -> Path:
-    """The directory of the sockets, whose path may have 107 bytes at most."""
+    """Return the directory of the sockets: in the data folder, or below /tmp if its path is too long for a socket."""
     path = data_dir() / "run"
     if len(os.fsencode(path)) + len("/.s.PGSQL.5432") > SOCKET_BYTES:
         path = Path("/tmp") / f"concord-{os.getuid()}-{_short_hash(data_dir())}"  # noqa: S108  (private, and its owner is checked)
@@ -84,13 +86,13 @@ def is_root() -> bool:
 
 
 def needed() -> tuple[str, ...]:
-    """The private servers that this configuration uses."""
+    """Return the names of the private servers that this configuration uses."""
     variables = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
     return tuple(server for server in SERVERS if not env.text(variables[server], default=""))
 
 
 def _secret(name: str) -> str:
-    """A random secret in a file of mode 0600; of several processes that make it at once, one wins."""
+    """Return a random secret from a file of mode 0600, created at first use."""
     path = data_dir() / name
     try:
         return path.read_text(encoding="ascii")
@@ -99,6 +101,7 @@ def _secret(name: str) -> str:
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{name}-")  # mode 0600
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(48))
+    # A link never replaces a file: of several processes that create the secret at once, one wins and all read its file.
     try:
         os.link(draft, path)
     except FileExistsError:

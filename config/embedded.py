@@ -1,7 +1,7 @@
-"""The private PostgreSQL and Valkey that run where no DATABASE_URL and REDIS_URL are set.
+"""The private PostgreSQL and Valkey, which run if DATABASE_URL and REDIS_URL are not set.
 
-`ensure_running` makes this process a user of the servers; `config.guardian` keeps them alive
-for as long as there is one.
+`ensure_running` makes this process a user of the servers; `config.guardian` keeps them running as long as they have a
+user.
 """
 
 import sys
@@ -14,17 +14,20 @@ from typing import IO
 from config.data_folder import NotAvailable, data_dir, needed
 
 START_SECONDS = 60.0
+"""The first start takes longest, because it creates a database cluster."""
 NETWORK_FILE_SYSTEMS = frozenset(
     {"afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
 
+# The files keep the shared locks of this process until it ends.
 _in_use: dict[str, IO[bytes]] = {}
 
 
 def ensure_running() -> None:
-    """Start the private servers that are needed, or join those that run; they stay until this process ends.
+    """Start the private servers that are needed, or join running ones, and keep them until this process ends.
 
-    Safe to call from many processes at once. Called again it starts what has died meanwhile.
+    Safe to call from many processes at once. Another call restarts servers that have died. Raises NotAvailable if one
+    can't run here.
     """
     if not needed():
         return
@@ -58,7 +61,7 @@ def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -
     deadline = time.monotonic() + START_SECONDS
     while not (folder / "ready").exists():
         if spawned is None and locks.is_free(folder / "guard"):
-            # The guardian that we found on duty was on its way out.
+            # The guardian that we found was about to stop its server.
             spawned = guardian.spawn(server, data_dir())
         if spawned is not None and spawned.poll() is not None:
             raise NotAvailable(guardian.trouble(folder) or f"The private {server} server did not start.")
@@ -78,7 +81,7 @@ def _warn_of_network_file_system() -> None:
 
 
 def file_system_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The kind of the file system that holds a path; empty where the machine does not say."""
+    """Return the type of the file system of a path; empty if the system does not tell."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

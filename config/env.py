@@ -1,4 +1,4 @@
-"""The environment, read through typed readers; nothing else in the project looks at it."""
+"""Typed readers of environment variables; nothing else in the project reads the environment."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _REQUIRED: Any = object()
 
 
 def text(name: str, default: str = _REQUIRED) -> str:
-    """The value of a variable; an empty one counts as not set."""
+    """Return the value of a variable; an empty one counts as not set. Raises ImproperlyConfigured without a value."""
     value = os.environ.get(name) or _from_file().get(name) or ""
     if value:
         return value
@@ -29,21 +29,22 @@ def text(name: str, default: str = _REQUIRED) -> str:
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """A switch; a value that is neither a yes nor a no is refused."""
+    """Return the value of a switch. Raises ImproperlyConfigured for a value that is neither yes nor no."""
     value = text(name, default="").strip().lower()
     if not value:
         return default
     if value in ON or value in OFF:
         return value in ON
-    raise ImproperlyConfigured(f"{name} is a switch: write 1 or 0, not {value!r}.")
+    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
 
 
 def debug(name: str) -> bool:
-    """A dangerous switch: on by a plain yes, off by anything else."""
+    """Return the value of a dangerous switch, which is on only for a plain yes, and off for anything else."""
     return text(name, default="").strip().lower() in ON
 
 
 def number(name: str, default: int = _REQUIRED, *, least: int | None = 0, most: int | None = None) -> int:
+    """Return a whole number. Raises ImproperlyConfigured for other values and outside the bounds."""
     value = (text(name) if default is _REQUIRED else text(name, default="")).strip()
     if not value:
         return default
@@ -59,7 +60,7 @@ def number(name: str, default: int = _REQUIRED, *, least: int | None = 0, most: 
 
 
 def words(name: str, default: Sequence[str] = ()) -> list[str]:
-    """A list, its members separated by commas."""
+    """Return a list whose members are separated by commas."""
     value = text(name, default="")
     if not value.strip():
         return list(default)
@@ -67,6 +68,7 @@ def words(name: str, default: Sequence[str] = ()) -> list[str]:
 
 
 def choice(name: str, options: Sequence[str], default: str = _REQUIRED) -> str:
+    """Return one of several options. Raises ImproperlyConfigured for other values."""
     value = text(name, default=default)
     if value not in options:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(options)}, not {value!r}.")
@@ -74,25 +76,27 @@ def choice(name: str, options: Sequence[str], default: str = _REQUIRED) -> str:
 
 
 def database(url: str) -> dict[str, Any]:
-    """Django's settings for `postgres://user:password@host:port/name?sslmode=require`.
+    """Return Django's settings for `postgres://user:password@host:port/name?sslmode=require`.
 
-    The host may be a socket directory, given percent-encoded or as `?host=/run/postgresql`.
-    Messages never repeat the address, for it may hold a password.
+    The host may be a socket directory, percent-encoded or as `?host=/run/postgresql`. Error messages never repeat the
+    address, because it may contain a password.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ImproperlyConfigured("DATABASE_URL is not an address: postgres://user:password@host:port/name") from None
+        raise ImproperlyConfigured("DATABASE_URL must have the form postgres://user:password@host:port/name.") from None
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured("DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer).")
     name = unquote(parts.path.removeprefix("/"))
     if not name:
-        raise ImproperlyConfigured("DATABASE_URL names no database: postgres://user:password@host:port/name")
+        raise ImproperlyConfigured(
+            "DATABASE_URL names no database. Use the form postgres://user:password@host:port/name."
+        )
     options = dict(parse_qsl(parts.query))
     host = options.pop("host", "") or unquote(parts.hostname or "")
     if unknown := sorted(options.keys() - DATABASE_OPTIONS):
-        raise ImproperlyConfigured(f"DATABASE_URL has options that are not known: {', '.join(unknown)}.")
+        raise ImproperlyConfigured(f"DATABASE_URL has unknown options: {', '.join(unknown)}.")
     return {
         "NAME": name,
         "USER": unquote(parts.username or ""),
@@ -110,7 +114,10 @@ def _from_file() -> Mapping[str, str]:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """Lines of `NAME=value`; blank lines and those that start with # are skipped."""
+    """Read lines of `NAME=value`; blank lines and those that start with # are skipped.
+
+    Raises ImproperlyConfigured for any other line, and names it.
+    """
     values = {}
     for n, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = raw.strip()

@@ -1,8 +1,7 @@
-"""The guardian: one detached process per private server, which it starts, restarts and stops.
+"""The guardian: a detached process for each private server, which it starts, restarts and stops.
 
-Who uses a server holds a shared lock on `users`. The guardian holds `guard`, looks for a moment in
-which nobody uses its server, and then stops it. Locks die with their process, so no crash can leave
-a server behind or take one away from somebody who needs it.
+Every user of a server holds a shared lock on `users`. The guardian holds `guard`, and stops its server when nobody
+holds `users`. Locks end with their process, so no crash can leave a server running or stop one that is in use.
 """
 
 import os
@@ -17,18 +16,20 @@ from config import data_folder, env, locks
 from config.servers import PROGRAMS, Server
 
 LOOK_SECONDS = 0.2
+"""Interval between checks for users and for a dead server."""
 ORPHAN_SECONDS = 20.0
+"""How long to wait until the server of a guardian that died has ended."""
 
 
 def state_dir(data: Path, server: str) -> Path:
-    """The folder of one server's locks and of what its guardian has to say."""
+    """Return the folder of one server's locks, and of the log and errors of its guardian."""
     path = data / "guardians" / server
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def spawn(server: str, data: Path) -> subprocess.Popen[bytes]:
-    """Start a guardian that outlives this process."""
+    """Start a guardian that continues after this process ends."""
     directory = state_dir(data, server)
     for name in ("ready", "trouble"):
         (directory / name).unlink(missing_ok=True)
@@ -45,19 +46,19 @@ def spawn(server: str, data: Path) -> subprocess.Popen[bytes]:
 
 
 def trouble(directory: Path) -> str:
-    """Why the last guardian gave up."""
+    """Return why the last guardian failed; empty if it did not."""
     for name in ("trouble", "log"):
         path = directory / name
-        if path.exists() and (said := path.read_text(encoding="utf-8", errors="replace").strip()):
-            return said
+        if path.exists() and (message := path.read_text(encoding="utf-8", errors="replace").strip()):
+            return message
     return ""
 
 
 def guard(server: Server, directory: Path) -> None:
-    """Run a server for as long as somebody uses it."""
-    with _hold_soon(directory / "guard", 5.0, "Another guardian is at work.") as on_guard:
-        # The server inherits this lock: a server orphaned by the death of its guardian still holds it.
-        lifeline = _hold_soon(directory / "alive", ORPHAN_SECONDS, f"An earlier {server.name} server does not end.")
+    """Run a server as long as somebody uses it, then end this process."""
+    with _hold_soon(directory / "guard", 5.0, "Another guardian is running.") as on_guard:
+        # The server inherits this lock, so a server whose guardian died still holds it.
+        lifeline = _hold_soon(directory / "alive", ORPHAN_SECONDS, f"An earlier {server.name} server is still running.")
         server.prepare()
         server.start(lifeline)
         (directory / "ready").touch()
@@ -66,10 +67,10 @@ def guard(server: Server, directory: Path) -> None:
             time.sleep(LOOK_SECONDS)
             if server.is_dead():
                 server.start(lifeline)
-        # From here to our end new users wait for the lock, and then find nobody on guard.
+        # `users` is now locked exclusively: until this process ends, new users wait for it, and then find no guardian.
         (directory / "ready").unlink()
         server.stop()
-        # First this lock, then `users`, which waits for our end: at an exit the system frees them in any order.
+        # `guard` must be free before `users`, which is released at exit. An ordinary exit releases both in any order.
         on_guard.close()
         os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Tables brought up to date before anything uses them."""
+"""Applying missing migrations before anything uses the tables."""
 
 from django.core.management import call_command
 from django.db import connection
@@ -8,12 +8,13 @@ from projects.database.locks import MIGRATIONS
 
 
 def bring_up_to_date() -> None:
-    """Apply what migrations are missing; of several processes at once, one does and the rest find it done."""
+    """Apply missing migrations; of several processes at once, one applies them while the others wait."""
     if not _is_behind():
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATIONS])
         try:
+            # Another process may have migrated while this one waited for the lock.
             if _is_behind():
                 call_command("migrate", interactive=False, verbosity=0)
         finally:

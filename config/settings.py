@@ -13,7 +13,7 @@ django_stubs_ext.monkeypatch()  # forms and admin classes name their model: Mode
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Without a database of its own the app runs its private servers: the development default.
+# Without DATABASE_URL and REDIS_URL the app runs private servers, the development default.
 DATABASE_URL = env.text("DATABASE_URL", default="")
 REDIS_URL = env.text("REDIS_URL", default="")
 IS_EMBEDDED = not DATABASE_URL
@@ -123,22 +123,23 @@ LOGIN_REDIRECT_URL = "annotate:desk"
 LOGOUT_REDIRECT_URL = "projects:sign-in"
 PASSWORD_RESET_TIMEOUT = 3600
 
-# Sign-in throttling: per account and per address, each on its own, for a quarter of an hour.
+# Sign-in throttling: per account and per address separately, for a quarter of an hour.
 AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
 AXES_LOCKOUT_CALLABLE = "projects.accounts.views.locked_out"
-AXES_RESET_ON_SUCCESS = False  # it would let one account's password wipe out the failures on others; sign_in does it
+# True would let anyone with an account clear the failures of their address on other accounts. `sign_in` resets instead.
+AXES_RESET_ON_SUCCESS = False
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_SENSITIVE_PARAMETERS = ["username", "password"]
-# X-Forwarded-For is believed only from as many proxies as the operator says there are.
+# X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
 AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"
 
-# One private session per sign-in; two weeks at the longest.
+# A session lasts two weeks at most.
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -195,7 +196,7 @@ LANGUAGE_COOKIE_SECURE = IS_HTTPS
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-GUIDES_DIR = BASE_DIR / "docs"  # the guides are pages of the site; their pictures are static files
+GUIDES_DIR = BASE_DIR / "docs"  # the site shows the guides; their pictures are static files
 STATICFILES_DIRS = [BASE_DIR / "static", ("guides", GUIDES_DIR / "img")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -206,13 +207,13 @@ FILE_UPLOAD_TEMP_DIR = str(data_folder.upload_dir())
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
-# The largest HIT has 100 items of 20 criteria, and a comment, a flag and a "cannot be judged" each: 2,300 fields.
+# The largest HIT has 100 items with 20 criteria, a comment, a flag and a "cannot be judged" each: 2,300 fields.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
 
-REST_FRAMEWORK = {  # the rest stands in projects.api.auth.Endpoint
+REST_FRAMEWORK = {  # other options are in projects.api.auth.Endpoint
     "DEFAULT_SCHEMA_CLASS": "projects.api.openapi.Described",
     "URL_FORMAT_OVERRIDE": None,
 }
@@ -226,9 +227,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
-# What one API token may ask in a minute.
 METRIC_MODULES = env.words("METRIC_MODULES")
-API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)
+API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
 
 CELERY_BROKER_URL = REDIS_URL or data_folder.redis_url()
 CELERY_TASK_IGNORE_RESULT = True
@@ -238,6 +238,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30}
 CELERY_TIMEZONE = "UTC"
+# `expires`: a frequent task is dropped before its next run is due, so that none pile up while no worker runs.
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "annotate.sweep", "schedule": 30.0},
     "check": {"task": "annotate.check", "schedule": 30.0, "options": {"expires": 29}},

@@ -1,4 +1,4 @@
-"""Keeps the processes of `manage.py serve` alive, and ends them together."""
+"""The supervisor of `manage.py serve`: it restarts processes that end, and stops all of them together."""
 
 import os
 import signal
@@ -14,14 +14,14 @@ from config.servers import LIBC, SET_DEATH_SIGNAL
 
 LOOK_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 30.0
-STEADY_SECONDS = 60.0
+STEADY_SECONDS = 60.0  # a program that ran this long starts again without a longer pause
 GRACE_SECONDS = 30.0  # after SIGTERM, for requests and jobs under way
 HASTE_SECONDS = 0.7  # after Ctrl+C
 
 
 @dataclass
 class Child:
-    """A program that is started again when it ends, after a pause that doubles while it keeps failing."""
+    """A program that is restarted when it ends, after a pause that doubles while it keeps failing."""
 
     name: str
     command: Sequence[str]
@@ -32,7 +32,7 @@ class Child:
     due_at: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
-        # In a session of its own: Ctrl+C comes to us alone, and we choose how to pass it on.
+        # In a new session, so that Ctrl+C reaches only the supervisor, which chooses the signal for its children.
         self.process = subprocess.Popen(
             self.command,
             cwd=env.BASE_DIR,
@@ -65,7 +65,7 @@ class Child:
         say(f"The {self.name} ended (exit {code}); it starts again in {self.pause_seconds:.0f} s.")
 
     def sweep(self) -> None:
-        """End what the program may have left behind: its clock, its web processes."""
+        """Kill processes that the program may have left running, such as web workers or the beat."""
         if self.process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -77,6 +77,8 @@ class Child:
 
 
 class Stopped(Exception):
+    """A signal asks the supervisor to stop."""
+
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.is_hasty = number == signal.SIGINT
@@ -89,9 +91,9 @@ def supervise(
     on_ready: Callable[[], bool],
     each_second: Callable[[], None],
 ) -> None:
-    """Run the children until SIGINT (all end within a second) or SIGTERM (what is under way is finished first).
+    """Run the children until SIGINT (all end within a second) or SIGTERM (requests and jobs are finished first).
 
-    `on_ready` is called until it returns true.
+    `on_ready` is called until it returns true, `each_second` about once a second.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
@@ -113,6 +115,7 @@ def supervise(
 
 
 def end(children: Sequence[Child], *, is_hasty: bool) -> None:
+    """Signal the children, wait until they end or time is up, and kill the rest. Another Ctrl+C shortens the wait."""
     for child in children:
         child.signal(child.hasty_signal if is_hasty else signal.SIGTERM)
     deadline = time.monotonic() + (HASTE_SECONDS if is_hasty else GRACE_SECONDS)

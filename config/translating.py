@@ -1,6 +1,6 @@
-"""Catalogues: every sentence that annotators read, in templates and code, with its translations.
+"""Writing catalogues: every sentence that annotators read, in templates and code, with its translations.
 
-Babel reads and merges; nothing is asked of the system. `config.catalogues` compiles what is written here.
+Babel extracts and merges, so gettext's programs are not needed. `config.catalogues` compiles the result.
 """
 
 import io
@@ -48,17 +48,20 @@ READ_BY_ANNOTATORS = (
     "projects/rubric/rubrics.py",
     "projects/web/*",
 )
-"""The folders of code, and of templates below templates/, whose text annotators read; of some folders a part.
+"""Code, and templates below templates/, with text that annotators read.
 
-All other text is for managers and researchers: it is written in English, and none of it goes through gettext.
-The templates that stand in no folder are annotators' too.
+Templates directly in templates/ are among them. All other text is for managers and researchers: it is in English, and
+none of it goes through gettext.
 """
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""A catalogue carries no time of its own, so the same sentences give the same bytes."""
+"""A fixed date, so that the same sentences give the same bytes."""
 
 
 def read_sources() -> Catalog:
-    """Return every sentence that templates and code have for annotators, without translations."""
+    """Return every sentence for annotators in templates and code, without translations.
+
+    Raises ValueError if one sentence has two plural forms, because a catalogue has only one.
+    """
     catalog = _new_catalog()
     for path in _annotators_files():
         where = path.relative_to(settings.BASE_DIR).as_posix()
@@ -68,12 +71,15 @@ def read_sources() -> Catalog:
         for _, message, comments, context in extract("python", io.BytesIO(source.encode()), KEYWORDS, ["Translators:"]):
             known = catalog.get(message if isinstance(message, str) else message[0], context)
             if known is not None and isinstance(known.id, tuple) and isinstance(message, tuple) and known.id != message:
-                raise ValueError(f"{where}: “{message[0]}” has another plural elsewhere; a catalogue holds one.")
+                raise ValueError(
+                    f"{where}: “{message[0]}” has a different plural elsewhere. Use the same plural in both places."
+                )
             catalog.add(message, auto_comments=comments, context=context)
     return catalog
 
 
 def read_catalogue(language: str) -> Catalog:
+    """Return the catalogue of a language, empty if there is no file yet."""
     path = _folder(language) / "django.po"
     if not path.exists():
         return _new_catalog(language)
@@ -82,7 +88,7 @@ def read_catalogue(language: str) -> Catalog:
 
 
 def merge(language: str, sources: Catalog) -> Catalog:
-    """Return the sentences of the sources, each with its translation; a new one is left empty, not guessed."""
+    """Return the sentences of the sources with their translations; new ones stay empty, without fuzzy matching."""
     known, catalog = read_catalogue(language), _new_catalog(language)
     for message in sources:
         if not message.id:
@@ -101,6 +107,7 @@ def merge(language: str, sources: Catalog) -> Catalog:
 
 
 def to_po(catalog: Catalog) -> bytes:
+    """Return the content of a django.po, sorted and without file references, so that changes are easy to review."""
     written = io.BytesIO()
     pofile.write_po(written, catalog, width=120, sort_output=True, no_location=True)
     return written.getvalue()
@@ -113,7 +120,7 @@ def write(language: str, catalog: Catalog) -> None:
 
 
 def is_up_to_date(language: str, sources: Catalog) -> bool:
-    """Return whether the catalogue file holds exactly the sentences of the sources."""
+    """Return whether the catalogue file has exactly the sentences of the sources."""
     path = _folder(language) / "django.po"
     return path.exists() and path.read_bytes() == to_po(merge(language, sources))
 
@@ -128,10 +135,10 @@ def list_untranslated(catalog: Catalog) -> list[str]:
 
 
 def is_for_annotators(path: str) -> bool:
-    """Return whether annotators read what is in the file, by its path from the root of the repository."""
+    """Return whether annotators read the text of a file, given its path from the root of the repository."""
     name = path.removeprefix("templates/")
-    is_in_no_folder = name != path and "/" not in name
-    return is_in_no_folder or any(fnmatch(name, room) for room in READ_BY_ANNOTATORS)
+    is_top_template = name != path and "/" not in name
+    return is_top_template or any(fnmatch(name, pattern) for pattern in READ_BY_ANNOTATORS)
 
 
 def is_translated(message: Message, n_forms: int) -> bool:
@@ -142,7 +149,7 @@ def is_translated(message: Message, n_forms: int) -> bool:
 
 
 def _new_catalog(language: str | None = None) -> Catalog:
-    """Return an empty catalogue, with none of the headings that name people and times."""
+    """Return an empty catalogue, with neutral values in the headers for people and times."""
     return Catalog(
         locale=to_locale(language) if language else None,
         project="Concord",

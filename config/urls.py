@@ -3,11 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from annotate.api_urls import urlpatterns as of_judging
-from projects.api.urls import urlpatterns as of_projects
-from results.api_urls import urlpatterns as of_results
+from annotate.api_urls import urlpatterns as annotate_api
+from projects.api.urls import urlpatterns as projects_api
+from results.api_urls import urlpatterns as results_api
 
-api = [*of_projects, *of_judging, *of_results]
+# One list, because the routes of all apps share the namespace `api`.
+api = [*projects_api, *annotate_api, *results_api]
 
 urlpatterns = [
     path("api/v1/", include((api, "api"))),

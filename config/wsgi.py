@@ -13,6 +13,6 @@ embedded.ensure_running()
 
 application = get_wsgi_application()
 
-# A server runs no checks of its own: what must not go public is refused here.
+# gunicorn does not run Django's checks, so insecure settings are refused here.
 if errors := check_settings():
     raise ImproperlyConfigured(" ".join(str(error.msg) for error in errors))

@@ -258,7 +258,7 @@ def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     server = servers.Valkey(tmp_path)
     strange = tmp_path / "strange"
     strange.symlink_to(tmp_path)
-    with pytest.raises(data_folder.NotAvailable, match="belongs to somebody else"):
+    with pytest.raises(data_folder.NotAvailable, match="belongs to another user"):
         server.make_own_dir(strange)
 
 

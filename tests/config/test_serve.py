@@ -134,13 +134,13 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         served = Served("--port", str(port))
         said, _ = served.process.communicate(timeout=processes.PATIENCE)
     assert served.process.returncode == 1
-    assert f"Port {port} of 127.0.0.1 is taken" in said
+    assert f"Port {port} of 127.0.0.1 is in use" in said
 
 
 def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve: Callable[..., Served]) -> None:
     first, second = serve(), serve()
     assert first.address != second.address
-    assert "Port 8000 is taken; taking" in second.said
+    assert "Port 8000 is in use; using" in second.said
     wait_until(first.answers, "the first site does not answer")
     wait_until(second.answers, "the second site does not answer")
     wait_until(lambda: _clocks(first) + _clocks(second) == 1, "the sites have not one clock between them")

@@ -1,4 +1,4 @@
-"""Runs the whole site: database, broker, web server and worker."""
+"""Run the whole site: database, broker, web server and worker."""
 
 import socket
 import sys
@@ -18,14 +18,14 @@ DEFAULT_PORT = 8000
 
 
 class Command(BaseCommand):
-    help = "Runs the site: migrates, collects static files, and keeps the web server and the worker alive."
+    help = "Run the site: migrate, collect static files, and keep the web server and the worker running."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, help=f"default {DEFAULT_PORT}, or a free one if that is taken")
-        parser.add_argument("--workers", type=int, default=2, help="web processes (default 2)")
-        parser.add_argument("--demo", action="store_true", help="load the demo project if there is no project yet")
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, help=f"default {DEFAULT_PORT}, or another free port if that is in use")
+        parser.add_argument("--workers", type=int, default=2, help="number of web processes (default 2)")
+        parser.add_argument("--demo", action="store_true", help="create the demo project if there is no project yet")
 
     def handle(self, *, host: str, port: int | None, workers: int, demo: bool, **_: Any) -> None:
         bring_up_to_date()
@@ -61,25 +61,27 @@ class Command(BaseCommand):
         from projects.models import Project
 
         if "demo" in get_commands() and not Project.objects.exists():
-            self._say("Loading the demo project …")
+            self._say("Creating the demo project …")
             call_command("demo", stdout=self.stdout, stderr=self.stderr)
         else:
-            self._say("The passwords were printed when the demo was made; for new ones: manage.py demo --new-passwords")
+            self._say(
+                "The passwords were shown when the demo was created. For new ones: manage.py demo --new-passwords"
+            )
 
     def _choose_port(self, host: str, port: int | None) -> int:
         if _is_free(host, port or DEFAULT_PORT):
             return port or DEFAULT_PORT
         if port:
-            raise CommandError(f"Port {port} of {host} is taken: give another --port.")
+            raise CommandError(f"Port {port} of {host} is in use. Choose another with --port.")
         with socket.socket() as probe:
             probe.bind((host, 0))
             chosen: int = probe.getsockname()[1]
-        self._say(f"Port {DEFAULT_PORT} is taken; taking {chosen} instead.")
+        self._say(f"Port {DEFAULT_PORT} is in use; using {chosen} instead.")
         return chosen
 
 
 class Beat:
-    """The clock of the site. One worker keeps it, also where two sites are served from one data folder."""
+    """The scheduler of periodic tasks. Only one worker runs it, even if two sites are served from one data folder."""
 
     def __init__(self, worker: Child) -> None:
         self.worker = worker
@@ -91,16 +93,18 @@ class Beat:
         self.lock = locks.hold_if_free(data_folder.data_dir() / "beat.lock")
         if self.lock is not None:
             self.worker.command = worker_command(has_beat=True)
-            self.worker.signal(SIGINT)  # a running worker comes back with the clock
+            self.worker.signal(SIGINT)  # the supervisor restarts a running worker, now with the beat
 
 
 def web_command(host: str, port: int, workers: int) -> list[str]:
+    """Return the command of the web server. Benchmarks use it too, so they measure what is served."""
     processes = ["--worker-class", "gthread", "--workers", str(workers), "--threads", "8", "--preload"]
     logs = ["--log-level", "warning", "--no-control-socket", "--graceful-timeout", "30"]
     return [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}", *processes, *logs]
 
 
 def worker_command(*, has_beat: bool) -> list[str]:
+    """Return the command of the worker."""
     pool = ["--pool", "threads", "--concurrency", "2"]
     quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
     clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []

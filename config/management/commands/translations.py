@@ -1,4 +1,4 @@
-"""Bring the catalogues up to date, compile them, or say whether they are complete."""
+"""Update the catalogues, compile them, or check whether they are complete."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from config import catalogues, translating
 
 class Command(BaseCommand):
     help = (
-        "Reads every sentence that annotators read, merges it into locale/*/LC_MESSAGES/django.po, and compiles that. "
-        "A new sentence is left empty for its translation."
+        "Extract every sentence that annotators read, merge it into locale/*/LC_MESSAGES/django.po, and compile that. "
+        "New sentences are left empty for their translation."
     )
     requires_system_checks = ()
 
@@ -19,11 +19,9 @@ class Command(BaseCommand):
         only.add_argument(
             "--check",
             action="store_true",
-            help="Write nothing; exit 1 where a catalogue is out of date or lacks a translation.",
+            help="Write nothing; exit with 1 if a catalogue is out of date or lacks a translation.",
         )
-        only.add_argument(
-            "--compile", action="store_true", help="Only compile the catalogues whose django.po is newer."
-        )
+        only.add_argument("--compile", action="store_true", help="Only compile catalogues whose django.po has changed.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["check"]:
