@@ -137,8 +137,8 @@ class BatchList(ProjectEndpoint):
         The newest first, with their progress.
         """
         names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
-        rows = _batches(self.project).filter(**names).order_by(self.asked["order"], "-number")
-        return render_page(request, rows, BatchSerializer, self.asked, prepare=_with_progress)
+        rows = _list_batches(self.project).filter(**names).order_by(self.asked["order"], "-number")
+        return render_page(request, rows, BatchSerializer, self.asked, prepare=_add_progress)
 
     @extend_schema(
         request=NewBatchSerializer,
@@ -153,7 +153,7 @@ class BatchList(ProjectEndpoint):
         """
         sent = self.sent(NewBatchSerializer)
         selection = Selection(**{name: _as_tuple(sent[name]) for name in SELECTION_FIELDS if name in sent})
-        terms = _terms(self.project, {name: value for name, value in sent.items() if name not in SELECTION_FIELDS})
+        terms = _read_terms(self.project, {name: value for name, value in sent.items() if name not in SELECTION_FIELDS})
         batch = create_batch(project=self.project, actor=self.membership, selection=selection, terms=terms)
         return Response(_serialize(self.project, batch.number), status=HTTPStatus.CREATED)
 
@@ -179,29 +179,29 @@ class BatchState(ProjectEndpoint):
 
         HITs in progress can still be finished after the batch is paused or closed.
         """
-        batch = get_object_or_404(_batches(self.project), number=number)
+        batch = get_object_or_404(_list_batches(self.project), number=number)
         sent = self.sent(MoveSerializer)
         _move(batch, self.membership, sent["act"], sent.get("why", ""))
         return Response(_serialize(self.project, number))
 
 
-def _batches(project: Project) -> QuerySet[Batch]:
+def _list_batches(project: Project) -> QuerySet[Batch]:
     return Batch.objects.filter(project=project).select_related("project", "rubric", "instructions", "trial")
 
 
-def _with_progress(batches: Sequence[Batch]) -> None:
+def _add_progress(batches: Sequence[Batch]) -> None:
     progress = fetch_progress(batches)
     for batch in batches:
         batch.progress = progress.get(batch.pk, Progress())  # type: ignore[attr-defined]
 
 
 def _serialize(project: Project, number: int) -> dict[str, Any]:
-    batch = get_object_or_404(_batches(project), number=number)
-    _with_progress([batch])
+    batch = get_object_or_404(_list_batches(project), number=number)
+    _add_progress([batch])
     return dict(BatchSerializer(batch).data)
 
 
-def _terms(project: Project, sent: Mapping[str, Any]) -> Terms:
+def _read_terms(project: Project, sent: Mapping[str, Any]) -> Terms:
     named = dict(sent)
     if "annotators" in named:
         named["annotators"] = find_annotators(project, named["annotators"])

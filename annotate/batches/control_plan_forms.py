@@ -14,7 +14,7 @@ MOST = 1_000
 """Highest interval and distance, in HITs, as `check_plan` has it."""
 
 
-def _number(
+def _make_field(
     label: str, help_text: str = "", *, low: int = 0, high: int = MOST_A_HIT, **over: Any
 ) -> forms.IntegerField:
     return forms.IntegerField(label=label, required=False, min_value=low, max_value=high, help_text=help_text, **over)
@@ -23,8 +23,8 @@ def _number(
 class PlanForm(forms.Form):
     """The numbers of a control plan; an empty field takes the default."""
 
-    known_per_hit = _number("Known answers per HIT", "References of the same or of another question.")
-    known_hit_every = _number("HIT of rated candidates every", "Number of HITs; 0 for never.", high=MOST)
+    known_per_hit = _make_field("Known answers per HIT", "References of the same or of another question.")
+    known_hit_every = _make_field("HIT of rated candidates every", "Number of HITs; 0 for never.", high=MOST)
     degraded_per_hit = forms.FloatField(
         label="Degraded answers per HIT",
         required=False,
@@ -32,13 +32,13 @@ class PlanForm(forms.Form):
         max_value=MOST_A_HIT,
         help_text="On average. Made from good answers and shown to annotators who rated those.",
     )
-    repeats = _number("Candidates to repeat", "In a separate HIT for one annotator.")
-    repeats_every = _number("HIT of repeats every", "Number of HITs; 0 for never.", high=MOST)
-    repeats_per_hit = _number("Repeats per HIT", "Only with one item at a time.")
-    distance = _number("Distance, in HITs", "Minimum, from a candidate to its control.", low=1, high=MOST)
-    item_distance = _number("Distance, in items", "Within a HIT, with one item at a time.")
-    jitter = _number("Jitter", "Maximum random shift, in HITs.", low=1, high=MOST)
-    control_seed = _number("Seed for controls", "The same seed gives the same pool.", high=2**31 - 1)
+    repeats = _make_field("Candidates to repeat", "In a separate HIT for one annotator.")
+    repeats_every = _make_field("HIT of repeats every", "Number of HITs; 0 for never.", high=MOST)
+    repeats_per_hit = _make_field("Repeats per HIT", "Only with one item at a time.")
+    distance = _make_field("Distance, in HITs", "Minimum, from a candidate to its control.", low=1, high=MOST)
+    item_distance = _make_field("Distance, in items", "Within a HIT, with one item at a time.")
+    jitter = _make_field("Jitter", "Maximum random shift, in HITs.", low=1, high=MOST)
+    control_seed = _make_field("Seed for controls", "The same seed gives the same pool.", high=2**31 - 1)
 
     def plan(self) -> ControlPlan:
         given = {name: self.cleaned_data.get(field) for field, name in PLAN_FIELDS.items()}

@@ -145,11 +145,11 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
             [row.candidate for row in group]
             for _question, group in groupby(here.values(), key=lambda row: row.question)
         ]
-        for hit in cut_passage(groups, hit_size, _pair_partners(here.values())):
+        for hit in cut_passage(groups, hit_size, _find_partners(here.values())):
             yield [here[candidate] for candidate in hit]
 
 
-def _pair_partners(rows: Iterable[Row]) -> dict[int, int]:
+def _find_partners(rows: Iterable[Row]) -> dict[int, int]:
     """Return the partner of each candidate whose minimal pair is complete among these rows."""
     members: dict[int, list[int]] = {}
     for row in rows:

@@ -30,7 +30,7 @@ def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int]
     `apart` maps each candidate of a minimal pair to the other one: the two are never in one HIT, so a passage with a
     pair has at least two HITs. A question with a pair is halved beforehand, because it must be divided anyway.
     """
-    parts = _halved(groups, apart) if apart else groups
+    parts = _halve_questions(groups, apart) if apart else groups
     sizes = [len(part) for part in parts]
     n_hits = max(ceil(sum(sizes) / hit_size), 2 if apart else 0)
     if n_hits <= 1:
@@ -50,7 +50,7 @@ def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int]
     if apart:
         # Halving each question with a pair does not ensure it: two halves may have been put into one HIT.
         hits = _PairSeparator(groups, hits, hit_size, apart).separate()
-    return _in_canonical_order(groups, hits)
+    return _sort_canonically(groups, hits)
 
 
 def _arrange(
@@ -125,7 +125,7 @@ def _divide(index: int, size: int, shares: list[dict[int, tuple[int, int]]]) -> 
             start += n
 
 
-def _halved(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
+def _halve_questions(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
     """Halve each question with a pair, with one of the pair in each half.
 
     Successive pairs alternate, so that the better candidates are not all in the same half.
@@ -173,37 +173,40 @@ class _PairSeparator:
         others = sorted((place for place in range(len(self.hits)) if place != here), key=self._load)
         if self._load(others[0]) < min(self._load(here), self.hit_size):
             self._move(candidate, others[0])
-            self._level(others[0], here)
+            self._even_out(others[0], here)
             return
         # A swap may not bring in a candidate whose partner stays here: it would unite another pair.
         swaps = [
-            (self._cost(other, here, candidate), place, other)
+            (self._compute_cost(other, here, candidate), place, other)
             for place in others
             for other in self.hits[place]
             if self.home[self.apart.get(other, other)] != here
         ]
-        _cost, place, other = min(swaps)
+        _compute_cost, place, other = min(swaps)
         self._move(other, here)
         self._move(candidate, place)
 
-    def _cost(self, other: int, here: int, candidate: int) -> int:
+    def _compute_cost(self, other: int, here: int, candidate: int) -> int:
         """Return how undesirable a swap is: 0 if it separates another pair too, 3 if it divides another question."""
         partner = self.apart.get(other, other)
         if partner != other and self.home[partner] == self.home[other]:
             return 0
         if self.question[other] == self.question[candidate]:
             return 1
-        return 2 if self._has(here, self.question[other]) else 3
+        return 2 if self._has_question(here, self.question[other]) else 3
 
-    def _level(self, low: int, high: int) -> None:
+    def _even_out(self, low: int, high: int) -> None:
         """Even two HITs out with candidates of questions that are divided between them anyway."""
         for candidate in reversed(self.hits[high][:]):
             if self._load(high) - self._load(low) < 2:
                 return
-            if self._has(low, self.question[candidate]) and self.home[self.apart.get(candidate, candidate)] != low:
+            if (
+                self._has_question(low, self.question[candidate])
+                and self.home[self.apart.get(candidate, candidate)] != low
+            ):
                 self._move(candidate, low)
 
-    def _has(self, place: int, question: int) -> bool:
+    def _has_question(self, place: int, question: int) -> bool:
         return any(self.question[candidate] == question for candidate in self.hits[place])
 
     def _move(self, candidate: int, place: int) -> None:
@@ -215,7 +218,7 @@ class _PairSeparator:
         return len(self.hits[place])
 
 
-def _in_canonical_order(groups: Sequence[Group], hits: Sequence[Sequence[int]]) -> list[list[int]]:
+def _sort_canonically(groups: Sequence[Group], hits: Sequence[Sequence[int]]) -> list[list[int]]:
     place = {candidate: place for place, candidate in enumerate(chain.from_iterable(groups))}
     return sorted((sorted(hit, key=place.__getitem__) for hit in hits if hit), key=lambda hit: place[hit[0]])
 
@@ -235,13 +238,13 @@ def sample_passages(sizes: Mapping[str, Mapping[int, int]], n_candidates: int, s
         rng.shuffle(passages)
         n_seen += sum(sizes[dataset].values())
         target = round(min(n_candidates, total) * n_seen / total) - n_chosen
-        taken = _nearest(passages, sizes[dataset], target)
+        taken = _choose_nearest(passages, sizes[dataset], target)
         chosen.update(taken)
         n_chosen += sum(sizes[dataset][passage] for passage in taken)
     return chosen
 
 
-def _nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list[int]:
+def _choose_nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list[int]:
     """Return passages whose sizes sum to the number nearest the target, preferring those first in the given order.
 
     A subset sum over big integers: bit s of a number says that the sum s can be reached. Shifting by a passage's size
@@ -266,7 +269,7 @@ def _nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list
         if reached[-1] >> target & 1:
             break
     # Back from the sum to the passages: one was taken if the sum could not be made without it.
-    best = _nearest_bit(reached[-1], target)
+    best = _find_nearest_bit(reached[-1], target)
     for depth in range(len(reached) - 1, 0, -1):
         if not reached[depth - 1] >> best & 1:
             taken.append(rest[depth - 1])
@@ -274,7 +277,7 @@ def _nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list
     return taken
 
 
-def _nearest_bit(bits: int, target: int) -> int:
+def _find_nearest_bit(bits: int, target: int) -> int:
     below = (bits & ((1 << (target + 1)) - 1)).bit_length() - 1
     above = bits >> (target + 1)
     if not above:

@@ -191,7 +191,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         annotators = cleaned.get("annotators")
-        # With chosen annotators, the number of judgments is theirs, whatever stands in the hidden field.
+        # With chosen annotators, the number of judgments is theirs, whatever the other field has.
         if annotators:
             cleaned["judgments"] = None
         elif not cleaned.get("judgments") and "judgments" not in self.errors:
@@ -221,7 +221,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             only_pairs=cleaned.get("only_pairs", False),
         )
 
-    def _trial(self) -> Batch | None:
+    def _find_trial(self) -> Batch | None:
         """Return the trial that the form refers to: the chosen one, or the latest."""
         if not self.cleaned_data.get("use_of_trial"):
             return None
@@ -235,8 +235,8 @@ class NewBatchForm(PresentationForm, CapsForm):
             judgments=cleaned["judgments"],
             annotators=tuple(cleaned["annotators"]),
             requires_qualification=cleaned.get("requires_qualification", True),
-            trial=self._trial(),
-            use_of_trial=cleaned.get("use_of_trial", "") if self._trial() else "",
+            trial=self._find_trial(),
+            use_of_trial=cleaned.get("use_of_trial", "") if self._find_trial() else "",
             hit_size=cleaned["hit_size"],
             cents_per_hit=cleaned.get("cents_per_hit", 0),
             cents_per_item=cleaned.get("cents_per_item", 0),

@@ -17,10 +17,10 @@ from projects.models import Project
 @require_safe
 @snapshot()
 def hit_show(request: ProjectRequest, project: Project, number: int, hit_number: int) -> HttpResponse:
-    hit = _hit(project, number, hit_number)
+    hit = _fetch_hit(project, number, hit_number)
     assignments = list(Assignment.objects.filter(hit=hit).select_related("annotator").order_by("opened_at", "pk"))
     submitted = [assignment for assignment in assignments if assignment.submitted_at]
-    values = _values([assignment.pk for assignment in submitted])
+    values = _fetch_values([assignment.pk for assignment in submitted])
     items = Item.objects.filter(hit=hit).select_related("question", "candidate").order_by("position")
     criteria = list(hit.batch.rubric.criteria.all())
     context = {
@@ -48,15 +48,15 @@ def hit_show(request: ProjectRequest, project: Project, number: int, hit_number:
 @requires(Right.READ)
 @require_safe
 def hit_preview(request: ProjectRequest, project: Project, number: int, hit_number: int) -> HttpResponse:
-    return render_preview(request, project, _hit(project, number, hit_number))
+    return render_preview(request, project, _fetch_hit(project, number, hit_number))
 
 
-def _hit(project: Project, number: int, hit_number: int) -> Hit:
+def _fetch_hit(project: Project, number: int, hit_number: int) -> Hit:
     hits = Hit.objects.select_related("batch__rubric", "passage__dataset").filter(purpose=Hit.Purpose.WORK)
     return get_object_or_404(hits, batch__project=project, batch__number=number, number=hit_number)
 
 
-def _values(assignment_ids: list[int]) -> dict[tuple[int, int, int], Any]:
+def _fetch_values(assignment_ids: list[int]) -> dict[tuple[int, int, int], Any]:
     """Return the values of each item, with a dash if it can't be judged."""
     rows = Judgment.objects.filter(assignment__in=assignment_ids).values_list(
         "assignment_id", "item_id", "criterion_id", "value"

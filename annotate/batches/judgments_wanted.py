@@ -60,7 +60,7 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     """Return what changing the number of judgments would add, remove and cost. Raises Refused if it is impossible."""
     hit_ids = _check_wanted(batch, judgments, hit_numbers)
     sums = [0] * 6
-    for new, ids in _targets(batch, judgments, hit_ids):
+    for new, ids in _find_targets(batch, judgments, hit_ids):
         sums = [total + more for total, more in zip(sums, _count_change(batch, new, ids), strict=True)]
     n_hits, n_added, n_removed, n_kept, items_added, items_removed = sums
     pace = seconds_per_item(batch.project)
@@ -75,7 +75,7 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     )
 
 
-def _targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tuple[int, list[int] | None]]:
+def _find_targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tuple[int, list[int] | None]]:
     """Return pairs of a number of places and the HITs to get it: the judgments, minus reused ones of the trial."""
     if not trials.count_reused(batch):
         return [(judgments, hit_ids)]
@@ -163,7 +163,7 @@ def change_wanted(
     """
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     hit_ids = _check_wanted(locked, judgments, hit_numbers)
-    targets = _targets(locked, judgments, hit_ids)
+    targets = _find_targets(locked, judgments, hit_ids)
     # All groups are locked at once, in order of id: locking group by group could deadlock with another act.
     _lock_in_order([hit for _, ids in targets for hit in ids or ()])
     changes = [places.set_wanted(locked, judgments=new, hit_ids=ids) for new, ids in targets]

@@ -131,8 +131,8 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
         actor,
         Act.PIN_VERSIONS,
         batch,
-        before=_versions(batch.rubric.version, batch.instructions, batch.consent),
-        after=_versions(rubric.version, instructions, consent),
+        before=_list_versions(batch.rubric.version, batch.instructions, batch.consent),
+        after=_list_versions(rubric.version, instructions, consent),
     )
 
 
@@ -178,7 +178,7 @@ _PAST = {
 }
 
 
-def _versions(rubric: int, instructions: Instructions | None, consent: Consent | None) -> dict[str, int | None]:
+def _list_versions(rubric: int, instructions: Instructions | None, consent: Consent | None) -> dict[str, int | None]:
     return {
         "rubric": rubric,
         "instructions": instructions.version if instructions else None,

@@ -79,7 +79,7 @@ def select_candidates(project: Project, selection: Selection, *, without: Batch 
         )
     ]
     if selection.sample is not None:
-        rows = _sampled(rows, selection.sample, selection.seed)
+        rows = _sample(rows, selection.sample, selection.seed)
     if not rows:
         raise Refused("No candidate matches this selection, so there is nothing to judge.")
     return rows
@@ -122,7 +122,7 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
     return tuple(known[name] for name in names)
 
 
-def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
+def _sample(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
         raise Refused("Set a sample size of at least 1.", field="sample")
     # Whole passages are drawn, so that annotators read a passage for all its candidates.

@@ -83,18 +83,18 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def batch_new(request: ProjectRequest, project: Project) -> HttpResponse:
     """Show the form, then the preview, then create the batch. The preview is a GET, whose address can be shared."""
     if request.method == "POST":
-        return _make(request, project)
+        return _create(request, project)
     # Every preview sends the HIT size, so its absence tells a first visit from a preview with errors.
     if "hit_size" not in request.GET:
-        return _render_new(request, project, _blank_form(request, project))
+        return _render_new(request, project, _make_blank_form(request, project))
     return _render_new(request, project, NewBatchForm(project, request.GET))
 
 
-def _blank_form(request: ProjectRequest, project: Project) -> NewBatchForm:
+def _make_blank_form(request: ProjectRequest, project: Project) -> NewBatchForm:
     return NewBatchForm(project, initial=NewBatchForm.initial_values(project, read_word(request, "kind", ["trial"])))
 
 
-def _make(request: ProjectRequest, project: Project) -> HttpResponse:
+def _create(request: ProjectRequest, project: Project) -> HttpResponse:
     form = NewBatchForm(project, request.POST)
     if not form.is_valid():
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -144,11 +144,11 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "has_test": QualificationTest.objects.filter(project=project).exists(),
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
-        "held": _held(batch),
+        "held": _list_held(batch),
         "shortfall": find_shortfall(batch),
         "lacks_controls": (is_live or batch.state == Batch.State.DRAFT) and lacks_controls(batch),
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
-        **_hit_table(request, batch),
+        **_make_hit_table(request, batch),
     }
     return render(request, "annotate/batches/show.html", context)
 
@@ -164,13 +164,13 @@ def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
     return (rubric is not None and rubric != batch.rubric) or newest != (batch.instructions, batch.consent)
 
 
-def _held(batch: Batch) -> QuerySet[Assignment]:
+def _list_held(batch: Batch) -> QuerySet[Assignment]:
     """Return who is working on which HIT now, the first due first."""
     held = Assignment.objects.open().filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK)
     return held.select_related("hit", "annotator").order_by("due_at")[:50]
 
 
-def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
+def _make_hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     state = read_word(request, "state", HIT_STATES)
     sort = read_sort(request, HIT_COLUMNS, "number")
     query = read_text(request, "q")

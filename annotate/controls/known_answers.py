@@ -48,12 +48,12 @@ def quality_criteria(batch: Batch) -> list[Criterion]:
 
 def high_range(criteria: Sequence[Criterion]) -> Ranges:
     """Return the correct scores of an answer as good as a reference."""
-    return {c.key: _range(c, TOP_SHARE, 1.0) for c in criteria}
+    return {c.key: _make_range(c, TOP_SHARE, 1.0) for c in criteria}
 
 
 def low_range(criteria: Sequence[Criterion]) -> Ranges:
     """Return the correct scores of an answer that has nothing to do with the question."""
-    return {c.key: _range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
+    return {c.key: _make_range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
 
 
 def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:
@@ -66,7 +66,7 @@ def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ran
     return ranges
 
 
-def _range(criterion: Criterion, low: float, high: float) -> list[float]:
+def _make_range(criterion: Criterion, low: float, high: float) -> list[float]:
     # On a reversed criterion the best answer has the lowest score, so the range is mirrored at the middle of the scale.
     span = criterion.high - criterion.low
     ends = [criterion.low + low * span, criterion.low + high * span]
@@ -87,7 +87,7 @@ def find_known_answers(
     for question_id, texts in references.items():
         for text in texts:
             right.append(Known(question_id, Recipe.REFERENCE, text, high_range(criteria)))
-            if edited := _edited(text):
+            if edited := _edit(text):
                 right.append(Known(question_id, Recipe.EDITED_REFERENCE, edited, high_range(criteria)))
         others = [text for other, found in references.items() if other != question_id for text in found]
         # Both lists are filled, although those from elsewhere are used only if the passage has none of its own: a text
@@ -101,10 +101,10 @@ def find_known_answers(
     return right, own or foreign
 
 
-def _edited(text: str) -> str:
+def _edit(text: str) -> str:
     """Return the reference with an article or a full stop added or removed, or an empty text.
 
-    It says the same in another text, so that it can stand on a page beside the reference.
+    It says the same in another text, so that a page can show it beside the reference.
     """
     words = text.strip()
     for article in _ARTICLES:

@@ -33,7 +33,7 @@ Control, Recipe = Item.Control, Item.Recipe
 
 
 @dataclass(frozen=True)
-class Made:
+class AddedControls:
     """What was added to a pool, and how many answers could not be degraded."""
 
     n_known: int
@@ -70,7 +70,7 @@ class Corpus:
 
 
 @transaction.atomic
-def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
+def make_pool(*, batch: Batch, actor: Membership | None) -> AddedControls:
     """Add the controls that the batch's plan requires and its pool lacks; none is shown before a manager accepts it.
 
     Calling it again adds nothing that was generated before, retired or not. Raises Refused without a plan, or for an
@@ -84,24 +84,24 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
         raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
     # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
     # else.
-    corpus = _corpus(batch, plan.seed)
+    corpus = _read_corpus(batch, plan.seed)
     criteria = quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))
-    known = _known(plan, corpus, pool, criteria)
-    scored = _scored(batch, plan, pool, criteria) if plan.known_hit_every else []
-    sources, degraded, n_failed = _degraded(batch, plan, corpus, pool)
+    known = _make_known_answers(plan, corpus, pool, criteria)
+    scored = _find_scored(batch, plan, pool, criteria) if plan.known_hit_every else []
+    sources, degraded, n_failed = _degrade_answers(batch, plan, corpus, pool)
     _write(batch, [*known, *scored])
     # Originals first: degraded items refer to them, and bulk_create sets their ids on the same objects.
     Item.objects.bulk_create(sources)
     Item.objects.bulk_create(degraded)
-    made = Made(len(known), len(scored), len(sources), len(degraded), n_failed)
-    log.record(batch.project, actor, Act.MAKE_CONTROLS, batch, after={"n": made.n, "seed": plan.seed})
-    return made
+    added = AddedControls(len(known), len(scored), len(sources), len(degraded), n_failed)
+    log.record(batch.project, actor, Act.MAKE_CONTROLS, batch, after={"n": added.n, "seed": plan.seed})
+    return added
 
 
 def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
     """Return how many of the batch's good answers and references of 1, 3 and 8 words can be degraded."""
-    corpus = _corpus(batch, seed)
+    corpus = _read_corpus(batch, seed)
     good = [
         (item.text, corpus.references.get(item.question_id, []), item.passage_id)
         for item in corpus.items
@@ -118,7 +118,7 @@ def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
     return measure_yields(good[:MOST_ANSWERS_TRIED], phrases=corpus.phrases, rng=np.random.default_rng(seed))
 
 
-def _corpus(batch: Batch, seed: int) -> Corpus:
+def _read_corpus(batch: Batch, seed: int) -> Corpus:
     rows = (
         Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
         .order_by("hit__passage_id", "hit_id", "position")
@@ -143,32 +143,34 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
     return Corpus(items, references, elsewhere, PhraseBook.of(texts))
 
 
-def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
+def _make_known_answers(
+    plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]
+) -> list[Known]:
     """Return known answers for each HIT, to its own questions, alternating between good and wrong ones."""
     if not plan.known_per_hit:
         return []
     old = {(item.question_id, item.shown_text) for item in pool if item.control == Control.KNOWN_ANSWER}
-    live = _live_by_question(pool, Control.KNOWN_ANSWER)
-    made = []
+    live = _count_live_by_question(pool, Control.KNOWN_ANSWER)
+    known: list[Known] = []
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
         # A generator for each passage: what is generated for one doesn't depend on which others are in the batch.
-        rng = _rng(plan, passage)
+        rng = _make_rng(plan, passage)
         # 20 references from elsewhere are plenty for one passage, and comparing each with every question is slow.
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = find_known_answers(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
         for _number, hit in groupby(rows, key=lambda row: row.hit_id):
             questions = list(dict.fromkeys(row.question_id for row in hit))
-            n_spare = ceil(SPARE * plan.known_per_hit)
-            wanted = n_spare - _use_up(live, questions, n_spare)
+            n_needed = ceil(SPARE * plan.known_per_hit)
+            wanted = n_needed - _use_up(live, questions, n_needed)
             new = [
                 [k for k in side if k.question_id in questions and (k.question_id, k.text) not in old] for side in sides
             ]
-            found = _by_turns(new, wanted, rng)
-            old |= {(known.question_id, known.text) for known in found}
-            made += found
-    return made
+            found = _take_by_turns(new, wanted, rng)
+            old |= {(each.question_id, each.text) for each in found}
+            known += found
+    return known
 
 
 def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
@@ -181,7 +183,7 @@ def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
     return n
 
 
-def _by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:
+def _take_by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:
     """Return `n` known answers from both sides in turn, each text once per question; a random side comes first."""
     taken: dict[tuple[int, str], Known] = {}
     queues = [rng.sample(side, len(side)) for side in rng.sample(list(sides), len(sides))]
@@ -193,13 +195,13 @@ def _by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:
     return list(taken.values())
 
 
-def _scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
+def _find_scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
     old = {item.candidate_id for item in pool if item.candidate_id is not None}
     found = scored_candidates(batch, criteria, plan.seed)
     return [known for _, known in found if known.candidate_id not in old]
 
 
-def _degraded(
+def _degrade_answers(
     batch: Batch, plan: ControlPlan, corpus: Corpus, pool: Sequence[Item]
 ) -> tuple[list[Item], list[Item], int]:
     """Return originals and degraded answers to add, and how many answers could not be degraded.
@@ -214,16 +216,16 @@ def _degraded(
         return sources, degraded, n_failed
     old_from = {item.made_from_id for item in pool if item.control == Control.DEGRADED}
     old_sources = {(item.question_id, item.shown_text) for item in pool if item.control == Control.SOURCE}
-    live = _live_by_question(pool, Control.DEGRADED)
+    live = _count_live_by_question(pool, Control.DEGRADED)
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
         questions = list(dict.fromkeys(row.question_id for row in rows))
         wanted = ceil(2 * plan.degraded_per_hit) * len({row.hit_id for row in rows})
         wanted -= sum(live.get(question, 0) for question in questions)
-        rng = _rng(plan, passage)
+        rng = _make_rng(plan, passage)
         # `measures` takes numpy's generator, everything else here Python's.
         numbers = np.random.default_rng([plan.seed, passage])
-        for source, is_new in _sources(batch, rows, corpus, rng):
+        for source, is_new in _list_sources(batch, rows, corpus, rng):
             if wanted <= 0:
                 break
             # A candidate has an id by which it is found again; a reference becomes a new item, known by its text.
@@ -231,18 +233,20 @@ def _degraded(
                 continue
             text = source.shown_text or ""
             others = [each for each in corpus.references.get(source.question_id, []) if each != text]
-            made = degrade(text, references=others, phrases=corpus.phrases, passage=passage, rng=numbers)
-            if isinstance(made, Undefined):
+            result = degrade(text, references=others, phrases=corpus.phrases, passage=passage, rng=numbers)
+            if isinstance(result, Undefined):
                 n_failed += 1
                 continue
             if is_new:
                 sources.append(source)
-            degraded.append(_pooled(batch, source.question_id, Control.DEGRADED, Recipe.DEGRADED, made.text, source))
+            degraded.append(
+                _new_control(batch, source.question_id, Control.DEGRADED, Recipe.DEGRADED, result.text, source)
+            )
             wanted -= 1
     return sources, degraded, n_failed
 
 
-def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random) -> Iterable[tuple[Item, bool]]:
+def _list_sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random) -> Iterable[tuple[Item, bool]]:
     """Yield what may be degraded, with whether it is a new item: good candidates first, then references."""
     good = [row for row in rows if not row.pair and _is_good(row.text, corpus.references.get(row.question_id, []))]
     for row in rng.sample(good, len(good)):
@@ -257,14 +261,14 @@ def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random
         if text.strip() and (question, text.strip()) not in shown
     ]
     for question, text in rng.sample(references, len(references)):
-        yield _pooled(batch, question, Control.SOURCE, Recipe.REFERENCE, text), True
+        yield _new_control(batch, question, Control.SOURCE, Recipe.REFERENCE, text), True
 
 
 def _is_good(text: str, references: Sequence[str]) -> bool:
     return any(token_f1(text, reference) >= GOOD_F1 for reference in references)
 
 
-def _live_by_question(pool: Sequence[Item], control: str) -> dict[int, int]:
+def _count_live_by_question(pool: Sequence[Item], control: str) -> dict[int, int]:
     """Return the number of live controls of a kind by question; rated candidates are in HITs of their own."""
     n: dict[int, int] = {}
     for item in pool:
@@ -289,7 +293,7 @@ def _write(batch: Batch, known: Iterable[Known]) -> None:
     )
 
 
-def _pooled(
+def _new_control(
     batch: Batch, question_id: int, control: str, recipe: str, text: str, made_from: Item | None = None
 ) -> Item:
     return Item(
@@ -303,5 +307,5 @@ def _pooled(
     )
 
 
-def _rng(plan: ControlPlan, passage_id: int) -> Random:
+def _make_rng(plan: ControlPlan, passage_id: int) -> Random:
     return Random(f"{plan.seed}-{passage_id}")  # noqa: S311 - to be repeated, not to be secret

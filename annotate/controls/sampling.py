@@ -135,8 +135,8 @@ class Draw:
             if n <= 0 or self.room <= 0:
                 return
             # The same text twice on a page gives a control away, and so does one that differs in case or spaces alone.
-            if _plain(control.text) not in self.texts:
-                self.texts.add(_plain(control.text))
+            if _normalise(control.text) not in self.texts:
+                self.texts.add(_normalise(control.text))
                 self.chosen.append(control)
                 self.room -= 1
                 n -= 1
@@ -172,7 +172,7 @@ def sample_controls(
         pool = [PoolControl(*row) for row in cursor.fetchall()]
     rng = Random(str(assignment_uuid))  # noqa: S311 - to be repeated, not to be secret
     rng.shuffle(pool)
-    drawn = Draw(hit_size - len(shown), {_plain(item.text) for item in shown}, rng)
+    drawn = Draw(hit_size - len(shown), {_normalise(item.text) for item in shown}, rng)
     # What is due after this HIT, minus what was shown: degraded answers that earlier HITs had no room for are made up
     # for.
     n_degraded = plan.n_degraded_by(history.n_work + 1, annotator_id) - history.n_degraded
@@ -186,11 +186,11 @@ def sample_controls(
             places.add_controls(assignment_uuid, [control.id for control in drawn.chosen])
         return
     pairs = _draw_for_one(drawn, fresh, n_degraded, n_repeats=plan.repeats_per_hit)
-    repeats = _repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
+    repeats = _choose_repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
     # One item at a time: the whole layout is written again, because the controls are spread among the ordinary items.
     # On a page (above) they are added within the group of their question.
     ids = [item.id for item in shown] + [control.id for control in drawn.chosen] + [control for _, control in repeats]
-    places.write_layout(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
+    places.write_layout(assignment_uuid, _spread_out(ids, [*pairs, *repeats], plan.item_distance, rng))
 
 
 def _draw_for_page(drawn: Draw, fresh: Sequence[PoolControl], plan: ControlPlan, n_degraded: int) -> None:
@@ -236,11 +236,11 @@ def _draw_for_one(
 
 
 def _is_on_page(drawn: Draw, *controls: PoolControl) -> bool:
-    texts = [_plain(control.text) for control in controls]
+    texts = [_normalise(control.text) for control in controls]
     return any(text in drawn.texts for text in texts) or len(set(texts)) < len(texts)
 
 
-def _repeats(
+def _choose_repeats(
     batch_id: int,
     shown: Sequence[Shown],
     pool: Sequence[PoolControl],
@@ -276,7 +276,7 @@ def _repeats(
     return [(item.id, existing[item.id]) for item in order[:n]]
 
 
-def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int, rng: Random) -> list[int]:
+def _spread_out(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int, rng: Random) -> list[int]:
     """Return a random order in which every control is far enough from its original, or the best one found.
 
     Drawing whole orders until one fits keeps all fitting orders equally likely.
@@ -294,5 +294,5 @@ def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int,
     return best
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.split()).casefold()

@@ -44,7 +44,7 @@ KINDS = {
 @require_safe
 @snapshot()
 def control_list(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    batch = _batch(project, number)
+    batch = _fetch_batch(project, number)
     form = PlanForm(initial=PlanForm.initial_plan(ControlPlan.read(batch.control_plan)))
     return _render(request, batch, form)
 
@@ -52,7 +52,7 @@ def control_list(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.MANAGE)
 @require_POST
 def control_plan(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    batch = _batch(project, number)
+    batch = _fetch_batch(project, number)
     form = PlanForm(request.POST)
     if not form.is_valid():
         return _render(request, batch, form)
@@ -69,7 +69,7 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.MANAGE)
 @require_POST
 def control_act(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    batch = _batch(project, number)
+    batch = _fetch_batch(project, number)
     form = ControlActForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Unknown action. Try again from this page.")
@@ -89,16 +89,16 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     items = cleaned["item"]
     match cleaned["act"]:
         case "make":
-            made = make_pool(**to_pool)
-            message = f"{amounts.format_number(made.n)} controls generated. Review them and accept the good ones."
-            if not made.n_not_degraded:
+            added = make_pool(**to_pool)
+            message = f"{amounts.format_number(added.n)} controls generated. Review them and accept the good ones."
+            if not added.n_not_degraded:
                 return message
-            failed = f"{amounts.format_number(made.n_not_degraded)} answers couldn’t be degraded."
+            failed = f"{amounts.format_number(added.n_not_degraded)} answers couldn’t be degraded."
             return f"{message} {failed}"
         case "accept":
-            return _accepted(controls_pool.accept(**to_pool, item_ids=items))
+            return _describe_accepted(controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
-            return _accepted(controls_pool.accept(**to_pool))
+            return _describe_accepted(controls_pool.accept(**to_pool))
         case "retire":
             n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
             return f"{amounts.format_number(n)} retired."
@@ -109,7 +109,7 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             return "Text saved."
 
 
-def _accepted(n: int) -> str:
+def _describe_accepted(n: int) -> str:
     return f"{amounts.format_number(n)} accepted. Annotators now get them."
 
 
@@ -134,19 +134,19 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "n_in_pool": sum(sum(count.values()) for count in counts.values()),
         "n_waiting": sum(count["waiting"] for count in counts.values()),
         "page": page,
-        "rows": [_row(item) for item in page.object_list],
+        "rows": [_make_row(item) for item in page.object_list],
         "state": state,
         "kind": kind,
         "states": [("all", "any status"), *((name, capfirst(label)) for name, (label, _) in STATES.items())],
         "kinds": [(name, capfirst(label)) for name, (label, _) in KINDS.items()],
         # Degrading thousands of answers takes seconds, so it is measured only when asked for.
-        "yields": _yields(batch, plan) if "yield" in request.GET else None,
+        "yields": _list_yields(batch, plan) if "yield" in request.GET else None,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/controls/list.html", context, status=status)
 
 
-def _row(item: Item) -> dict[str, Any]:
+def _make_row(item: Item) -> dict[str, Any]:
     source = item.made_from
     made_from = None
     if source is not None:
@@ -155,7 +155,7 @@ def _row(item: Item) -> dict[str, Any]:
     return {
         "item": item,
         "made_from": made_from,
-        "expected": [_range(key, ends) for key, ends in (item.expected or {}).items()],
+        "expected": [_format_range(key, ends) for key, ends in (item.expected or {}).items()],
         "state": "retired" if item.retired_at else "awaiting acceptance" if is_waiting else "in use",
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
@@ -163,12 +163,12 @@ def _row(item: Item) -> dict[str, Any]:
     }
 
 
-def _range(key: str, ends: list[float]) -> str:
+def _format_range(key: str, ends: list[float]) -> str:
     low, high = (format_number(round(end, 2)) for end in ends)
     return f"{key} {low}" if low == high else f"{key} {low} to {high}"
 
 
-def _yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:
+def _list_yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:
     return [
         {
             "n_words": found.n_words,
@@ -181,6 +181,6 @@ def _yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:
     ]
 
 
-def _batch(project: Project, number: int) -> Batch:
+def _fetch_batch(project: Project, number: int) -> Batch:
     batches = Batch.objects.select_related("project", "rubric")
     return get_object_or_404(batches, project=project, number=number)

@@ -27,7 +27,7 @@ def list_items_with_ratings(assignment: Assignment) -> list[dict[str, Any]]:
     remarks = {remark.item_id: remark for remark in Remark.objects.filter(assignment=assignment)}
     criteria = list(assignment.hit.batch.rubric.criteria.values_list("pk", flat=True))
     seconds = assignment.item_seconds or []
-    versions = _versions(assignment)
+    versions = _list_versions(assignment)
     rows = []
     for place, item_id in enumerate(assignment.layout):
         item, judgments = items[item_id], by_item.get(item_id, {})
@@ -56,7 +56,7 @@ def list_items_with_ratings(assignment: Assignment) -> list[dict[str, Any]]:
     return rows
 
 
-def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
+def _list_versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
     """Return all versions of each revised item, by position, the first version first."""
     if assignment.submitted_at is None or not _is_revised(assignment):
         return {}

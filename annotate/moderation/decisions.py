@@ -46,7 +46,7 @@ def plan_approval(work: QuerySet[Assignment]) -> Decision:
 
 
 def plan_rejection(work: QuerySet[Assignment]) -> Decision:
-    return _plan(_rejectable(work), opens=True)
+    return _plan(_exclude_removed(work), opens=True)
 
 
 @transaction.atomic
@@ -62,7 +62,7 @@ def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, w
     if ids:
         paying.approve_entries(assignment_ids=ids, actor=actor)
         after = {"assignments": len(ids), **chosen.as_json()}
-        log.record(project, actor, Act.APPROVE_WORK, _object(project, ids), after=after, why=why)
+        log.record(project, actor, Act.APPROVE_WORK, _find_log_object(project, ids), after=after, why=why)
     return len(ids)
 
 
@@ -87,7 +87,7 @@ def reject(
         raise Refused("Give a reason. The annotator will see it.")
     if actor is not None:
         access.lock_actor(actor)
-    work = _rejectable(chosen.select_from(project))
+    work = _exclude_removed(chosen.select_from(project))
     # Batches are locked before assignments, as everywhere. What the filter finds is read before the locks and again
     # after them: in between, another manager may have decided on some of it, or its annotator removed it.
     ids = list(work.values_list("pk", flat=True))
@@ -108,7 +108,7 @@ def reject(
     notices.send_rejections(n_by_annotator=n_by_annotator, reason=reason, actor=actor)
     after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
     after |= {"unpaid": True} if is_unpaid else {}
-    log.record(project, actor, Act.REJECT_WORK, _object(project, ids), after=after, why=reason)
+    log.record(project, actor, Act.REJECT_WORK, _find_log_object(project, ids), after=after, why=reason)
     if reopen_batches:
         for batch in decision.closed_batches:
             lifecycle.reopen(batch=batch, actor=actor, why=reason)
@@ -186,7 +186,7 @@ def approve_all_due() -> int:
     return sum(approve_overdue(project, after_days=project.approve_after_days or 0) for project in projects)
 
 
-def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
+def _exclude_removed(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
     """Exclude work that its annotator has removed: they were promised that it stays paid."""
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
     return work.filter(state__in=(State.SUBMITTED, State.APPROVED)).exclude(Exists(taken_out))
@@ -215,7 +215,7 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
             raise Refused(f"“{batch.name}” is archived, so decisions on its work are final.")
 
 
-def _object(project: Project, ids: Iterable[int]) -> Model:
+def _find_log_object(project: Project, ids: Iterable[int]) -> Model:
     """Return the object of the log entry: the assignment if there is only one, else the project."""
     found = list(ids)
     return Assignment.objects.get(pk=found[0]) if len(found) == 1 else project

@@ -92,7 +92,7 @@ class ExclusionForm(forms.Form):
 class RemoveForm(forms.Form):
     why = forms.CharField(label="Reason", help_text="Recorded in the audit log. Don’t name anyone.", **WHY)
     reopen_batches = forms.BooleanField(label="Reopen closed batches", required=False)
-    settles = forms.BooleanField(label="Resolve their open alerts as acted on", required=False, initial=True)
+    resolves_alerts = forms.BooleanField(label="Resolve their open alerts as acted on", required=False, initial=True)
 
 
 class DecisionForm(forms.Form):

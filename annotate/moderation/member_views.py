@@ -33,7 +33,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
         moderation_members.warn(target=member, actor=request.membership, text=text)
         return f"Message sent. It stays on the desk of {pseudonym} until they confirm they have read it."
 
-    return _ask(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
+    return _handle_form(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
 
 
 @requires(Right.MANAGE)
@@ -44,7 +44,7 @@ def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) ->
         moderation_members.suspend(target=member, actor=request.membership, why=why, text=text)
         return f"{pseudonym} is suspended. They can see their desk but can’t take HITs."
 
-    return _ask(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
+    return _handle_form(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
 
 
 @requires(Right.MANAGE)
@@ -61,9 +61,11 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
             sentences.append(f"{n} assignments count again; {n_surplus} are surplus.")
         return " ".join(sentences)
 
-    member = _member(project, pseudonym)
+    member = _fetch_member(project, pseudonym)
     context = {"restored": moderation_members.plan_restoring(target=member)}
-    return _ask(request, project, pseudonym, "annotate/moderation/member_restore.html", RestoreForm, act, **context)
+    return _handle_form(
+        request, project, pseudonym, "annotate/moderation/member_restore.html", RestoreForm, act, **context
+    )
 
 
 @requires(Right.MANAGE)
@@ -71,7 +73,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     """Show the choice and its preview (GET), then remove the annotator, with a reason (POST)."""
-    member = _member(project, pseudonym)
+    member = _fetch_member(project, pseudonym)
     sent = request.POST if request.method == "POST" else request.GET
     # The first GET has no choice yet and shows the blank form, without errors and without a preview.
     choice = ExclusionForm(project, sent if "scope" in sent else None)
@@ -96,7 +98,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     return render(request, "annotate/moderation/member_remove.html", context, status=status)
 
 
-def _ask(
+def _handle_form(
     request: ProjectRequest,
     project: Project,
     pseudonym: str,
@@ -106,7 +108,7 @@ def _ask(
     **context: Any,
 ) -> HttpResponse:
     """Handle a form about one member: show it, show its errors, or act on it."""
-    member = _member(project, pseudonym)
+    member = _fetch_member(project, pseudonym)
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
@@ -121,13 +123,19 @@ def _ask(
 # One transaction for both acts, so that no alert stays open for someone who has been removed.
 @transaction.atomic
 def _remove(
-    actor: Membership, member: Membership, choice: ExclusionForm, *, why: str, reopen_batches: bool, settles: bool
+    actor: Membership,
+    member: Membership,
+    choice: ExclusionForm,
+    *,
+    why: str,
+    reopen_batches: bool,
+    resolves_alerts: bool,
 ) -> str:
     done = moderation_members.remove(
         target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
     )
     message = _describe_removal(member.pseudonym, done, reopened=reopen_batches)
-    if not settles:
+    if not resolves_alerts:
         return message
     findings = list(_open_findings(member).values_list("pk", flat=True))
     n = quality_findings.resolve_finding(
@@ -154,5 +162,5 @@ def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> s
     return " ".join(sentences)
 
 
-def _member(project: Project, pseudonym: str) -> Membership:
+def _fetch_member(project: Project, pseudonym: str) -> Membership:
     return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

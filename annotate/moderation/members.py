@@ -200,7 +200,7 @@ def remove(
 
 def plan_restoring(*, target: Membership) -> Restored:
     """Return how much of the excluded work would count again now, and how much would be surplus."""
-    return places.count_restorable(list(_excluded(target).values_list("pk", flat=True)))
+    return places.count_restorable(list(_find_excluded(target).values_list("pk", flat=True)))
 
 
 @transaction.atomic
@@ -211,7 +211,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
     """
     why = _require_reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
-    excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
+    excluded = list(_find_excluded(target).values_list("pk", flat=True)) if with_work else []
     if before == Standing.ACTIVE and not excluded:
         raise Refused(f"{target.pseudonym} is active, and none of their work is excluded.")
     restored = places.restore(excluded)
@@ -237,7 +237,7 @@ def _require_reason(why: str, refusal: str) -> str:
     return why.strip()
 
 
-def _excluded(target: Membership) -> QuerySet[Assignment]:
+def _find_excluded(target: Membership) -> QuerySet[Assignment]:
     """Return the work that managers excluded, without work that its annotator has removed."""
     work = Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)

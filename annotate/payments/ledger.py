@@ -15,9 +15,9 @@ LEAST_SECONDS = 600.0
 
 Kind = LedgerEntry.Kind
 
-# The sums of a group of entries, in the order of `_sums`: owed, approved, paid, the number of HITs, and for the hourly
-# rate the cents and the seconds. Cents are summed over all entries of an assignment, so that pay taken back lowers the
-# rate, but seconds only once, with the entry of the HIT.
+# The sums of a group of entries, in the order of `_make_sums`: owed, approved, paid, the number of HITs, and for the
+# hourly rate the cents and the seconds. Cents are summed over all entries of an assignment, so that pay taken back
+# lowers the rate, but seconds only once, with the entry of the HIT.
 _SUMS = """
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NULL), 0),
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NOT NULL AND e.payment_id IS NULL), 0),
@@ -145,7 +145,7 @@ def pays_anything(project: Project) -> bool:
 def list_balances(project: Project) -> list[Balance]:
     """Return the balances of everyone with an entry in the ledger, by pseudonym, with one query."""
     return [
-        Balance(row[0], row[1], row[2], row[3], _sums(row[4:]))
+        Balance(row[0], row[1], row[2], row[3], _make_sums(row[4:]))
         for row in _fetch_rows(
             f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {_SUMS} {_ENTRIES}
                 JOIN projects_membership m ON m.id = e.annotator_id
@@ -161,7 +161,7 @@ def sum_by_stage(project: Project) -> list[Stage]:
     Pay taken back for a HIT is deducted from its stage, although its entry is an adjustment.
     """
     found = {
-        row[0]: _sums(row[1:])
+        row[0]: _make_sums(row[1:])
         for row in _fetch_rows(
             f"""SELECT CASE WHEN e.assignment_id IS NOT NULL THEN b.kind ELSE e.kind END, {_SUMS} {_ENTRIES}
                 LEFT JOIN annotate_batch b ON b.id = e.batch_id
@@ -178,7 +178,7 @@ def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
     rows = _fetch_rows(
         f"SELECT e.annotator_id, {_SUMS} {_ENTRIES} WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id", [ids]
     )
-    found = {row[0]: _sums(row[1:]) for row in rows}
+    found = {row[0]: _make_sums(row[1:]) for row in rows}
     return {pk: found.get(pk, Sums()) for pk in ids}
 
 
@@ -205,7 +205,7 @@ def fetch_sums_today(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
             WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id""",
         [ids],
     )
-    found = {pk: SumsToday(_sums(tuple(row)), int(cents), first_at) for pk, *row, cents, first_at in rows}
+    found = {pk: SumsToday(_make_sums(tuple(row)), int(cents), first_at) for pk, *row, cents, first_at in rows}
     return {pk: found.get(pk, SumsToday()) for pk in ids}
 
 
@@ -221,7 +221,7 @@ def format_dollars(cents: int) -> str:
     return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02}"
 
 
-def _sums(row: tuple[Any, ...]) -> Sums:
+def _make_sums(row: tuple[Any, ...]) -> Sums:
     owed, approved, paid, n_hits, cents, seconds = row
     return Sums(int(owed), int(approved), int(paid), n_hits, Hourly(int(cents), float(seconds)))
 

@@ -56,7 +56,7 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
         payment,
         after={"annotators": len(lines), "cents": payment.cents, "names": True},
     )
-    rows: list[Sequence[Value]] = [HEAD, *(_cells(payment, line) for line in lines)]
+    rows: list[Sequence[Value]] = [HEAD, *(_list_cells(payment, line) for line in lines)]
     return "".join(format_row(row) for row in rows)
 
 
@@ -64,7 +64,7 @@ def file_name(payment: Payment) -> str:
     return f"{payment.project.slug}-payment-{payment.number}.csv"
 
 
-def _cells(payment: Payment, line: Line) -> Sequence[Value]:
+def _list_cells(payment: Payment, line: Line) -> Sequence[Value]:
     # People choose these three themselves, so they may begin with a formula.
     names = [guard_text(text) for text in (line.username, line.name, line.email)]
     # A plain number: a payment service would not read the sign or the commas that pages show.

@@ -47,7 +47,7 @@ FILTERS: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
 @snapshot()
 def payment_list(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
-    return _list_page(request, project)
+    return _render_list(request, project)
 
 
 @requires(Right.MANAGE)
@@ -58,7 +58,7 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         # The note is the only field that a person fills in. Anything else is a page that was tampered with or cut off.
         if set(form.errors) == {"note"}:
-            return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+            return _render_list(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         messages.error(request, "The form was incomplete, so nothing was recorded. Try again.")
         return redirect("annotate:payment-list", project.slug)
     with refusals(request):
@@ -121,7 +121,7 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     member = get_object_or_404(project.memberships, pseudonym=pseudonym)
     require_paying(project)
     if request.method != "POST":
-        return _ledger_page(request, member, EntryForm())
+        return _render_ledger(request, member, EntryForm())
     form = EntryForm(request.POST)
     if form.is_valid():
         with refusals(request, form):
@@ -134,10 +134,10 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
                 done = "added to the ledger" if added.is_new else "was already in the ledger"
                 messages.success(request, f"{kind} of {cents} {done}.")
                 return redirect("annotate:ledger-show", project.slug, pseudonym)
-    return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    return _render_ledger(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-def _list_page(
+def _render_list(
     request: ProjectRequest, project: Project, form: PaymentForm | None = None, status: int = 200
 ) -> HttpResponse:
     found = ledger.list_balances(project)
@@ -187,7 +187,7 @@ def _filter_balances(found: list[Balance], wanted: dict[str, str], floor: int | 
     return sorted(found, key=COLUMNS[column], reverse=is_descending)
 
 
-def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
+def _render_ledger(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
     return render_entries(
         request, member, "annotate/payments/ledger_show.html", {"member": member, "form": form}, status
     )

@@ -140,7 +140,7 @@ def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:
         grants[grant.annotator_id] = grant
     now = timezone.now()
     return {
-        each.pk: _admission(
+        each.pk: _make_admission(
             tests[each.project_id], qualifications.get(each.pk), attempts.get(each.pk, []), grants.get(each.pk), now
         )
         for each in people
@@ -157,7 +157,7 @@ def is_time_up(attempt: Attempt, now: datetime) -> bool:
     return attempt.due_at is not None and now > attempt.due_at + GRACE
 
 
-def _admission(
+def _make_admission(
     test: QualificationTest,
     qualification: Qualification | None,
     attempts: Sequence[Attempt],

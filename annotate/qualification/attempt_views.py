@@ -71,8 +71,8 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
         try:
             attempt = attempts.begin(annotator=request.membership, purpose=purpose)
         except ConsentFirst:
-            return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
-        return _see_other(_url("show", project, attempt.uuid))
+            return _redirect_with_get(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
+        return _redirect_with_get(_make_url("show", project, attempt.uuid))
     return redirect("annotate:qualification", project.slug)
 
 
@@ -103,15 +103,15 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     if request.method == "POST":
         return _save_page(request, project, attempt)
     if attempt.state != State.OPEN or is_time_up(attempt, timezone.now()):
-        return redirect(_url("result", project, attempt.uuid))
+        return redirect(_make_url("result", project, attempt.uuid))
     if explain_withdrawal(request.membership):
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
     pages = list_pages(attempt)
-    asked = request.GET.get("page", "")
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    page = request.GET.get("page", "")
+    number = int(page) if page.isascii() and page.isdigit() and len(page) < 5 else 0
     # The number goes into the address, so that reloading stays on the page even when its answers are complete by then.
     if not 1 <= number <= len(pages):
-        return redirect(f"{_url('show', project, attempt.uuid)}?page={_first_unfinished(attempt, pages)}")
+        return redirect(f"{_make_url('show', project, attempt.uuid)}?page={_find_first_unfinished(attempt, pages)}")
     return render_page(request, project, attempt, pages, pages[number - 1])
 
 
@@ -122,7 +122,7 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     try:
         wrong = attempts.save_page(annotator=me, attempt_uuid=attempt.uuid, page=number, sent=sent)
     except TakesNoAnswers:
-        return _see_other(_url("result", project, attempt.uuid))
+        return _redirect_with_get(_make_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
         raise Http404("No such page.") from error
     # Read again, because saving has changed the draft.
@@ -131,17 +131,17 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     if wrong:
         return render_page(request, project, attempt, pages, page, sent=sent, errors=wrong)
     if number < len(pages):
-        return _see_other(f"{_url('show', project, attempt.uuid)}?page={number + 1}")
+        return _redirect_with_get(f"{_make_url('show', project, attempt.uuid)}?page={number + 1}")
     try:
         attempts.submit_attempt(annotator=me, attempt_uuid=attempt.uuid)
     except Incomplete as refusal:
         # Positions count over the whole attempt. The first page with something missing is shown, with its own errors.
-        page = next(each for each in pages if any(_has(each, place) for place in refusal.errors))
-        errors = {place - page.first: message for place, message in refusal.errors.items() if _has(page, place)}
+        page = next(each for each in pages if any(_is_on_page(each, place) for place in refusal.errors))
+        errors = {place - page.first: message for place, message in refusal.errors.items() if _is_on_page(page, place)}
         return render_page(request, project, attempt, pages, page, errors=errors)
     except TakesNoAnswers as refusal:
         return render_closed(request, attempt, number, sent, refusal.message, is_kept=True)
-    return _see_other(_url("result", project, attempt.uuid))
+    return _redirect_with_get(_make_url("result", project, attempt.uuid))
 
 
 def _keep_draft_on_access_lost(
@@ -172,7 +172,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
     attempt = _fetch_attempt(request.membership, attempt_uuid)
     now = timezone.now()
     if attempt.state == State.OPEN and not is_time_up(attempt, now):
-        return redirect(_url("show", project, attempt.uuid))
+        return redirect(_make_url("show", project, attempt.uuid))
     summary = results.summarise_result(attempt, now)
     context = {
         "attempt": attempt,
@@ -200,7 +200,7 @@ def render_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
 show_again = requires(Right.WORK)(render_again)
 
 
-def _first_unfinished(attempt: Attempt, pages: Sequence[AttemptPage]) -> int:
+def _find_first_unfinished(attempt: Attempt, pages: Sequence[AttemptPage]) -> int:
     criteria = frozen_criteria(attempt.rubric_id)
     answers = read_answers(attempt.draft, pages)
     for page in pages:
@@ -209,7 +209,7 @@ def _first_unfinished(attempt: Attempt, pages: Sequence[AttemptPage]) -> int:
     return len(pages)
 
 
-def _has(page: AttemptPage, place: int) -> bool:
+def _is_on_page(page: AttemptPage, place: int) -> bool:
     return page.first <= place < page.first + len(page.items)
 
 
@@ -222,15 +222,15 @@ def _fetch_attempt(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
 
 def _read_page_number(request: HttpRequest) -> int:
     """Return the number of the page that a form belongs to, or 1 if it gives none."""
-    asked = request.POST.get("page", "")
-    return int(asked) if asked.isascii() and asked.isdigit() and 0 < len(asked) < 5 and int(asked) > 0 else 1
+    page = request.POST.get("page", "")
+    return int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 5 and int(page) > 0 else 1
 
 
-def _url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:
+def _make_url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:
     return reverse(f"annotate:attempt-{what}", args=[project.slug, attempt_uuid])
 
 
-def _see_other(url: str) -> HttpResponseRedirect:
+def _redirect_with_get(url: str) -> HttpResponseRedirect:
     # 303 instead of 302: every browser then asks for the next page with GET.
     response = HttpResponseRedirect(url)
     response.status_code = HTTPStatus.SEE_OTHER

@@ -37,7 +37,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
         raise Refused("This project has no rubric yet. Choose one in the settings, then create the test.")
     test, is_new = QualificationTest.objects.get_or_create(
         project=project,
-        defaults={"rubric": rubric, "instructions": _instructions(project), "seed": secrets.randbelow(2**31)},
+        defaults={"rubric": rubric, "instructions": _find_instructions(project), "seed": secrets.randbelow(2**31)},
     )
     if is_new:
         log.record(project, actor, Act.MAKE_QUALIFICATION_TEST, test, after={"rubric": rubric.version})
@@ -105,7 +105,11 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
     # Read before it is replaced: under KEEP, qualifications of any earlier version are valid, else only those of the
     # last.
     had_kept = test.on_new_rubric == OnNewRubric.KEEP
-    test.rubric, test.on_new_rubric, test.instructions = newest, OnNewRubric(on_new_rubric), _instructions(test.project)
+    test.rubric, test.on_new_rubric, test.instructions = (
+        newest,
+        OnNewRubric(on_new_rubric),
+        _find_instructions(test.project),
+    )
     if test.state == State.OPEN:
         why_not = why_not_open(test)
         if why_not:
@@ -179,5 +183,5 @@ def _carry_over(test: QualificationTest, old_rubric_id: int | None) -> None:
     rows.filter(is_valid).update(rubric=test.rubric_id)
 
 
-def _instructions(project: Project) -> Instructions | None:
+def _find_instructions(project: Project) -> Instructions | None:
     return project.instructions.order_by("-version").first()

@@ -3,7 +3,6 @@
 import uuid
 from collections import Counter
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
@@ -81,7 +80,9 @@ def qualification_make(request: ProjectRequest, project: Project) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def qualification_settings(request: ProjectRequest, project: Project) -> HttpResponse:
     test = test_or_404(project)
-    form = TestSettingsForm(test, request.POST if request.method == "POST" else None, initial=_initial(test))
+    form = TestSettingsForm(
+        test, request.POST if request.method == "POST" else None, initial=TestSettingsForm.initial_values(test)
+    )
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             design.change_settings(test=test, actor=request.membership, values=form.values())
@@ -124,14 +125,14 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
 @snapshot()
 def qualification_attempts(request: ProjectRequest, project: Project) -> HttpResponse:
     test = test_or_404(project)
-    state, asked = read_word(request, "state", STATES), read_text(request, "q")
+    state, query = read_word(request, "state", STATES), read_text(request, "q")
     attempts = Attempt.objects.filter(test=test).defer("draft", "answers").select_related("test", "annotator")
     attempts = attempts.order_by("-started_at", "-pk")
     has_any = attempts.exists()
     if state:
         attempts = attempts.filter(STATES[state][1])
-    if asked:
-        attempts = attempts.filter(annotator__pseudonym__icontains=asked)
+    if query:
+        attempts = attempts.filter(annotator__pseudonym__icontains=query)
     page = paginate(request, attempts)
     now = timezone.now()
     context = {
@@ -139,7 +140,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
         "rows": [results.summarise_result(attempt, now) for attempt in page],
         "state": state,
         "states": [(key, label) for key, (label, _found) in STATES.items()],
-        "q": asked,
+        "q": query,
         "has_any": has_any,
         "can_manage": request.membership.can_manage,
     }
@@ -178,7 +179,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
         "form": form,
         "admission": find_admission(member),
         "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
-        "attempts": _summaries(Attempt.objects.filter(annotator=member)),
+        "attempts": _summarise(Attempt.objects.filter(annotator=member)),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/person.html", context, status=status)
@@ -189,10 +190,6 @@ def test_or_404(project: Project) -> QualificationTest:
     if test is None:
         raise Http404("This project has no qualification test.")
     return test
-
-
-def _initial(test: QualificationTest) -> dict[str, Any]:
-    return TestSettingsForm.initial_values(test)
 
 
 def _find_qualified(test: QualificationTest) -> QuerySet[Qualification]:
@@ -207,7 +204,7 @@ def _find_qualified(test: QualificationTest) -> QuerySet[Qualification]:
     return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
 
 
-def _summaries(attempts: QuerySet[Attempt]) -> list[results.AttemptSummary]:
+def _summarise(attempts: QuerySet[Attempt]) -> list[results.AttemptSummary]:
     now = timezone.now()
     return [
         results.summarise_result(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")

@@ -86,10 +86,10 @@ def compute_item_figures(test: QualificationTest, items: Sequence[QualificationI
             rest = (n_right - answer["right"]) / (len(answers) - 1) if len(answers) > 1 else None
             entries.setdefault(pk, []).append((answer, rest))
     criteria = read_criteria(test.rubric)
-    return {item.pk: _figures(item, entries.get(item.pk, []), criteria) for item in items}
+    return {item.pk: _compute_figures(item, entries.get(item.pk, []), criteria) for item in items}
 
 
-def _figures(
+def _compute_figures(
     item: QualificationItem,
     entries: Sequence[tuple[dict[str, Any], float | None]],
     criteria: Sequence[CriterionOnPage],
@@ -100,14 +100,14 @@ def _figures(
         n=len(answers),
         n_right=sum(entry["right"] for entry in answers),
         n_cannot=sum(bool(entry["cannot"]) for entry in answers),
-        spreads=[_spread(criterion, item, answers) for criterion in criteria],
+        spreads=[_compute_spread(criterion, item, answers) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not answers
         else Undefined(reason="an attempt has only one item"),
     )
 
 
-def _spread(criterion: CriterionOnPage, item: QualificationItem, answers: Sequence[dict[str, Any]]) -> Spread:
+def _compute_spread(criterion: CriterionOnPage, item: QualificationItem, answers: Sequence[dict[str, Any]]) -> Spread:
     values = [
         entry["values"][criterion.key] for entry in answers if not entry["cannot"] and criterion.key in entry["values"]
     ]

@@ -36,7 +36,7 @@ CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
     test = test_or_404(project)
     if "preview" in request.POST:
-        return _render_form(request, test, _typed_so_far(request, test), None)
+        return _render_form(request, test, _make_preview_form(request, test), None)
     form = ItemForm(items.quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
@@ -52,9 +52,9 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    item = _item(project, pk)
+    item = _fetch_item(project, pk)
     if "preview" in request.POST:
-        return _render_form(request, item.test, _typed_so_far(request, item.test), item)
+        return _render_form(request, item.test, _make_preview_form(request, item.test), item)
     criteria = items.quality_criteria(item.test.rubric)
     data = request.POST if request.method == "POST" else None
     form = ItemForm(criteria, data, initial=ItemForm.initial_values(item), item=item)
@@ -70,7 +70,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
 @require_POST
 def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     with refusals(request):
-        items.retire_item(item=_item(project, pk), actor=request.membership)
+        items.retire_item(item=_fetch_item(project, pk), actor=request.membership)
         messages.success(request, "Item retired. New attempts won’t include it.")
     return redirect("annotate:qualification-test", project.slug)
 
@@ -79,7 +79,7 @@ def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 @require_safe
 def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Show the whole page as an annotator sees it."""
-    item = _item(project, pk)
+    item = _fetch_item(project, pk)
     context = {
         "assignment": None,
         "preview": True,
@@ -138,19 +138,19 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             one, more = "{n} item added. Add an explanation to it.", "{n} items added. Add explanations to them."
             messages.success(request, plural(n, one, more).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
-    sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
+    sort, query = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
     rows = items_from_candidates.known_scores(project, test.rubric)
     # Candidates that are items already; a retired one may be added again.
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
-    if asked:
-        rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))
+    if query:
+        rows = rows.filter(Q(text__icontains=query) | Q(question__icontains=query))
     page = paginate(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
-    context = {"form": form, "page": page, "sort": sort, "q": asked, "criteria": items.quality_criteria(test.rubric)}
+    context = {"form": form, "page": page, "sort": sort, "q": query, "criteria": items.quality_criteria(test.rubric)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/candidates.html", context, status=status)
 
 
-def _item(project: Project, pk: int) -> QualificationItem:
+def _fetch_item(project: Project, pk: int) -> QualificationItem:
     found = QualificationItem.objects.select_related("test__project", "test__rubric")
     return get_object_or_404(found, pk=pk, test__project=project)
 
@@ -164,7 +164,7 @@ def _render_form(
         "test": test,
         "item": item,
         "was_shown": item is not None and items.was_shown(item),
-        **_preview(test, form, item),
+        **_make_preview(test, form, item),
     }
     if "preview" in request.POST and request.headers.get("HX-Request"):
         return render(request, "annotate/qualification/_item_preview.html", context)
@@ -172,12 +172,12 @@ def _render_form(
     return render(request, "annotate/qualification/item.html", context, status=status)
 
 
-def _typed_so_far(request: ProjectRequest, test: QualificationTest) -> ItemForm:
+def _make_preview_form(request: ProjectRequest, test: QualificationTest) -> ItemForm:
     """Return the current input for the preview, without validating it."""
     return ItemForm(items.quality_criteria(test.rubric), initial=request.POST.dict())
 
 
-def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
+def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
     # What was typed, whether a form that was sent, the input of a preview (passed as initial values) or the stored
     # item. The stored item's own references are used where nothing was typed, since the field drops their line ends.
     typed = form.data if form.is_bound else form.initial

@@ -134,7 +134,7 @@ def add_items(
     last = test.items.aggregate(last=Max("position"))["last"]
     first = 0 if last is None else last + 1
     items = QualificationItem.objects.bulk_create(
-        QualificationItem(test=test, position=position, **_columns(spec))
+        QualificationItem(test=test, position=position, **_make_columns(spec))
         for position, spec in enumerate(specs, start=first)
     )
     log.record(test.project, actor, Act.ADD_QUALIFICATION_ITEMS, test, after={"n_items": len(items), "how": how})
@@ -176,9 +176,9 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     # Attempts refer to items by id and show their results with today's text: one that was shown must stay as it was.
     if was_shown(item):
         QualificationItem.objects.filter(pk=item.pk).update(retired_at=timezone.now())
-        item = QualificationItem.objects.create(test=test, position=item.position, **_columns(spec))
+        item = QualificationItem.objects.create(test=test, position=item.position, **_make_columns(spec))
     else:
-        for name, value in _columns(spec).items():
+        for name, value in _make_columns(spec).items():
             setattr(item, name, value)
         item.save()
     log.record(test.project, actor, Act.EDIT_QUALIFICATION_ITEM, item, before=before, after=_describe_for_log(item))
@@ -220,7 +220,7 @@ def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with
         )
 
 
-def _columns(spec: ItemSpec) -> dict[str, Any]:
+def _make_columns(spec: ItemSpec) -> dict[str, Any]:
     # Plain lists and dicts of numbers and texts, as JSON stores them.
     columns = {key: value for key, value in asdict(spec).items() if key != "candidate_id"}
     return columns | {

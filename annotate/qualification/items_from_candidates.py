@@ -102,13 +102,13 @@ def _make_spec(
         expected={criterion.key: expected_range(criterion, means[criterion.key]) for criterion in criteria},
         purpose=purpose,
         passage_title=passage.title,
-        passage_text=_whole_text(passage),
+        passage_text=_join_texts(passage),
         references=[{"text": each.text, "opinion": each.opinion} for each in candidate.question.references.all()],
         tolerance=tolerance,
         candidate_id=candidate.pk,
     )
 
 
-def _whole_text(passage: Passage) -> str:
+def _join_texts(passage: Passage) -> str:
     documents = [f"{each.get('title', '')}\n{each.get('text', '')}".strip() for each in passage.documents or []]
     return "\n\n".join(filter(None, [passage.text, *documents]))

@@ -128,12 +128,12 @@ class _Rows:
         spec = ItemSpec(
             question=text("question"),
             answer=text("answer"),
-            expected={key: self._range(line, record, column) for key, column in self.expected.items()},
-            purpose=self._purpose(line, text("purpose")),
+            expected={key: self._read_range(line, record, column) for key, column in self.expected.items()},
+            purpose=self._read_purpose(line, text("purpose")),
             passage_title=text("title"),
             passage_text=text("passage"),
-            references=[{"text": each, "opinion": ""} for each in self._references(line, record)],
-            tolerance=self._tolerance(line, record),
+            references=[{"text": each, "opinion": ""} for each in self._read_references(line, record)],
+            tolerance=self._read_tolerance(line, record),
             explanation=text("explanation"),
         )
         if not self._has_faults_at(line):
@@ -149,7 +149,7 @@ class _Rows:
         """Return whether a value has an error already, so that it is not reported as off the scale too."""
         return any(problem.line == line for problem in self.notes.problems)
 
-    def _references(self, line: int, record: dict[str, Any]) -> list[str]:
+    def _read_references(self, line: int, record: dict[str, Any]) -> list[str]:
         found = [self.values.text(record.get(column), column, line) for column in self.references]
         column = self.columns["references"]
         if column:
@@ -159,7 +159,7 @@ class _Rows:
                 found.append(self.values.text(text, column, line))
         return [text for text in found if text]
 
-    def _range(self, line: int, record: dict[str, Any], column: str) -> tuple[float, float]:
+    def _read_range(self, line: int, record: dict[str, Any], column: str) -> tuple[float, float]:
         """Return the range that one number, `4-5`, or a list of both ends gives."""
         value = record.get(column)
         if isinstance(value, str) and value.lstrip().startswith("["):
@@ -176,13 +176,13 @@ class _Rows:
         high = low if ends[1] is ends[0] else self.values.number(ends[1], column, line)
         return (low or 0.0, high or 0.0)
 
-    def _tolerance(self, line: int, record: dict[str, Any]) -> float:
+    def _read_tolerance(self, line: int, record: dict[str, Any]) -> float:
         column = self.columns["tolerance"]
         if not column or record.get(column) in (None, ""):
             return 0.0
         return self.values.number(record[column], column, line) or 0.0
 
-    def _purpose(self, line: int, text: str) -> str:
+    def _read_purpose(self, line: int, text: str) -> str:
         purpose = text.strip().lower() or Purpose.TEST
         if purpose not in Purpose.values:
             reason = f"is “{text[:30]}”; use test or practice"

@@ -46,11 +46,11 @@ def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annot
     wanted = len(pool) if test.n_items is None else min(test.n_items, len(pool))
     # Sorted back into the pool's order: passages, and answers within questions, are shuffled below as groups.
     drawn = [pool[place] for place in sorted(rng.choice(len(pool), size=wanted, replace=False))]
-    passages = _grouped(drawn, _passage)
+    passages = _group(drawn, _passage_key)
     passages = [passages[place] for place in rng.permutation(len(passages))]
     layout: list[int] = []
     for passage in passages:
-        for question in _grouped(passage, lambda item: item.question):
+        for question in _group(passage, lambda item: item.question):
             layout += [question[place].pk for place in rng.permutation(len(question))]
     return layout
 
@@ -60,7 +60,7 @@ def list_pages(attempt: Attempt) -> list[AttemptPage]:
     by_id = QualificationItem.objects.in_bulk(attempt.layout)
     items = [by_id[pk] for pk in attempt.layout]
     pages, first = [], 0
-    for number, (_, run) in enumerate(groupby(items, key=_passage), start=1):
+    for number, (_, run) in enumerate(groupby(items, key=_passage_key), start=1):
         shown = list(run)
         pages.append(AttemptPage(number, first, shown))
         first += len(shown)
@@ -78,9 +78,9 @@ def read_answers(draft: dict[str, Any], pages: Sequence[AttemptPage]) -> list[It
                 ItemAnswer(
                     # A draft keeps a value with its stamp, and None for one that was cleared.
                     values={key: value for key, (value, _) in values.items() if value is not None},
-                    cannot=_entry(stored, "cannot", place) or "",
-                    comment=_entry(stored, "comments", place) or "",
-                    is_flagged=bool(_entry(stored, "flags", place)),
+                    cannot=_read_entry(stored, "cannot", place) or "",
+                    comment=_read_entry(stored, "comments", place) or "",
+                    is_flagged=bool(_read_entry(stored, "flags", place)),
                 )
             )
     return found
@@ -123,15 +123,15 @@ def find_wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[Criter
     return wrong
 
 
-def _entry(page: dict[str, Any], part: str, place: str) -> Any:
+def _read_entry(page: dict[str, Any], part: str, place: str) -> Any:
     return (page.get(part, {}).get(place) or [None])[0]
 
 
-def _passage(item: QualificationItem) -> tuple[str, str]:
+def _passage_key(item: QualificationItem) -> tuple[str, str]:
     return item.passage_title, item.passage_text
 
 
-def _grouped(items: Sequence[QualificationItem], key: Any) -> list[list[QualificationItem]]:
+def _group(items: Sequence[QualificationItem], key: Any) -> list[list[QualificationItem]]:
     """Group items with the same key, in the order in which the keys first occur."""
     groups: dict[Any, list[QualificationItem]] = {}
     for item in items:

@@ -42,7 +42,7 @@ def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
     Practice is independent of the test: it is offered while the test is a draft, open or closed.
     """
     people = list(annotators)
-    sizes = _sizes({each.project_id for each in people})
+    sizes = _count_items({each.project_id for each in people})
     if not sizes:
         return {}
     tried: dict[int, set[str]] = {}
@@ -60,7 +60,7 @@ def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
     }
 
 
-def _sizes(projects: set[int]) -> Counter[int]:
+def _count_items(projects: set[int]) -> Counter[int]:
     """Return the number of practice items by project."""
     # Whether an item can be graded is decided in Python, by the same rule as everywhere. The criteria come along with
     # each item as JSON, which makes it one query for all projects of a desk.

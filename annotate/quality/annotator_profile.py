@@ -33,7 +33,7 @@ class SubmittedHit:
 _SHARE = "(CASE WHEN cr.is_reversed THEN cr.high - {0}.value ELSE {0}.value - cr.low END)::float8 / (cr.high - cr.low)"
 
 # The annotator's latest HITs, each with their mean and the mean of what others gave the same candidates. The LIMIT
-# stands in `mine`, before the judgments are joined, so that an annotator with thousands of HITs costs no more than a
+# is in `mine`, before the judgments are joined, so that an annotator with thousands of HITs costs no more than a
 # new one. Others' judgments come by LATERAL, which asks the index once for each of these few hundred rows.
 _HISTORY = f"""
 WITH mine AS (
@@ -62,7 +62,16 @@ def fetch_history(annotator: Membership, scale: QualityScale) -> list[SubmittedH
         cursor.execute(_HISTORY, {"me": annotator.pk, "criteria": list(scale.ids), "limit": LAST_HITS})
         rows = cursor.fetchall()
     return [
-        SubmittedHit(number, batch, hit, at, n, _points(own, scale), None if o is None else _points(o, scale), seconds)
+        SubmittedHit(
+            number,
+            batch,
+            hit,
+            at,
+            n,
+            _convert_to_points(own, scale),
+            None if o is None else _convert_to_points(o, scale),
+            seconds,
+        )
         for number, (batch, hit, at, n, own, o, seconds) in enumerate(rows, start=1)
     ]
 
@@ -87,5 +96,5 @@ def count_work(annotator: Membership) -> dict[str, Any]:
     }
 
 
-def _points(share: float, scale: QualityScale) -> float:
+def _convert_to_points(share: float, scale: QualityScale) -> float:
     return scale.low + scale.span * share

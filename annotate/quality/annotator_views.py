@@ -38,7 +38,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         .exclude(annotator=annotator)
         .values_list("annotator_id", "figures")
     )
-    scale, pay = find_quality_scale(project), _pay(project, annotator)
+    scale, pay = find_quality_scale(project), _fetch_pay(project, annotator)
     findings = Finding.objects.filter(annotator=annotator).select_related("settled_by")
     # Open alerts come first, however old they are: the list is cut, and what waits for a decision must not be.
     findings = findings.order_by(Case(When(state=Finding.State.OPEN, then=0), default=1), "-pk")
@@ -47,27 +47,27 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "stored": stored,
         "figures": format_figures(stored.figures if stored else {}, everybody.values()),
         "findings": format_findings(findings[:MOST_SHOWN]),
-        "reviews": _reviews(annotator),
+        "reviews": _fetch_reviews(annotator),
         "work": annotator_profile.count_work(annotator),
         "pay": pay,
         "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),
         "entries": _fetch_log(project, annotator),
         "is_own": annotator.pk == request.membership.pk,
         "consents": annotator.consent_acceptances.select_related("consent").order_by("-pk")[:MOST_SHOWN],
-        **(_charts(annotator, scale, stored, list(everybody.values())) if scale else {}),
+        **(_make_charts(annotator, scale, stored, list(everybody.values())) if scale else {}),
     }
     return render(request, "annotate/quality/annotator_show.html", context)
 
 
-def _charts(
+def _make_charts(
     annotator: Membership, scale: QualityScale, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
 ) -> dict[str, Any]:
     hits = annotator_profile.fetch_history(annotator, scale)
-    own = _counts(stored.figures) if stored else []
-    theirs = [_counts(each) for each in everybody]
+    own = _read_counts(stored.figures) if stored else []
+    theirs = [_read_counts(each) for each in everybody]
     # Annotators without any score yet have no counts, so their lists are shorter.
     others = [sum(each[place] for each in theirs if place < len(each)) for place in range(len(own))]
-    labels = _labels(scale, len(own))
+    labels = _make_labels(scale, len(own))
     has_scores = sum(own) > 0
     return {
         "hits": hits,
@@ -77,12 +77,12 @@ def _charts(
     }
 
 
-def _counts(figures: dict[str, Any]) -> list[int]:
+def _read_counts(figures: dict[str, Any]) -> list[int]:
     scale = figures.get("scale")
     return list(scale.get("counts", [])) if isinstance(scale, dict) else []
 
 
-def _labels(scale: QualityScale, n: int) -> list[str]:
+def _make_labels(scale: QualityScale, n: int) -> list[str]:
     """Return the labels of `n` bars: the points of the scale, or the lower ends of a slider's bins."""
     # `scale_use` counts a long scale in bins as it does a slider, so its labels must be those of bins too.
     if scale.is_slider or (n == BINS and scale.span > 2 * BINS):
@@ -91,7 +91,7 @@ def _labels(scale: QualityScale, n: int) -> list[str]:
     return [f"{scale.low + place:g}" for place in range(n)]
 
 
-def _reviews(annotator: Membership) -> QuerySet[Review]:
+def _fetch_reviews(annotator: Membership) -> QuerySet[Review]:
     return (
         Review.objects.filter(assignment__annotator=annotator)
         .select_related("assignment__hit__batch", "reviewer")
@@ -100,7 +100,7 @@ def _reviews(annotator: Membership) -> QuerySet[Review]:
     )
 
 
-def _pay(project: Project, annotator: Membership) -> ledger.Sums | None:
+def _fetch_pay(project: Project, annotator: Membership) -> ledger.Sums | None:
     """Return the pay of an annotator, or None if the project pays nothing."""
     if not ledger.pays_anything(project):
         return None

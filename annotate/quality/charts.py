@@ -9,7 +9,7 @@ from projects.charts.drawing import Chart
 OWN = "this annotator"
 OTHERS_SAME_ITEMS, OTHERS_ALL_ITEMS = "others, same items", "others, all items"
 WIDTH = 360
-"""Narrower than other charts: they stand in a column beside the figures."""
+"""Narrower than other charts: they are in a column beside the figures."""
 
 
 def chart_history(hits: Sequence[SubmittedHit], *, low: float, high: float) -> Chart:

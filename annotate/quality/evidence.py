@@ -235,17 +235,25 @@ def fetch_work_records(annotators: Sequence[Membership], scale: QualityScale) ->
                 records[annotator].assignments.append(TimedAssignment(assignment, layout, seconds))
         cursor.execute(_CONTROLS, parameters)
         for annotator, kind, item, share, answers, expected, source, candidate in cursor:
-            control = Control(kind, item, _score(share, scale), _json(answers), _json(expected), source, candidate)
+            control = Control(
+                kind,
+                item,
+                _convert_to_score(share, scale),
+                _read_json(answers),
+                _read_json(expected),
+                source,
+                candidate,
+            )
             records[annotator].controls.append(control)
         cursor.execute(_FIRST, parameters)
         for annotator, candidate, share in cursor:
-            records[annotator].first_scores[candidate] = _score(share, scale)
+            records[annotator].first_scores[candidate] = _convert_to_score(share, scale)
         cursor.execute(_REVIEWS, parameters)
         for annotator, is_poor, own, reviewer in cursor:
             records[annotator].verdicts.append(is_poor)
             # Items that either of them marked as impossible to judge have a verdict, but no pair of scores.
             if own is not None and reviewer is not None:
-                scores = _score(own, scale), _score(reviewer, scale)
+                scores = _convert_to_score(own, scale), _convert_to_score(reviewer, scale)
                 records[annotator].reviewed.append(scores)  # type: ignore[arg-type]
     return records
 
@@ -271,10 +279,10 @@ def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
         return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}
 
 
-def _score(share: float | None, scale: QualityScale) -> float | None:
+def _convert_to_score(share: float | None, scale: QualityScale) -> float | None:
     return None if share is None else scale.low + scale.span * share
 
 
-def _json(value: Any) -> Any:
+def _read_json(value: Any) -> Any:
     # Django has psycopg2 return jsonb as text, because JSONField parses it. A NULL is None.
     return orjson.loads(value) if isinstance(value, str) else value

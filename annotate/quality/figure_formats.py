@@ -71,11 +71,11 @@ class FormattedFigure:
     typical: str
 
 
-def _percent(value: float) -> str:
+def _format_percent(value: float) -> str:
     return f"{value:.0%}".replace("%", " %")
 
 
-def _decimals(value: float, n: int, *, sign: str = "") -> str:
+def _format_decimals(value: float, n: int, *, sign: str = "") -> str:
     """Return a number with this many decimals; what rounds to 0 has no sign."""
     text = f"{value:{sign}.{n}f}"
     return f"{0:.{n}f}" if not float(text) else text.replace("-", "−")
@@ -84,10 +84,10 @@ def _decimals(value: float, n: int, *, sign: str = "") -> str:
 # "fine" has three decimals for alpha: without one annotator of many it changes by a few thousandths.
 _FORMS: dict[str, Callable[[float], str]] = {
     "count": lambda value: f"{value:,.0f}",
-    "share": _percent,
-    "number": lambda value: _decimals(value, 2),
-    "signed": lambda value: _decimals(value, 2, sign="+"),
-    "fine": lambda value: _decimals(value, 3, sign="+"),
+    "share": _format_percent,
+    "number": lambda value: _format_decimals(value, 2),
+    "signed": lambda value: _format_decimals(value, 2, sign="+"),
+    "fine": lambda value: _format_decimals(value, 3, sign="+"),
     "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",
     "seconds": lambda value: f"{value:.1f} s",
     "brief": lambda value: f"{value:.2f} s",
@@ -218,7 +218,7 @@ def format_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, 
                 text=kind.format(value),
                 reason="" if value is not None else kind.reason_in(figures),
                 n=kind.n_in(figures),
-                details=_details(kind.key, figures),
+                details=_format_details(kind.key, figures),
                 # A median of a single value says nothing about what is typical.
                 typical=kind.format(median(typical)) if len(typical) > 1 else "–",
             )
@@ -226,35 +226,35 @@ def format_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, 
     return formatted
 
 
-def _details(key: str, figures: Mapping[str, Any]) -> str:
+def _format_details(key: str, figures: Mapping[str, Any]) -> str:
     """Return the details below the number: its interval, or the numbers it is made of."""
     around = figures.get(BY_KEY[key].path[0])
     if not isinstance(around, Mapping) or "undefined" in around:
         return ""
     if key in ("known", "returned", "poor"):
-        ends = {end: _percent(around[end]) for end in ("low", "high")}
+        ends = {end: _format_percent(around[end]) for end in ("low", "high")}
         return "{n_yes} of {n}; 95 % from {low} to {high}".format(n_yes=around["n_yes"], n=around["n"], **ends)
     if key == "degraded":
-        return _degraded_details(around)
+        return _format_degraded_details(around)
     if key == "repeats":
-        return _correlation(around["r"]) if isinstance(around["r"], float) else ""
+        return _format_correlation(around["r"]) if isinstance(around["r"], float) else ""
     if key == "bias" and around.get("bias_low") is not None:
-        low, high = (_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
+        low, high = (_format_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
         return f"95 % from {low} to {high}"
     if key == "reviewers":
-        bias = "bias {bias}".format(bias=_decimals(around["bias"], 2, sign="+"))
-        return f"{_correlation(around['r'])}, {bias}" if isinstance(around["r"], float) else bias
+        bias = "bias {bias}".format(bias=_format_decimals(around["bias"], 2, sign="+"))
+        return f"{_format_correlation(around['r'])}, {bias}" if isinstance(around["r"], float) else bias
     if key == "alpha":
         values = {"without": f"{around['without_them']:.3f}", "all": f"{around['with_them']:.3f}"}
         return "{without} without, {all} with".format(**values)
     if key == "entropy":
-        return "most used point: {percent}".format(percent=_percent(around["most_used_share"]))
+        return "most used point: {percent}".format(percent=_format_percent(around["most_used_share"]))
     if key == "fast":
         return "{n} of {all} items".format(n=around["n_fast"], all=around["n"])
     return ""
 
 
-def _degraded_details(around: Mapping[str, Any]) -> str:
+def _format_degraded_details(around: Mapping[str, Any]) -> str:
     text = "{verdict}, {test} over {n_used} of {n} pairs, {n_lower} lower; mean {mean} against {source}"
     return text.format(
         verdict=VERDICTS.get(str(around["verdict"]), around["verdict"]),
@@ -267,5 +267,5 @@ def _degraded_details(around: Mapping[str, Any]) -> str:
     )
 
 
-def _correlation(r: float) -> str:
-    return f"correlation {_decimals(r, 2)}"
+def _format_correlation(r: float) -> str:
+    return f"correlation {_format_decimals(r, 2)}"

@@ -70,18 +70,18 @@ def compute_figures(
     taken = record.n_submitted + record.n_returned
     return Figures(
         n_judged=len(rows),
-        known_answers=_known_answers(record.controls, scale.keys),
-        repeats=_repeats(record.controls, by_candidate, scale),
-        degraded=_degraded(record.controls, by_candidate, own, thresholds),
+        known_answers=_compute_known_answers(record.controls, scale.keys),
+        repeats=_compute_repeats(record.controls, by_candidate, scale),
+        degraded=_test_degraded(record.controls, by_candidate, own, thresholds),
         others=against_others(own, comparison.plain[rows], comparison.trusted[rows]),
         alpha=comparison.find_alpha(annotator_id),
         scale=scale_use(own, low=scale.low, high=scale.high, is_slider=scale.is_slider),
-        pace=_pace(rows, scores, record, texts),
+        pace=_compute_pace(rows, scores, record, texts),
         overlap=correlate_with_features(own, {"overlap": np.array([each.overlap for each in features])}),
-        length=_length(own, features),
+        length=_correlate_with_length(own, features),
         returned=compute_share(record.n_returned, taken, nothing="no HIT taken yet"),
-        poor=_poor(record),
-        reviewers=_reviewers(record),
+        poor=_compute_poor(record),
+        reviewers=_compare_with_reviewers(record),
     )
 
 
@@ -97,7 +97,7 @@ def _sort_by_submission(rows: Ints, scores: Scores, record: WorkRecord) -> Ints:
     return rows[sorted(range(len(rows)), key=keys.__getitem__)] if len(rows) else rows
 
 
-def _known_answers(controls: Iterable[Control], keys: Collection[str]) -> Share | Undefined:
+def _compute_known_answers(controls: Iterable[Control], keys: Collection[str]) -> Share | Undefined:
     # A control made when other criteria were used for quality has no range for today's, so it can't be graded.
     known = [
         each for each in controls if each.kind == Item.Control.KNOWN_ANSWER and set(each.expected or ()) & set(keys)
@@ -111,7 +111,9 @@ def _is_correct(control: Control, keys: Collection[str]) -> bool:
     return grade([control.answers], [Expected(ranges=ranges)], list(ranges)).is_right[0]
 
 
-def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, float | None]) -> tuple[Floats, Floats]:
+def _pair_with_originals(
+    controls: Iterable[Control], kind: str, by_candidate: Mapping[int, float | None]
+) -> tuple[Floats, Floats]:
     """Return the scores of the controls of a kind, and the annotator's scores of their originals.
 
     The original is a control itself (a reference shown as an item) or an ordinary item, found by its candidate.
@@ -131,21 +133,21 @@ def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, fl
     return table[:, 0], table[:, 1]
 
 
-def _repeats(
+def _compute_repeats(
     controls: list[Control], by_candidate: Mapping[int, float | None], scale: QualityScale
 ) -> Repeats | Undefined:
-    again, first = _pairs(controls, Item.Control.REPEAT, by_candidate)
+    again, first = _pair_with_originals(controls, Item.Control.REPEAT, by_candidate)
     return repeats(first, again, point=scale.span / POINT_PARTS if scale.is_slider else 1.0)
 
 
-def _degraded(
+def _test_degraded(
     controls: list[Control], by_candidate: Mapping[int, float | None], own: Floats, thresholds: Thresholds
 ) -> Degraded | Undefined:
-    degraded, source = _pairs(controls, Item.Control.DEGRADED, by_candidate)
+    degraded, source = _pair_with_originals(controls, Item.Control.DEGRADED, by_candidate)
     return degraded_test(degraded, source, test=thresholds.degraded_test, ordinary=own, level=thresholds.degraded_level)
 
 
-def _pace(rows: Ints, scores: Scores, record: WorkRecord, texts: dict[int, Text]) -> Pace | Undefined:
+def _compute_pace(rows: Ints, scores: Scores, record: WorkRecord, texts: dict[int, Text]) -> Pace | Undefined:
     taken = {
         (assignment.assignment_id, item): (seconds, len(assignment.layout))
         for assignment in record.assignments
@@ -162,16 +164,16 @@ def _pace(rows: Ints, scores: Scores, record: WorkRecord, texts: dict[int, Text]
     return pace(table[:, 0], table[:, 1], table[:, 2])
 
 
-def _length(own: Floats, features: list[TextFeatures]) -> FeatureCorrelation | Undefined:
+def _correlate_with_length(own: Floats, features: list[TextFeatures]) -> FeatureCorrelation | Undefined:
     names = ("length", "nearness", "first_length", "first_nearness")
     return correlate_with_features(own, {name: np.array([getattr(each, name) for each in features]) for name in names})
 
 
-def _poor(record: WorkRecord) -> Share | Undefined:
+def _compute_poor(record: WorkRecord) -> Share | Undefined:
     return compute_share(sum(record.verdicts), len(record.verdicts), nothing="no item reviewed yet")
 
 
-def _reviewers(record: WorkRecord) -> Others | Undefined:
+def _compare_with_reviewers(record: WorkRecord) -> Others | Undefined:
     if not record.reviewed:
         return Undefined(reason="no item reviewed yet")
     table = np.array(record.reviewed, np.float64)

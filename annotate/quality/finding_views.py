@@ -63,19 +63,19 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         # The ids of the previewed alerts are sent, not the filter: alerts found meanwhile match it too, and no one has
         # seen them.
         form = SettleForm(request.POST)
-        ids = _ids(request.POST.getlist("id"))
+        ids = _read_ids(request.POST.getlist("id"))
         if form.is_valid():
             n_resolved = quality_findings.resolve_finding(
                 project=project, findings=ids, actor=request.membership, **form.cleaned_data
             )
             done = plural(n_resolved, "{n} alert resolved.", "{n} alerts resolved.")
             messages.success(request, done.format(n=n_resolved))
-            return redirect(_back(request, project))
+            return redirect(_find_way_back(request, project))
         findings = _open(project).filter(pk__in=ids)
     else:
         form = SettleForm()
         is_all = request.GET.get("all") == "1"
-        selected = _open(project).filter(pk__in=_ids(request.GET.getlist("id")))
+        selected = _open(project).filter(pk__in=_read_ids(request.GET.getlist("id")))
         findings = _filter_findings(request, project) if is_all else selected
         findings = findings.filter(state=Finding.State.OPEN)
     n_found = findings.count()
@@ -84,7 +84,7 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         "rows": format_findings(findings.select_related("annotator")[:MOST_AT_ONCE]),
         "n_left_out": max(0, n_found - MOST_AT_ONCE),
         "most": MOST_AT_ONCE,
-        "next": _back(request, project),
+        "next": _find_way_back(request, project),
     }
     return render(
         request,
@@ -112,12 +112,12 @@ def _filter_findings(request: ProjectRequest, project: Project) -> QuerySet[Find
     return findings
 
 
-def _ids(texts: list[str]) -> list[int]:
+def _read_ids(texts: list[str]) -> list[int]:
     # Fewer than 16 digits fit a bigint, for which PostgreSQL would otherwise raise an error.
     return [int(text) for text in texts[: 2 * MOST_AT_ONCE] if text.isascii() and text.isdigit() and len(text) < 16]
 
 
-def _back(request: ProjectRequest, project: Project) -> str:
+def _find_way_back(request: ProjectRequest, project: Project) -> str:
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=False)
     return wanted if wanted.startswith("/") and is_ours else f"{project.get_absolute_url()}quality/findings/"

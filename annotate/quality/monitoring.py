@@ -131,7 +131,9 @@ def refresh_figures(*, project: Project, annotators: Collection[Membership] | No
         cursor.execute(_COUNT_CHANGES, {"project": project.pk})
         n_changes = dict(cursor.fetchall())
     scale = find_quality_scale(project)
-    chosen = _stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
+    chosen = (
+        _find_stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
+    )
     if scale is None or not chosen:
         return Refreshed()
     thresholds = read_thresholds(project)
@@ -158,7 +160,7 @@ def _compute(annotators: Collection[Membership], scale: QualityScale, thresholds
     return {pk: compute_figures(pk, comparison, record, texts, thresholds) for pk, record in records.items()}
 
 
-def _stale(project: Project) -> list[Membership]:
+def _find_stale(project: Project) -> list[Membership]:
     with connection.cursor() as cursor:
         cursor.execute(_STALE_ANNOTATORS, {"project": project.pk})
         return list(Membership.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
@@ -199,7 +201,7 @@ def _update_findings(
     # Removed annotators don't set the standard that the others are compared with.
     stored = AnnotatorFigures.objects.filter(annotator__project=project).exclude(annotator__standing=Standing.REMOVED)
     everyone = {pk: unpack(figures) for pk, figures in stored.values_list("annotator_id", "figures")}
-    open_ones, resolved = _known_findings(annotators)
+    open_ones, resolved = _fetch_findings(annotators)
     n_opened = n_closed = 0
     for annotator in annotators:
         own = everyone.get(annotator.pk)
@@ -220,7 +222,7 @@ def _update_findings(
     return Refreshed(len(annotators), n_opened, n_closed)
 
 
-def _known_findings(
+def _fetch_findings(
     annotators: Collection[Membership],
 ) -> tuple[dict[int, dict[str, Finding]], dict[tuple[int, str], Finding]]:
     """Return the open findings of each annotator, and the last resolved one of each kind."""
@@ -246,14 +248,16 @@ def _has_more_evidence(found: Found, resolved: Finding | None) -> bool:
 
 def _open(project: Project, annotator: Membership, found: Found, now: datetime) -> int:
     # A partial unique index allows one open finding of a kind; ignore_conflicts makes a second attempt harmless.
-    finding = Finding(annotator=annotator, kind=found.kind, evidence=_evidence(found), found_at=now, updated_at=now)
+    finding = Finding(
+        annotator=annotator, kind=found.kind, evidence=_make_evidence(found), found_at=now, updated_at=now
+    )
     created = Finding.objects.bulk_create([finding], ignore_conflicts=True)
     log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.message)
     return len(created)
 
 
 def _update(finding: Finding, found: Found, now: datetime) -> None:
-    evidence = _evidence(found)
+    evidence = _make_evidence(found)
     # The filter by state, here and in _close: a manager may have resolved it since it was read.
     if finding.evidence != evidence:
         Finding.objects.filter(pk=finding.pk, state=State.OPEN).update(evidence=evidence, updated_at=now)
@@ -265,5 +269,5 @@ def _close(finding: Finding, now: datetime) -> int:
     )
 
 
-def _evidence(found: Found) -> dict[str, Any]:
+def _make_evidence(found: Found) -> dict[str, Any]:
     return {"says": found.message, "n": found.n, "p": found.p, "is_serious": found.is_serious, **found.evidence}

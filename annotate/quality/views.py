@@ -32,13 +32,13 @@ COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
     sort = read_sort(request, COLUMNS, "-findings")
     everyone = AnnotatorFigures.objects.filter(annotator__project=project).select_related("annotator__user")
-    rows = _filtered(everyone, request).annotate(
+    rows = _filter(everyone, request).annotate(
         n_findings=Count("annotator__findings", filter=Q(annotator__findings__state=Finding.State.OPEN))
     )
-    page = paginate(request, _sorted(rows, sort))
+    page = paginate(request, _sort(rows, sort))
     context = {
         "page": page,
-        "rows": [(row, [_cell(row, kind.key) for kind in KINDS]) for row in page],
+        "rows": [(row, [_make_cell(row, kind.key) for kind in KINDS]) for row in page],
         "kinds": KINDS,
         "indicators": [(kind.key, kind.label) for kind in KINDS],
         "sort": sort,
@@ -88,7 +88,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
     )
 
 
-def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:
+def _filter(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:
     if text := read_text(request, "q"):
         rows = rows.filter(Q(annotator__pseudonym__icontains=text) | Q(annotator__user__username__icontains=text))
     if standing := read_word(request, "standing", Membership.Standing.values):
@@ -96,14 +96,14 @@ def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> Quer
     figure = read_word(request, "figure", BY_KEY)
     if figure:
         rows = rows.annotate(figure=BY_KEY[figure].order).filter(figure__isnull=False)
-        if (least := _number(request, "from")) is not None:
+        if (least := _read_number(request, "from")) is not None:
             rows = rows.filter(figure__gte=least)
-        if (most := _number(request, "to")) is not None:
+        if (most := _read_number(request, "to")) is not None:
             rows = rows.filter(figure__lte=most)
     return rows
 
 
-def _number(request: ProjectRequest, name: str) -> float | None:
+def _read_number(request: ProjectRequest, name: str) -> float | None:
     try:
         # The table prints a true minus sign, and a number may be copied from it; many keyboards have a decimal comma.
         value = float(read_text(request, name).replace("−", "-").replace(",", "."))
@@ -113,7 +113,7 @@ def _number(request: ProjectRequest, name: str) -> float | None:
     return value if abs(value) < 1e9 else None
 
 
-def _sorted(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
+def _sort(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
     name, is_descending = split_sort(sort)
     columns = {
         "pseudonym": F("annotator__pseudonym"),
@@ -126,7 +126,7 @@ def _sorted(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
     return rows.order_by(order, "annotator__pseudonym")
 
 
-def _cell(row: AnnotatorFigures, key: str) -> dict[str, str]:
+def _make_cell(row: AnnotatorFigures, key: str) -> dict[str, str]:
     value = BY_KEY[key].value_in(row.figures)
     reason = "" if value is not None else BY_KEY[key].reason_in(row.figures)
     return {"text": BY_KEY[key].format(value), "reason": reason}

@@ -96,14 +96,14 @@ def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: in
         stretch = submitted[start:end]
         # A stretch in which one was drawn before, for the minimum or under another share, needs no second one.
         if stretch and not drawn & {each.id for each in stretch}:
-            drawn.add(min(stretch, key=lambda each: _chance(seed, each)).id)
+            drawn.add(min(stretch, key=lambda each: _hash(seed, each)).id)
         start = end
-    rest = sorted((each for each in submitted if each.id not in drawn), key=lambda each: _chance(seed, each))
+    rest = sorted((each for each in submitted if each.id not in drawn), key=lambda each: _hash(seed, each))
     drawn |= {each.id for each in rest[: max(0, least - len(drawn))]}
     return sorted(drawn - drawn_before)
 
 
-def _chance(seed: int, submitted: Submitted) -> bytes:
+def _hash(seed: int, submitted: Submitted) -> bytes:
     return hashlib.sha256(f"{seed}:{submitted.uuid}".encode()).digest()
 
 

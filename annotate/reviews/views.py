@@ -38,7 +38,7 @@ TO_DO = ("waiting", "rated")
 @snapshot()
 def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
     state = read_word(request, "state", STATES)
-    reviews = _reviews(project).annotate(
+    reviews = _list_reviews(project).annotate(
         n_poor=Count("verdicts", filter=Q(verdicts__is_poor=True)), n_verdicts=Count("verdicts")
     )
     text = read_text(request, "q")
@@ -54,7 +54,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "state": state,
         "states": STATES,
         "q": text,
-        "has_any": bool(page.paginator.count) or _reviews(project).exists(),
+        "has_any": bool(page.paginator.count) or _list_reviews(project).exists(),
     }
     return render(request, "annotate/reviews/list.html", context)
 
@@ -64,18 +64,18 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Show the blind rating; once it is stored, both ratings side by side."""
-    review = get_object_or_404(_reviews(project), pk=pk)
+    review = get_object_or_404(_list_reviews(project), pk=pk)
     if refusal := spot_checks.why_not_review(review, request.membership):
         messages.error(request, refusal)
         return redirect("annotate:review-list", project.slug)
     if request.method == "POST":
-        return _rate(request, project, review)
+        return _store_rating(request, project, review)
     if review.state == Review.State.WAITING:
         return _render_blind(request, project, review, SentAnswers(values={}), {})
     return _render_sides(request, project, review, {})
 
 
-def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
+def _store_rating(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
     sent = read_rating(request.POST)
     with refusals(request):
         try:
@@ -89,7 +89,7 @@ def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResp
 @never_cache
 @require_POST
 def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    review = get_object_or_404(_reviews(project), pk=pk)
+    review = get_object_or_404(_list_reviews(project), pk=pk)
     verdicts = read_verdicts(request.POST, len(review.assignment.layout))
     try:
         spot_checks.store_verdicts(review=review, reviewer=request.membership, verdicts=verdicts)
@@ -100,13 +100,15 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         return _render_sides(request, project, review, verdicts, error=refusal.message)
     messages.success(request, "Spot check saved. The annotator’s indicators update within a minute.")
     # The next one may not be the manager's own work, which they would be refused.
-    following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
+    following = (
+        _list_reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
+    )
     if "next" in request.POST and (found := following.order_by("pk").first()):
         return redirect("annotate:review-show", project.slug, found.pk)
     return redirect("annotate:review-list", project.slug)
 
 
-def _reviews(project: Project) -> Any:
+def _list_reviews(project: Project) -> Any:
     reviews = Review.objects.filter(assignment__annotator__project=project)
     return reviews.select_related(
         "assignment__annotator", "assignment__hit__batch", "assignment__hit__passage", "reviewer"
@@ -174,7 +176,7 @@ def _render_sides(
                 "remark": remarks.get(item.id),
                 "verdict": given.get(item.id) or verdicts.get(place),
                 "lines": [
-                    (criterion.name, *_pair(own.get((item.id, criterion.id)), theirs.get(criterion.key)))
+                    (criterion.name, *_format_pair(own.get((item.id, criterion.id)), theirs.get(criterion.key)))
                     for criterion in frozen_criteria(review.assignment.hit.batch.rubric_id)
                 ],
             }
@@ -201,7 +203,7 @@ def _fetch_remarks(review: Review) -> dict[int, Remark]:
     return {remark.item_id: remark for remark in Remark.objects.filter(assignment=review.assignment)}
 
 
-def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
+def _format_pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
     """Return both ratings as texts, and whether they differ."""
     return _format_value(theirs), _format_value(own), own != theirs
 

@@ -75,7 +75,7 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     assert "Resolve their open alerts" not in shown
     finding = Finding.objects.create(annotator=annotator, kind="same_score", evidence={"n": 9})
     assert "Resolve their open alerts" in client.get(page, {"scope": "all"}).content.decode()
-    wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "settles": "on"}
+    wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "resolves_alerts": "on"}
     assert client.post(page, {**wanted, "why": ""}).status_code == 422
     done = client.post(page, {**wanted, "why": "Straight lines."}, follow=True).content.decode()
     assert f"2 assignments excluded, 2 reassigned. Reopened: {batch.name}." in done
