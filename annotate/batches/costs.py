@@ -43,19 +43,19 @@ def compute_cost(
     cents_per_hit: int,
     cents_per_item: int,
     fee_share: float,
-    seconds_per_item: Pace,
+    pace: Pace,
 ) -> Cost:
     """Return the cost of a number of assignments and items at these rates; the platform's fee is a share of the pay."""
     pay = n_assignments * cents_per_hit + n_items * cents_per_item
     return Cost(
         pay_cents=pay,
         fee_cents=round(pay * fee_share),
-        hours=n_items * seconds_per_item.seconds / 3600,
-        pace=seconds_per_item,
+        hours=n_items * pace.seconds / 3600,
+        pace=pace,
     )
 
 
-def seconds_per_item(project: Project) -> Pace:
+def measure_pace(project: Project) -> Pace:
     """Return the median time per item of people's last thousand submitted assignments in the project.
 
     The median, because a few breaks should not count; the latest, because annotators get faster. At most a hundred per

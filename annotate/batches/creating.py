@@ -11,7 +11,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from annotate import places
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Cost, compute_cost, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, measure_pace
 from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
 from annotate.batches.terms import Terms, check_terms, require_completed
@@ -49,7 +49,7 @@ class Plan:
     cost: Cost
 
 
-def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
+def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Return what a batch would contain and cost. Raises Refused if it could not be created."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
@@ -79,7 +79,7 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
             cents_per_hit=require_completed(terms.cents_per_hit),
             cents_per_item=require_completed(terms.cents_per_item),
             fee_share=terms.fee_share or 0.0,
-            seconds_per_item=seconds_per_item(project),
+            pace=measure_pace(project),
         ),
     )
 

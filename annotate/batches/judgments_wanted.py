@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from annotate import places
 from annotate.batches import trials
-from annotate.batches.costs import Cost, Pace, compute_cost, seconds_per_item
+from annotate.batches.costs import Cost, Pace, compute_cost, measure_pace
 from annotate.batches.lifecycle import State
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
@@ -63,7 +63,7 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     for new, ids in _find_targets(batch, judgments, hit_ids):
         sums = [total + more for total, more in zip(sums, _count_change(batch, new, ids), strict=True)]
     n_hits, n_added, n_removed, n_kept, items_added, items_removed = sums
-    pace = seconds_per_item(batch.project)
+    pace = measure_pace(batch.project)
     return Change(
         judgments=judgments,
         n_hits=n_hits,
@@ -149,7 +149,7 @@ def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) ->
         cents_per_hit=batch.cents_per_hit,
         cents_per_item=batch.cents_per_item,
         fee_share=batch.fee_share,
-        seconds_per_item=pace,
+        pace=pace,
     )
 
 

@@ -110,10 +110,10 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
 
 def measure_speed(batch: Batch, progress: Progress) -> Speed:
     """Return the pace of the last 24 hours, or since the first assignment if that is less."""
-    return speed_over([batch], progress.n_left)
+    return measure_common_speed([batch], progress.n_left)
 
 
-def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
+def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
     """Return the common pace of these batches, and the hours that the `n_left` remaining assignments take at it."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
-from annotate.batches.creating import create_batch, plan
+from annotate.batches.creating import create_batch, plan_batch
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
@@ -116,7 +116,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
     }
     if form.is_bound and form.is_valid():
         with refusals(request, form):
-            context["plan"] = plan(project=project, selection=form.selection(), terms=form.terms())
+            context["plan"] = plan_batch(project=project, selection=form.selection(), terms=form.terms())
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)

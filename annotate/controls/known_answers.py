@@ -40,7 +40,7 @@ class Known:
     candidate_id: int | None = None
 
 
-def quality_criteria(batch: Batch) -> list[Criterion]:
+def find_quality_criteria(batch: Batch) -> list[Criterion]:
     """Return the criteria used to check annotators, or all of them if the rubric marks none."""
     criteria = list(batch.rubric.criteria.order_by("position"))
     return [criterion for criterion in criteria if criterion.used_for_quality] or criteria
@@ -151,7 +151,7 @@ ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-'
 """
 
 
-def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) -> Iterator[tuple[int, Known]]:
+def list_scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) -> Iterator[tuple[int, Known]]:
     """Yield candidates with a known score (judged at least twice, or imported) and their passage, in a seeded order.
 
     Excluded are candidates of this batch and those that someone may still be served, because no one gets a candidate

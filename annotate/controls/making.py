@@ -12,7 +12,7 @@ from django.db import transaction
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_id_sql
-from annotate.controls.known_answers import Known, find_known_answers, quality_criteria, scored_candidates
+from annotate.controls.known_answers import Known, find_known_answers, find_quality_criteria, list_scored_candidates
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook, Yield, degrade, measure_yields
 from measures.outcome import Undefined
@@ -85,7 +85,7 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> AddedControls:
     # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
     # else.
     corpus = _read_corpus(batch, plan.seed)
-    criteria = quality_criteria(batch)
+    criteria = find_quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))
     known = _make_known_answers(plan, corpus, pool, criteria)
     scored = _find_scored(batch, plan, pool, criteria) if plan.known_hit_every else []
@@ -197,7 +197,7 @@ def _take_by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Kn
 
 def _find_scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
     old = {item.candidate_id for item in pool if item.candidate_id is not None}
-    found = scored_candidates(batch, criteria, plan.seed)
+    found = list_scored_candidates(batch, criteria, plan.seed)
     return [known for _, known in found if known.candidate_id not in old]
 
 

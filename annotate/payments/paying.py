@@ -57,7 +57,7 @@ def add_entry(
             raise Refused("This form was already sent with different content. The first entry is kept.")
         return AddedEntry(stored, is_new=False)
     _check_entry(kind, cents, why)
-    unpaid = unpaid_balance(annotator)
+    unpaid = sum_unpaid(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise NegativeBalance(
             f"{annotator.pseudonym} has {format_money(unpaid)} unpaid. "
@@ -199,7 +199,7 @@ def make_payment(
     return payment
 
 
-def unpaid_balance(annotator: Membership) -> int:
+def sum_unpaid(annotator: Membership) -> int:
     """Return the owed and approved sum in cents; negative if more was taken back than is left."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle, trials
-from annotate.batches.costs import Cost, compute_cost, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, measure_pace
 from annotate.batches.creating import create_batch, cut
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms, check_terms
@@ -140,7 +140,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
         rules,
         partial(cut, hit_size=presentation.n_ordinary),
     )
-    pace = seconds_per_item(project)
+    pace = measure_pace(project)
     parts = [
         PricedPart(
             part,
@@ -150,7 +150,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
                 cents_per_hit=project.cents_per_hit,
                 cents_per_item=project.cents_per_item,
                 fee_share=project.fee_share,
-                seconds_per_item=pace,
+                pace=pace,
             ),
         )
         for part in missing.parts

@@ -60,7 +60,7 @@ def render_page(
             "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, page.number]),
             "previous": f"{show}?page={page.number - 1}" if page.number > 1 else "",
         },
-        **page_context(
+        **make_page_context(
             project, page.items, criteria, prefill_from_sent(sent) if sent else prefill_from_draft(stored), errors
         ),
     }
@@ -68,7 +68,7 @@ def render_page(
     return render(request, "annotate/qualification/attempt_page.html", context, status=status)
 
 
-def page_context(
+def make_page_context(
     project: Project,
     items: Sequence[QualificationItem],
     criteria: Sequence[CriterionOnPage],

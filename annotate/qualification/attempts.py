@@ -22,7 +22,7 @@ from annotate.models import (
 from annotate.onboarding.consent import explain_withdrawal, require_consent
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import find_admission, is_time_up
-from annotate.qualification.items import quality_criteria
+from annotate.qualification.items import find_quality_criteria
 from annotate.qualification.pages import (
     AttemptPage,
     ItemAnswer,
@@ -154,7 +154,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
         return attempt
     pages = list_pages(attempt)
     # Without a correct rating on each criterion an attempt can't be graded, and nobody should fail for that.
-    keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
+    keys = [criterion.key for criterion in find_quality_criteria(attempt.rubric)]
     if not keys or any(key not in item.expected for page in pages for item in page.items for key in keys):
         _expire(attempt, now)
         return attempt

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import find_faults, lock_test, quality_criteria, read_spec
+from annotate.qualification.items import find_faults, find_quality_criteria, lock_test, read_spec
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Instructions, Membership, Project
@@ -126,7 +126,7 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
 
 def why_not_open(test: QualificationTest) -> list[str]:
     """Return sentences that explain why the test can't be opened; an empty list if it can."""
-    criteria = quality_criteria(test.rubric)
+    criteria = find_quality_criteria(test.rubric)
     if not criteria:
         return ["The rubric has no criterion for checking annotators, so nothing can be graded."]
     items = list(test.items.filter(retired_at=None))

@@ -79,7 +79,7 @@ def qualification_make(request: ProjectRequest, project: Project) -> HttpRespons
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def qualification_settings(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     form = TestSettingsForm(
         test, request.POST if request.method == "POST" else None, initial=TestSettingsForm.initial_values(test)
     )
@@ -95,7 +95,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
 @requires(Right.MANAGE)
 @require_POST
 def qualification_state(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     with refusals(request, with_details=True):
         if request.POST.get("act") == "open":
             design.open_test(test=test, actor=request.membership)
@@ -109,7 +109,7 @@ def qualification_state(request: ProjectRequest, project: Project) -> HttpRespon
 @requires(Right.MANAGE)
 @require_POST
 def qualification_rubric(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     keep = request.POST.get("on_new_rubric", "")
     if keep not in QualificationTest.OnNewRubric.values:
         messages.error(request, "Choose whether everyone retakes the test.")
@@ -124,7 +124,7 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
 @require_safe
 @snapshot()
 def qualification_attempts(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     state, query = read_word(request, "state", STATES), read_text(request, "q")
     attempts = Attempt.objects.filter(test=test).defer("draft", "answers").select_related("test", "annotator")
     attempts = attempts.order_by("-started_at", "-pk")
@@ -185,7 +185,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
     return render(request, "annotate/qualification/person.html", context, status=status)
 
 
-def test_or_404(project: Project) -> QualificationTest:
+def fetch_test(project: Project) -> QualificationTest:
     test = design.find_test(project)
     if test is None:
         raise Http404("This project has no qualification test.")

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file
-from annotate.qualification.attempt_page import page_context
-from annotate.qualification.design_views import test_or_404
+from annotate.qualification.attempt_page import make_page_context
+from annotate.qualification.design_views import fetch_test
 from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.form_parts import Prefill
 from annotate.rating.page import site_urls
@@ -34,10 +34,10 @@ CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     if "preview" in request.POST:
         return _render_form(request, test, _make_preview_form(request, test), None)
-    form = ItemForm(items.quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
+    form = ItemForm(items.find_quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             items.add_items(test=test, actor=request.membership, specs=[form.spec()], how="typed")
@@ -55,7 +55,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
     item = _fetch_item(project, pk)
     if "preview" in request.POST:
         return _render_form(request, item.test, _make_preview_form(request, item.test), item)
-    criteria = items.quality_criteria(item.test.rubric)
+    criteria = items.find_quality_criteria(item.test.rubric)
     data = request.POST if request.method == "POST" else None
     form = ItemForm(criteria, data, initial=ItemForm.initial_values(item), item=item)
     if request.method == "POST" and form.is_valid():
@@ -86,7 +86,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
-        **page_context(project, [item], read_criteria(item.test.rubric), Prefill()),
+        **make_page_context(project, [item], read_criteria(item.test.rubric), Prefill()),
     }
     return render(request, "annotate/rating/hit_rate.html", context)
 
@@ -95,7 +95,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
 @takes_files
 @require_http_methods(["GET", "HEAD", "POST"])
 def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     form = FileForm(request.POST, request.FILES) if request.method == "POST" else FileForm()
     refusal = None
     if request.method == "POST" and form.is_valid():
@@ -117,7 +117,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "refusal": refusal,
-        "criteria": items.quality_criteria(test.rubric),
+        "criteria": items.find_quality_criteria(test.rubric),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal or form.errors else 200
     return render(request, "annotate/qualification/file.html", context, status=status)
@@ -126,7 +126,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = test_or_404(project)
+    test = fetch_test(project)
     form = CandidatesForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
@@ -139,13 +139,19 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             messages.success(request, plural(n, one, more).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     sort, query = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
-    rows = items_from_candidates.known_scores(project, test.rubric)
+    rows = items_from_candidates.list_known_scores(project, test.rubric)
     # Candidates that are items already; a retired one may be added again.
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if query:
         rows = rows.filter(Q(text__icontains=query) | Q(question__icontains=query))
     page = paginate(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
-    context = {"form": form, "page": page, "sort": sort, "q": query, "criteria": items.quality_criteria(test.rubric)}
+    context = {
+        "form": form,
+        "page": page,
+        "sort": sort,
+        "q": query,
+        "criteria": items.find_quality_criteria(test.rubric),
+    }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/candidates.html", context, status=status)
 
@@ -174,7 +180,7 @@ def _render_form(
 
 def _make_preview_form(request: ProjectRequest, test: QualificationTest) -> ItemForm:
     """Return the current input for the preview, without validating it."""
-    return ItemForm(items.quality_criteria(test.rubric), initial=request.POST.dict())
+    return ItemForm(items.find_quality_criteria(test.rubric), initial=request.POST.dict())
 
 
 def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
@@ -191,4 +197,4 @@ def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationIt
         passage_title=typed.get("passage_title", ""),
         passage_text=typed.get("passage_text", ""),
     )
-    return page_context(test.project, [shown], read_criteria(test.rubric), Prefill())  # type: ignore[list-item]
+    return make_page_context(test.project, [shown], read_criteria(test.rubric), Prefill())  # type: ignore[list-item]

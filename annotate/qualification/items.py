@@ -62,7 +62,7 @@ def read_spec(item: QualificationItem) -> ItemSpec:
     )
 
 
-def quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
+def find_quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
     """Return the criteria used to check annotators, in order."""
     rows = Criterion.objects.filter(rubric=rubric, used_for_quality=True).order_by("position")
     return [describe_on_page(criterion) for criterion in rows]
@@ -116,7 +116,7 @@ def add_items(
 ) -> list[QualificationItem]:
     """Append items, all or none. Raises Refused with the errors of each; locks the test."""
     test = lock_test(test)
-    criteria = quality_criteria(test.rubric)
+    criteria = find_quality_criteria(test.rubric)
     wrong = [
         f"Item {n}: {fault.part} {fault.reason}"
         for n, spec in enumerate(specs, start=1)
@@ -166,7 +166,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.retired_at is not None:
         raise Refused("This item is retired, so it can’t be changed.")
-    wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, quality_criteria(test.rubric))]
+    wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, find_quality_criteria(test.rubric))]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
     before = _describe_for_log(item)

@@ -7,18 +7,18 @@ from typing import Any
 from django.db.models import Avg, Count, F, Q, QuerySet, StdDev
 
 from annotate.models import Judgment, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, Purpose, add_items, quality_criteria
+from annotate.qualification.items import ItemSpec, Purpose, add_items, find_quality_criteria
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project, Rubric
 from projects.rubric.rubrics import CriterionOnPage
 
 
-def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
+def list_known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
     """Return candidates with counted judgments on the rubric's first criterion for quality: number, mean and SD."""
     return (
         Judgment.objects.filter(
-            _match_criteria(quality_criteria(rubric)[:1]),
+            _match_criteria(find_quality_criteria(rubric)[:1]),
             candidate__dataset__project=project,
             candidate__withdrawn_at=None,
             candidate__question__passage__withdrawn_at=None,
@@ -43,7 +43,7 @@ def add_candidates(
 
     Halfway between two points, both are correct. Raises Refused if a score on one of the criteria is missing.
     """
-    criteria = quality_criteria(test.rubric)
+    criteria = find_quality_criteria(test.rubric)
     candidates = list(
         Candidate.objects.in_project(test.project)
         .filter(pk__in=candidate_ids)
@@ -65,7 +65,7 @@ def add_candidates(
     return add_items(test=test, actor=actor, specs=specs, how="candidates")
 
 
-def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
+def find_expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
     """Return the correct ratings for a known mean: the nearest point, both points halfway; on a slider the mean."""
     # On a slider nobody hits the mean exactly; the tolerance of the item decides how near is correct.
     if criterion.scale.kind is ScaleKind.CONTINUOUS:
@@ -99,7 +99,7 @@ def _make_spec(
     return ItemSpec(
         question=candidate.question.text,
         answer=candidate.text,
-        expected={criterion.key: expected_range(criterion, means[criterion.key]) for criterion in criteria},
+        expected={criterion.key: find_expected_range(criterion, means[criterion.key]) for criterion in criteria},
         purpose=purpose,
         passage_title=passage.title,
         passage_text=_join_texts(passage),

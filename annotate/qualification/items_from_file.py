@@ -14,7 +14,7 @@ from annotate.qualification.items import (
     Purpose,
     add_items,
     find_faults,
-    quality_criteria,
+    find_quality_criteria,
     shown_key,
 )
 from projects.errors import Refused
@@ -50,7 +50,7 @@ def import_items(
     *, test: QualificationTest, actor: Membership | None, path: Path, name: str
 ) -> list[QualificationItem]:
     """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items."""
-    specs = read_items(path=path, name=name, criteria=quality_criteria(test.rubric))
+    specs = read_items(path=path, name=name, criteria=find_quality_criteria(test.rubric))
     return add_items(test=test, actor=actor, specs=specs, how="file")
 
 

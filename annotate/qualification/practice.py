@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, is_gradable, quality_criteria, read_spec
+from annotate.qualification.items import ItemSpec, find_quality_criteria, is_gradable, read_spec
 from projects.models import Criterion, Membership
 from projects.rubric.rubrics import describe_on_page
 
@@ -27,7 +27,7 @@ class Practice:
 
 def list_practice_items(test: QualificationTest) -> list[QualificationItem]:
     """Return the practice items in order, without those that no longer fit the test's rubric."""
-    criteria = quality_criteria(test.rubric)
+    criteria = find_quality_criteria(test.rubric)
     items = test.items.filter(purpose=PRACTICE, retired_at=None).order_by("position", "pk")
     return [item for item in items if is_gradable(read_spec(item), criteria)]
 

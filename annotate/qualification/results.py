@@ -8,7 +8,7 @@ from django.utils.translation import gettext, pgettext
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification.admission import is_time_up
-from annotate.qualification.items import quality_criteria
+from annotate.qualification.items import find_quality_criteria
 from annotate.qualification.pages import ItemAnswer, list_pages
 from measures.grading import least_right
 from measures.rubric import format_number
@@ -132,7 +132,7 @@ def summarise_result(attempt: Attempt, now: datetime) -> AttemptSummary:
 def explain_result(attempt: Attempt) -> list[ExplainedPage]:
     """Return every item of a graded attempt with the rating given, the correct one and the explanation."""
     criteria = read_criteria(attempt.rubric)
-    checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
+    checked = {criterion.key for criterion in find_quality_criteria(attempt.rubric)}
     # Graded answers are stored by position in the layout, across pages.
     entries = (attempt.answers or {}).get("items", [])
     pages = []

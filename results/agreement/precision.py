@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from annotate.batches.costs import Cost, compute_cost, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, measure_pace
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import GROUP, UNIT
 from measures.outcome import Undefined
@@ -50,7 +50,7 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     """Return a choice for each simulated number of judgments, at the project's pay and pace."""
     from measures.planning_alpha import PlannedWidth, units_for_width
 
-    plan, pace = figures["plan"], seconds_per_item(project)
+    plan, pace = figures["plan"], measure_pace(project)
     hits_per_item = _compute_hits_per_item(figures["passages"], project.hit_size)
     choices = []
     widths = [PlannedWidth(**each) for each in plan["widths"]]
@@ -69,7 +69,7 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
             cents_per_hit=project.cents_per_hit,
             cents_per_item=project.cents_per_item,
             fee_share=project.fee_share,
-            seconds_per_item=pace,
+            pace=pace,
         )
         choices.append(Choice(n_judgments, is_modelled, n_units=needed, n_hits=n_hits, cost=cost))
     return choices

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from annotate.batches.progress import Progress, Speed, speed_over
+from annotate.batches.progress import Progress, Speed, measure_common_speed
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
 from annotate.payments import ledger
 from projects.models import Project
@@ -106,7 +106,7 @@ def _make_collection_stage(
         label=str(ledger.STAGES[kind]),
         progress=whole,
         is_live=bool(live),
-        speed=speed_over(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,
+        speed=measure_common_speed(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,
         pay=None if sums is None else Pay(sums.get(kind, ledger.Sums()), to_come),
     )
 

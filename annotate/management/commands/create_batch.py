@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotate.batches import lifecycle, trials
-from annotate.batches.creating import Plan, create_batch, plan
+from annotate.batches.creating import Plan, create_batch, plan_batch
 from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import Terms
 from annotate.models import Batch
@@ -89,7 +89,7 @@ class Command(ProjectCommand):
             only_pairs=options["only_pairs"],
         )
         terms = _terms(project, options)
-        description = describe_plan(plan(project=project, selection=selection, terms=terms))
+        description = describe_plan(plan_batch(project=project, selection=selection, terms=terms))
         if options["dry_run"]:
             self.answer({"plan": description})
             return

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotate.batches.costs import SECONDS_PER_ITEM
-from annotate.batches.creating import create_batch, plan
+from annotate.batches.creating import create_batch, plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item
@@ -159,7 +159,7 @@ def test_the_plan_says_work_money_and_hours_as_the_batch_then_is(project: Projec
     Project.objects.filter(pk=project.pk).update(cents_per_hit=40, cents_per_item=1, fee_share=0.2)
     project.refresh_from_db()
     make_corpus(project, n_passages=2, n_candidates=11)
-    said = plan(project=project, selection=Selection(), terms=Terms(judgments=3))
+    said = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=3))
     assert (said.n_candidates, said.n_questions, said.n_passages, said.n_hits) == (22, 2, 2, 4)
     assert (said.n_assignments, said.n_judgments, said.n_values) == (12, 66, 66)
     assert (said.cost.pay_cents, said.cost.fee_cents, said.cost.cents) == (12 * 40 + 66, 109, 655)
@@ -169,7 +169,7 @@ def test_the_plan_says_work_money_and_hours_as_the_batch_then_is(project: Projec
     assert not Batch.objects.exists()
     batch = make(project, judgments=3)
     assert (batch.n_hits, batch.n_items, batch.fee_share) == (4, 22, 0.2)
-    assert plan(project=project, selection=Selection(), terms=Terms(judgments=1)).n_in_other_batches == 22
+    assert plan_batch(project=project, selection=Selection(), terms=Terms(judgments=1)).n_in_other_batches == 22
 
 
 def test_mochas_plan_costs_what_the_paper_says(project: Project) -> None:
@@ -177,7 +177,7 @@ def test_mochas_plan_costs_what_the_paper_says(project: Project) -> None:
     Project.objects.filter(pk=project.pk).update(fee_share=0.2)
     project.refresh_from_db()
     make_corpus(project, n_passages=4, n_candidates=12)
-    said = plan(project=project, selection=Selection(), terms=Terms(judgments=1))
+    said = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=1))
     assert said.n_hits == 8
     assert said.cost.cents == round(8 * 40 * 1.2)
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.batches import creating, judgments_wanted, lifecycle, trials
-from annotate.batches.creating import plan
+from annotate.batches.creating import plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.integrity.verifying import verify
@@ -69,7 +69,7 @@ def test_a_full_batch_leaves_the_trials_candidates_out_also_of_its_sample(projec
     make_corpus(project, n_passages=4, n_candidates=5)
     trial = make(project, kind=TRIAL, selection=Selection(sample=5))
     terms: dict[str, Any] = {"trial": trial, "use_of_trial": "leave_out"}
-    said = plan(project=project, selection=Selection(sample=15), terms=Terms(judgments=3, **terms))
+    said = plan_batch(project=project, selection=Selection(sample=15), terms=Terms(judgments=3, **terms))
     full = make(project, selection=Selection(sample=15), **terms)
     assert (said.n_candidates, said.n_left_out) == (15, 5)
     assert len(candidates_of(full)) == 15
@@ -81,7 +81,7 @@ def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_co
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=3)
     make_corpus(project, name="new", n_passages=2, n_candidates=3)
     terms: dict[str, Any] = {"judgments": 3, "trial": trial, "use_of_trial": "count"}
-    said = plan(project=project, selection=Selection(), terms=Terms(**terms))
+    said = plan_batch(project=project, selection=Selection(), terms=Terms(**terms))
     full = make(project, **terms)
     assert (said.n_assignments, said.n_judgments, said.n_reused) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [1, 1, 3, 3]

@@ -86,7 +86,7 @@ def test_nobody_is_left_owing_unless_it_is_said(manager: Membership, annotator: 
         give(manager, annotator, -30)
     give(manager, annotator, -30, allow_debt=True)
     give(manager, annotator, 10)
-    assert paying.unpaid_balance(annotator) == -20
+    assert paying.sum_unpaid(annotator) == -20
 
 
 def test_an_annotator_of_another_project_gets_nothing(manager: Membership) -> None:

@@ -95,7 +95,7 @@ def test_two_managers_cannot_take_the_same_balance_away(
 ) -> None:
     earn(annotator, 100)
     assert sorted(all_at_once(take_away, [(owner, annotator), (manager, annotator)])) == ["taken", "would owe"]
-    assert paying.unpaid_balance(annotator) == 40
+    assert paying.sum_unpaid(annotator) == 40
 
 
 @pytest.mark.race

@@ -76,7 +76,7 @@ def test_mochas_table_needs_60957_judgments_and_about_6000_dollars() -> None:
         cents_per_hit=40,
         cents_per_item=0,
         fee_share=0.2,
-        seconds_per_item=Pace(12, 0),
+        pace=Pace(12, 0),
     )
     assert round(cost.cents / 100) == 5_988
 

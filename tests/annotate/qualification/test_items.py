@@ -113,7 +113,7 @@ def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, 
 )
 def test_a_known_mean_is_the_nearest_point_or_both(project: Project, mean: float, right: tuple[float, float]) -> None:
     rubric = factories.make_rubric(project)
-    assert items_from_candidates.expected_range(read_criteria(rubric)[0], mean) == right
+    assert items_from_candidates.find_expected_range(read_criteria(rubric)[0], mean) == right
 
 
 def test_candidates_with_known_scores_become_items(project: Project, annotator: Membership) -> None:
@@ -124,7 +124,8 @@ def test_candidates_with_known_scores_become_items(project: Project, annotator: 
     judge(project, {each: dict(zip(raters, values, strict=False)) for each, values in ratings.items()})
     test = design.make_test(project=project, actor=None)
     rows = {
-        row["candidate_id"]: (row["n"], row["mean"]) for row in items_from_candidates.known_scores(project, test.rubric)
+        row["candidate_id"]: (row["n"], row["mean"])
+        for row in items_from_candidates.list_known_scores(project, test.rubric)
     }
     assert rows == {known.pk: (2, 4.5), other.pk: (3, pytest.approx(7 / 3))}
     made = items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[other.pk, known.pk], tolerance=1)
@@ -141,13 +142,13 @@ def test_scores_on_another_scale_are_not_known(project: Project) -> None:
     known = Candidate.objects.get()
     judge(project, {known: {factories.make_membership(project): 4.0}})
     test = design.make_test(project=project, actor=None)
-    assert items_from_candidates.known_scores(project, test.rubric).count() == 1
+    assert items_from_candidates.list_known_scores(project, test.rubric).count() == 1
     newest = factories.make_rubric(project)
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
-    assert items_from_candidates.known_scores(project, test.rubric).count() == 1
+    assert items_from_candidates.list_known_scores(project, test.rubric).count() == 1
     newest.criteria.update(low=0, high=100)
-    assert not items_from_candidates.known_scores(project, test.rubric).exists()
+    assert not items_from_candidates.list_known_scores(project, test.rubric).exists()
     with pytest.raises(Refused, match="no judgment of “Correctness”"):
         items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[known.pk])
 
