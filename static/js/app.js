@@ -1,4 +1,4 @@
-// What every page has: the appearance switch, menus that close, questions before acts that cannot be undone, times of the reader's own zone, a safe sign-out.
+// On every page: appearance, menus that close, confirmation of acts that cannot be undone, local times, a safe sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
 import { startSignOut } from "./signout.js";

@@ -1,5 +1,5 @@
-// A question before an act that cannot be undone: <form data-confirm="…"> or <button data-confirm="…">.
-// Without JavaScript the form is simply sent.
+// Asks for confirmation before an act that cannot be undone: <form data-confirm="…"> or <button data-confirm="…">.
+// Without JavaScript the form is sent without asking.
 import { say } from "./words.js";
 
 export function ask({ title, text, yes = say("go_on"), no = say("cancel"), danger = false }) {

@@ -19,7 +19,7 @@ export function write(key, entry) {
     localStorage.setItem(key, JSON.stringify(entry));
     return true;
   } catch {
-    return false; // storage is full or switched off: the server's draft is then the only copy
+    return false; // storage is full or turned off: the server's draft is then the only copy
   }
 }
 
@@ -43,7 +43,7 @@ export function wipeAll() {
   keys().forEach(wipe);
 }
 
-// What another person left behind on this device is not ours to keep.
+// Deletes what another person left on this device.
 export function wipeOthers(user) {
   for (const key of keys()) if (read(key)?.user !== user) wipe(key);
 }
@@ -69,6 +69,6 @@ async function sendOnce(entry) {
     headers: { "Content-Type": "application/json", "X-CSRFToken": csrf },
     body: JSON.stringify(entry.unsent),
   });
-  // 409: the HIT is already submitted or no longer ours, so there is nothing left to send.
+  // 409: the HIT was submitted or is no longer this person's, so nothing is left to send.
   if (!response.ok && response.status !== 409) throw new Error(`draft ${response.status}`);
 }

@@ -11,8 +11,8 @@ import { say } from "./words.js";
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
-let passage = null; // comes a moment later: rating does not wait for it
-let wanted = null; // what was asked of it before it came
+let passage = null; // loaded later, so that rating need not wait for it
+let wanted = null; // a request to the passage from before it was loaded
 const data = root.dataset;
 const isPreview = "preview" in data;
 const isAlone = "alone" in data; // one item at a time, no looking back
@@ -36,7 +36,7 @@ const walk = new Walk({
   toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
 });
 const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce });
-let missing = null; // the list of what is missing, once its module is there
+let missing = null; // the list of missing ratings, once its module is loaded
 let isSending = false;
 let nSaid = sheet.nAnswered();
 
@@ -69,12 +69,12 @@ function showProgress() {
   missing?.refresh();
 }
 
-// --- answering
+// --- rating
 
 function changed(control) {
   const field = sheet.fieldOf(control);
   if (!field) return;
-  const [before, after] = [field.known, field.read() ?? null]; // what is not on the scale is no answer
+  const [before, after] = [field.known, field.read() ?? null]; // a value that is not on the scale counts as no rating
   field.known = after;
   show(field.item);
   showProgress();
@@ -85,7 +85,7 @@ function changed(control) {
   sayCount();
 }
 
-// The count is said at the middle and at the end, not at each answer.
+// Screen readers hear the progress halfway and at the end only, not after each rating.
 function sayCount() {
   const n = sheet.nAnswered();
   const isMore = n > nSaid;
@@ -100,7 +100,7 @@ function choose(slot, value) {
   (slot.number ?? slot.radios[0]).dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// The same point again takes the answer back.
+// Choosing the same point again clears the rating.
 function rate(digit, isTyping) {
   const slot = walk.current;
   if (slot.number) return isTyping ? null : typeNumber();
@@ -113,14 +113,14 @@ function rate(digit, isTyping) {
   };
 }
 
-// What is typed goes into the number.
+// Digits that are typed go into the number field.
 function typeNumber() {
   walk.current.number?.focus();
   walk.current.number?.select();
   return null;
 }
 
-// The next point to one side, without moving on; from no answer, the nearest end.
+// Choose the next point to one side without moving on; without a rating, start at the nearest end of the scale.
 function chooseNext(side, target) {
   const slot = target.matches?.("input[type=radio]") ? sheet.slotOf(target) : walk.current;
   if (slot.number) return slot.range?.focus();
@@ -169,7 +169,7 @@ function leaveText(target, isDone) {
   else walk.goTo(slot);
 }
 
-// A press on the point that is chosen takes it back; the second press of a double click does not.
+// Pressing the chosen point clears the rating; the second press of a double click does not.
 function pressed(event) {
   const radio = event.target.closest?.("input[type=radio]");
   if (!radio) return;
@@ -179,17 +179,17 @@ function pressed(event) {
   else if (!wasChosen && slot.known === null && event.detail > 0) goOnSoon(slot);
 }
 
-// After a press of finger or mouse the next one comes into view, once it cannot be a double click any more.
+// After a touch or click the next item scrolls into view, but only when a double click is no longer possible.
 function goOnSoon(slot) {
   setTimeout(() => {
     const next = hasValue(slot) && walk.current === slot && sheet.nextOpen(slot);
     if (!next) return;
     walk.makeCurrent(next);
-    if (!walk.isSeen(next)) walk.reveal(next); // what somebody may be aiming at stays where it is
+    if (!walk.isSeen(next)) walk.reveal(next); // an item in view does not move: somebody may be aiming at it
   }, 300);
 }
 
-// --- sending
+// --- submitting
 
 function lock(isLocked) {
   for (const button of document.querySelectorAll("[data-submit]")) {
@@ -219,11 +219,11 @@ async function send() {
   form.elements.csrfmiddlewaretoken.value = drafts.csrf;
   form.elements.seconds.value = JSON.stringify(time.list());
   form.elements.wall_ms.value = String(Math.round(performance.now()));
-  drafts.wipe(); // the server has it all as a draft by now
+  drafts.wipe(); // the server has everything as a draft by now
   form.submit();
 }
 
-// --- starting
+// --- start
 
 function start() {
   form.addEventListener("input", (event) => changed(event.target));
@@ -301,7 +301,7 @@ function startSaving() {
   });
 }
 
-// Rating goes on without what cannot be fetched; it is asked for again once there is a connection.
+// Rating works without modules that cannot be loaded; they are requested again when there is a connection.
 async function bring(fetchModules, begin) {
   const modules = await fetchModules().catch(() => null);
   if (modules) begin(modules);
@@ -328,7 +328,7 @@ function lightSpan(slot) {
   if (slot) passage?.lightSpan(slot.item.element.closest(".question").dataset.span);
 }
 
-// What one can do without for a moment comes when the page has nothing else to do.
+// Modules that are not needed at once are loaded when the page is idle.
 function startLater() {
   return bring(
     () => Promise.all([import("./rate/hint.js"), import("./rate/missing.js"), import("./rate/rubric.js")]),

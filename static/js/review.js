@@ -1,4 +1,4 @@
-// A blind review, or a HIT of one's own read again: the passage with its tools, as the rating page has it.
+// A spot check, or a HIT from the history: the passage with the same tools as on the rating page.
 import { startBoxes } from "./rate/boxes.js";
 import { startKeys } from "./rate/keys.js";
 import { startPassage } from "./rate/passage.js";

@@ -1,4 +1,4 @@
-// Signing out sends what is still only on this device first, asks if that fails, and then wipes it.
+// Before signing out, ratings that are only on this device are sent. If that fails, a dialog asks; then they are deleted.
 import { ask } from "./confirm.js";
 import { kept, wipeAll } from "./keep.js";
 import { say } from "./words.js";

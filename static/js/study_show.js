@@ -1,4 +1,4 @@
-// The page of a study: each table can be copied as what it can be downloaded as.
+// The page of a metric evaluation: each table can be copied in the formats of its downloads.
 async function copy(button) {
   const response = await fetch(button.dataset.copy, { credentials: "same-origin" });
   if (!response.ok) throw new Error(String(response.status));
@@ -8,7 +8,7 @@ async function copy(button) {
   setTimeout(() => (button.textContent = name), 2000);
 }
 
-// Without a clipboard (a page without https) the file is downloaded instead.
+// Browsers allow the clipboard only on https; without it the file is downloaded instead.
 function download(button) {
   button.parentElement.querySelector("a[download]").click();
 }

@@ -1,4 +1,4 @@
-// The appearance: as the device says, light, or dark. A cookie, so that the server draws the page right at once.
+// The appearance: as the device, light, or dark. It is stored in a cookie, so that the server draws the page correctly at once.
 import { say } from "./words.js";
 
 const NAMES = { "": "theme", light: "theme_light", dark: "theme_dark" };
@@ -14,7 +14,7 @@ function show(button) {
   if (name) name.textContent = say(NAMES[current()]);
 }
 
-// For a year, on this device; an empty value forgets.
+// Stored for a year; an empty value deletes it.
 export function remember(name, value) {
   const secure = location.protocol === "https:" ? "; Secure" : "";
   document.cookie = `${name}=${value}; Path=/; SameSite=Lax; Max-Age=${value ? 31536000 : 0}${secure}`;

@@ -1,4 +1,4 @@
-// Times in the reader's own time zone, with what the server said (UTC) behind them.
+// Times in the reader's time zone, followed by the server's UTC time in brackets.
 const { lang } = document.documentElement;
 const HERE = new Intl.DateTimeFormat(!lang || lang === "en" ? "en-GB" : lang, {
   day: "numeric",
@@ -17,7 +17,7 @@ export function startTimes() {
   }
 }
 
-// The hour is enough where it is the same day here and there.
+// The time alone is enough if it is the same day in both zones.
 function sayUtc(at, said) {
   return at.getDate() === at.getUTCDate() ? `${at.toISOString().slice(11, 16)} UTC` : said;
 }

@@ -1,4 +1,4 @@
-// The words that scripts say: they come with the page, in its language.
+// The sentences of scripts, which come with the page in its language.
 const words = {};
 for (const script of document.querySelectorAll("script[type='application/json'][id$=-words]")) {
   Object.assign(words, JSON.parse(script.textContent));
@@ -7,7 +7,7 @@ const language = document.documentElement.lang;
 const plural = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language, { numberingSystem: "latn" });
 
-// A sentence by its key; one that speaks of a number has the form that {n} asks for.
+// Returns a sentence by its key, in the plural form for {n} if it has several.
 export function say(key, values = {}) {
   const found = words[key] ?? "";
   const sentence = typeof found === "string" ? found : (found[plural.select(values.n)] ?? found.other);

@@ -1,4 +1,4 @@
-// A text that is longer than its box scrolls by itself: then the keyboard has to reach it.
+// A box whose text is too long scrolls; it then gets a tabindex, so that the keyboard can scroll it too.
 const SELECTOR = ".candidate, .question-head";
 
 export function startBoxes(root) {

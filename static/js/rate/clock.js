@@ -1,4 +1,4 @@
-// Time: the server's clock by this page, active seconds per item, and what is left of the time limit.
+// Time: the server's clock, active seconds per item, and the time left.
 import { say } from "../words.js";
 
 const IDLE_MS = 60_000;
@@ -9,7 +9,7 @@ export function serverClock(serverNow) {
   return () => Math.round(serverNow + performance.now() - origin);
 }
 
-// Seconds with the page in view and somebody at it, each for the item that was current.
+// Counts seconds while the page is visible and somebody is active, each for the item that is current.
 export class ActiveTime {
   constructor(nItems, before) {
     this.seconds = Array.from({ length: nItems }, (_, place) => Number(before?.[place]) || 0);
@@ -33,7 +33,7 @@ export class ActiveTime {
 
   tick() {
     const now = performance.now();
-    // two seconds at most: a laptop that slept did not work
+    // at most two seconds: the time that a laptop was asleep does not count
     const passed = Math.min(now - this.lastTick, 2 * TICK_MS);
     if (this.wasInView && now - this.lastInput < IDLE_MS) this.seconds[this.place] += passed / 1000;
     this.lastTick = now;
@@ -55,7 +55,7 @@ function isInView() {
   return document.visibilityState === "visible";
 }
 
-// Said in coarse steps and rounded down: nothing ticks, and nobody has less time than it says.
+// Shown in coarse steps and rounded down: no ticking clock, and never more time than there is.
 export function startDue(element, dueAt, now, over = say("time_up")) {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);

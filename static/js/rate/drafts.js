@@ -1,17 +1,17 @@
-// Saving: every change goes to this device and to the server at once; "saved" is said only after its 2xx.
+// Saving: every change is stored on this device and sent to the server at once; it is "saved" only after a 2xx response.
 import { isEmpty, read, wipe, write } from "../keep.js";
 
-const TYPING_MS = 350; // what is being typed or slid waits for the next stroke
+const TYPING_MS = 350; // typing and sliding are sent after this pause
 const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000, 30000];
 
-// Changes that are not yet sent: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments: {place: [value, stamp]}}.
+// Changes that were not sent yet: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments: {place: [value, stamp]}}.
 const PARTS = ["answers", "cannot", "flags", "comments"];
 
 function blank() {
   return { answers: {}, cannot: {}, flags: {}, comments: {} };
 }
 
-// Walks [part, place, key or undefined, [value, stamp]].
+// Yields [part, place, key or undefined, [value, stamp]].
 function* entriesOf(changes) {
   for (const part of PARTS) {
     for (const [place, entry] of Object.entries(changes?.[part] ?? {})) {
@@ -52,7 +52,7 @@ function dropSent(changes, sent) {
   }
 }
 
-// How many answers, and how many other things: flags and comments.
+// Returns the number of ratings, and of flags and comments.
 function countOf(changes) {
   const parts = [...entriesOf(changes)].map(([part]) => part);
   const nAnswers = parts.filter((part) => part === "answers" || part === "cannot").length;
@@ -60,7 +60,7 @@ function countOf(changes) {
 }
 
 export class Drafts {
-  // now: the server's time by this page; seconds: active seconds so far; onState(state, details); onAnswer(part, place, value, key)
+  // now: the server's time; seconds: active seconds so far; onState(state, details); onAnswer(part, place, value, key)
   constructor({ key, user, urls, csrf, now, seconds, onState, onAnswer }) {
     Object.assign(this, { key, user, urls, csrf, now, seconds, onState, onAnswer });
     this.unsent = blank();
@@ -73,14 +73,14 @@ export class Drafts {
     this.ended = "";
     this.trouble = "";
     this.isOffline = false;
-    this.isOnServer = false; // whether the server has an answer of this page
+    this.isOnServer = false; // whether the server has anything from this page
   }
 
   get hasUnsent() {
     return !isEmpty(this.unsent);
   }
 
-  // Answers that an earlier page on this device could not send any more.
+  // Takes over what an earlier page on this device could not send.
   restore() {
     const entry = read(this.key);
     if (!entry || entry.user !== this.user) return null;
@@ -90,7 +90,7 @@ export class Drafts {
     return entry;
   }
 
-  // One answer. While one save is under way the next ones wait and go together.
+  // Saves one change. While a request is running, further changes wait and are sent together.
   note(part, place, value, key, { goesOn = false } = {}) {
     if (this.isClosed) return;
     set(this.unsent, part, String(place), key, [value, this.now()]);
@@ -119,7 +119,7 @@ export class Drafts {
     this.timer = setTimeout(() => this.flush(), wait);
   }
 
-  // Send what is unsent; true when nothing is left to send.
+  // Sends what is unsent, and returns whether nothing is left.
   async flush({ keepalive = false } = {}) {
     clearTimeout(this.timer);
     while (this.sending) await this.sending;
@@ -137,7 +137,7 @@ export class Drafts {
     let response;
     try {
       response = await this.post(sent, keepalive);
-      // a stale token, or somebody else has signed in here: ask who, then try once more
+      // the token is outdated, or somebody else has signed in: check the session, then try once more
       if ([403, 404].includes(response.status) && (await this.refresh())) response = await this.post(sent, keepalive);
     } catch {
       return this.failed({ isOffline: true });
@@ -171,7 +171,8 @@ export class Drafts {
     }
     if (this.hasUnsent) this.schedule(0);
     this.ended = merged.ended ?? "";
-    if (this.ended) this.onState("ended", { message: this.ended }); // kept all the same; told now, not at the submit
+    // Saved, but the HIT has ended: say so now, not only at the submit.
+    if (this.ended) this.onState("ended", { message: this.ended });
     else this.onState(this.hasUnsent ? "saving" : "saved", { isFresh: true });
     return !this.hasUnsent;
   }
@@ -184,7 +185,7 @@ export class Drafts {
     return false;
   }
 
-  // How much is only on this device.
+  // Returns how much is only on this device.
   sayKept() {
     const { trouble: message, isOffline, isKept } = this;
     this.onState("kept", { message, isOffline, isKept, ...countOf(this.unsent) });
@@ -196,7 +197,7 @@ export class Drafts {
     return false;
   }
 
-  // Submitted, returned or taken back: nothing more can be sent, so nothing is kept.
+  // After the HIT was submitted, returned or withdrawn nothing can be sent, so nothing is kept.
   closed(message) {
     this.isClosed = true;
     wipe(this.key);
@@ -205,7 +206,7 @@ export class Drafts {
     return true;
   }
 
-  // Ask who is signed in and for a fresh token; true when it is still us.
+  // Checks who is signed in and gets a new token; returns whether it is still the same person.
   async refresh() {
     const response = await fetch(this.urls.session, {
       headers: { Accept: "application/json" },
@@ -230,7 +231,7 @@ export class Drafts {
     return true;
   }
 
-  // Back in view or back on the network: try at once.
+  // When the page is visible or online again, try at once.
   async wake() {
     if (this.isClosed) return;
     try {
@@ -242,14 +243,14 @@ export class Drafts {
     else if (this.nFailed === 0 && !this.ended) this.onState(this.isOnServer ? "saved" : "idle");
   }
 
-  // The browser says that there is no network.
+  // The browser reports that it is offline.
   offline() {
     if (this.isClosed || this.isSignedOut) return;
     this.isOffline = true;
     this.sayKept();
   }
 
-  // Before the form itself is sent: everything saved, still signed in, a token that is good.
+  // Before the form is submitted: saves everything, and checks that the session and the token are valid.
   async makeReady() {
     if (!(await this.flush())) return false;
     if (this.isClosed || performance.now() - this.lastGoodAt < 30000) return true;

@@ -1,6 +1,6 @@
-// Finding words in the passage: a field, how many there are, and each of them in turn.
-const MOST_LIT = 1000; // more at once would only slow the page, and help nobody
-const QUIET_MS = 700; // what is typed is told once the typing rests
+// Searching the passage: a field, the number of matches, and moving through them.
+const MOST_LIT = 1000; // highlighting more matches would slow the page down
+const QUIET_MS = 700; // the result is announced after this pause in typing
 
 export function startFind({ details, words, reveal, whereNow, say }) {
   const box = details.querySelector("[data-find]");
@@ -10,7 +10,7 @@ export function startFind({ details, words, reveal, whereNow, say }) {
   let places = [];
   let at = -1;
   let cameFrom = null;
-  let from = null; // the search goes on from what was read when it began
+  let from = null; // the first visible text when the search began; the first match after it is shown
   let quiet = 0;
 
   function open() {
@@ -80,7 +80,7 @@ export function sayPlace(details, n, total) {
   return details.querySelector("[data-of]").dataset.of.replace("{n}", n).replace("{total}", total);
 }
 
-// Without highlights the passage still goes to each place.
+// In browsers without the highlight API the passage still scrolls to each match.
 export function light(name, places) {
   if (!("highlights" in CSS)) return;
   if (!places.length) {

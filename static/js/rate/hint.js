@@ -1,11 +1,11 @@
-// What a point of the scale means, said in a line while it is pointed at, focused, or held under a finger.
+// Shows what a point of the scale means while it is hovered, focused, or held with a finger.
 const HOVER_MS = 250;
 const HOLD_MS = 450;
 
 export function startHints(root) {
   const hint = document.createElement("div");
   hint.className = "hint";
-  hint.setAttribute("aria-hidden", "true"); // the button itself is described by the same words
+  hint.setAttribute("aria-hidden", "true"); // screen readers get the same text as the button's description
   let timer = 0;
   let point = null;
   let isHeld = false;
@@ -34,7 +34,7 @@ export function startHints(root) {
     const over = pointAt(event.target);
     if (over) later(() => show(over), hint.isConnected ? 0 : HOVER_MS);
     else if (hint.contains(event.target)) clearTimeout(timer);
-    else later(hide, 150); // time to go over to the line itself
+    else later(hide, 150); // time to move the pointer to the hint itself
   });
   root.addEventListener("focusin", (event) => {
     const focused = pointAt(event.target);
@@ -54,11 +54,11 @@ export function startHints(root) {
   for (const name of ["pointerup", "pointercancel"]) {
     root.addEventListener(name, () => {
       if (!isHeld) clearTimeout(timer);
-      else setTimeout(() => (isHeld = false), 100); // after the click that this makes
+      else setTimeout(() => (isHeld = false), 100); // after the click event that follows
     });
   }
   root.addEventListener("contextmenu", (event) => isHeld && pointAt(event.target) && event.preventDefault());
-  // a finger that stayed to read does not rate
+  // holding a point to read its meaning does not rate
   root.addEventListener("click", (event) => isHeld && pointAt(event.target) && stop(event), true);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hint.isConnected && (stop(event), hide()), true);
 }

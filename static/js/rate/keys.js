@@ -1,4 +1,4 @@
-// The keyboard: digits rate and move on, ←/→ choose a point, ↑/↓ or j/k move, Backspace clears, z takes back; ? shows the rest.
+// The keyboard: digits rate and move on, ←/→ choose a point, ↑/↓ or j/k move, Backspace clears, z undoes; ? shows the rest.
 
 function isText(element) {
   return element.matches?.("textarea, input:not([type]), input[type=text], input[type=search], select");
@@ -34,7 +34,7 @@ export function startKeys({ root, acts }) {
 
 function run(event, act) {
   event.preventDefault();
-  // a key that is held down moves, and does nothing else
+  // a key that is held down only moves
   if (!event.repeat || /^(Arrow|[jk]$)/.test(event.key)) act();
 }
 
@@ -46,12 +46,12 @@ function actOf(event, target, acts) {
   const isNumber = target.matches?.("input[type=number]");
   const digit = digitOf(event);
   if (digit !== null) return target.closest?.("[data-submit]") ? null : acts.rate(digit, isNumber);
-  // Enter on an input would send the form
+  // Enter in an input would submit the form
   if (event.key === "Enter") return target.matches?.("input") ? () => acts.next(target) : null;
   if (event.key === " ") return target.matches?.("input[type=radio]:checked") ? () => acts.clear(target) : null;
   if (target.closest?.(".passage-body") && event.key.startsWith("Arrow")) return null; // scrolls the passage
   if (isNumber && /^[-.,]$|^Backspace$|^Delete$|^Arrow(Left|Right)$/.test(event.key)) return null;
-  if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // 1e1 is nothing that people mean
+  if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // nobody means 1e1
   if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
   if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;
   return actNamed(event.key, target, acts);
@@ -76,7 +76,7 @@ const ACTS = {
   "?": "showKeys",
 };
 
-// Not every page has every act.
+// Not every page offers every action.
 function actNamed(key, target, acts) {
   const act = acts[ACTS[key]];
   return act ? () => act(target) : null;

@@ -1,7 +1,7 @@
-// How the passage is set: its width beside the answers and the size of its text, remembered for the server to draw.
+// The width of the passage and the size of its text. A cookie remembers both, so that the server draws the page with them.
 import { remember } from "../theme.js";
 
-const WIDTH = { least: 24, most: 70, usual: 44, step: 2 }; // in percent, as reading.css knows them
+const WIDTH = { least: 24, most: 70, usual: 44, step: 2 }; // in per cent; reading.css has the same
 const SIZE = { most: 5, usual: 2 };
 
 export function startLook({ details, columns, edge, say }) {
@@ -48,7 +48,7 @@ function startWidth(edge, columns) {
   edge.setAttribute("aria-valuenow", width);
   edge.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    event.preventDefault(); // selects nothing
+    event.preventDefault(); // dragging must not select text
     edge.setPointerCapture(event.pointerId);
     edge.focus({ preventScroll: true });
   });

@@ -1,4 +1,4 @@
-// What is still missing when somebody submits: a list at the top, each line a link to its place; the server draws the same.
+// The list of missing ratings at submit, each line a link to its item. The server draws the same list without JavaScript.
 import { hasValue, isOpen } from "./sheet.js";
 import { say } from "../words.js";
 
@@ -12,7 +12,7 @@ export class Missing {
     return !this.box.hidden;
   }
 
-  // Draws the list and goes to it; how many items lack something.
+  // Draws the list, moves the focus to it, and returns the number of incomplete items.
   show() {
     const items = this.sheet.unanswered();
     this.draw(items);
@@ -24,7 +24,7 @@ export class Missing {
     return items.length;
   }
 
-  // An answer came or went while the list was shown.
+  // Updates the list after a rating was added or cleared.
   refresh() {
     if (this.isShown) this.draw(this.sheet.unanswered());
   }
@@ -50,7 +50,7 @@ export class Missing {
   }
 }
 
-// The item, and where only some of its criteria are missing, each of these.
+// Returns the item or, if only some of its criteria are missing, each of these.
 function lineOf(item) {
   const line = document.createElement("li");
   line.append(linkTo(`#item${item.place}`, say("item", { n: item.number })));

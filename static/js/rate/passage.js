@@ -1,4 +1,4 @@
-// The passage: beside the answers, or folded on a phone and back where it was; its documents, and the marked words.
+// The passage: beside the answers, or folded on a phone; its position, its documents and the marked words.
 import { light, sayPlace, startFind } from "./find.js";
 import { startLook } from "./look.js";
 import { Words, boxOf, firstInView } from "./text.js";
@@ -6,7 +6,7 @@ import { Words, boxOf, firstInView } from "./text.js";
 const wide = matchMedia("(min-width: 64rem)");
 const REST_MS = 120;
 
-// For pages with a passage and for those without one: then nothing happens.
+// Also called on pages without a passage, where it does nothing.
 export function startPassage(root) {
   const details = root.querySelector("[data-passage]");
   return details ? new Passage(root, details) : { lightSpan() {}, toSpan() {}, find() {} };
@@ -19,9 +19,9 @@ class Passage {
     this.body = details.querySelector(".passage-body");
     this.words = new Words([...this.body.querySelectorAll("h2, h3, .passage-text")]);
     this.spans = [];
-    this.span = null; // what was lit last
-    this.reached = null; // which of its places was last gone to
-    this.place = null; // what stands at the top
+    this.span = null; // the words highlighted last
+    this.reached = null; // the match shown last
+    this.place = null; // the text at the top of the pane
     const say = (text) => this.say(text);
     startLook({ details, columns: root.querySelector(".rate-columns"), edge: root.querySelector("[data-edge]"), say });
     this.finding = startFind({
@@ -57,7 +57,7 @@ class Passage {
     fit();
     wide.addEventListener("change", fit);
     this.details.querySelector(":scope > summary").addEventListener("click", (event) => {
-      event.preventDefault(); // the toggle would come too late to hold the page still
+      event.preventDefault(); // the toggle event comes too late to keep the answers in place
       if (this.details.open) this.close();
       else this.open();
     });
@@ -81,7 +81,7 @@ class Passage {
     hold(held ?? this.leftAt);
   }
 
-  // The first answer that can be seen below the passage, and where it stands.
+  // Returns the first visible answer below the passage, and its position.
   inView() {
     const { bottom } = this.details.getBoundingClientRect();
     const all = [...this.root.querySelectorAll(".item, .question-head")];
@@ -89,7 +89,7 @@ class Passage {
     return element && { element, top: element.getBoundingClientRect().top };
   }
 
-  // --- the place in the text
+  // --- position in the text
 
   keepPlace() {
     let rest = 0;
@@ -128,7 +128,7 @@ class Passage {
     if (box.top < top || box.bottom > bottom) this.body.scrollTop += box.top - top - (bottom - top) / 3;
   }
 
-  // What is in view of the pane: where the page is at its top, the pane reaches below the screen.
+  // Returns the visible part of the pane, which reaches below the window while the page is scrolled to its top.
   frame() {
     const { top, bottom } = this.body.getBoundingClientRect();
     return { top, bottom: Math.min(bottom, innerHeight) };
@@ -146,7 +146,7 @@ class Passage {
     if (this.spanIsNew && this.details.open) this.toSpan();
   }
 
-  // Back to the marked words; where they stand in several places, on to the next.
+  // Scrolls to the marked words, or to their next occurrence.
   toSpan() {
     if (!this.spans.length) return;
     if (!this.details.open) {
@@ -202,7 +202,7 @@ class Passage {
   }
 }
 
-// Keeps an element where it was while what stands before it grows or shrinks.
+// Keeps an element in place on the screen while something above it grows or shrinks.
 function hold(held) {
   if (held?.element) scrollBy({ top: held.element.getBoundingClientRect().top - held.top, behavior: "instant" });
 }

@@ -1,4 +1,4 @@
-// The scale, the instructions and the examples over the page: fetched when nothing else is to be done, so also there offline.
+// The dialog with the scale, the instructions and the examples. It is loaded when the page is idle, so it works offline too.
 import { say } from "../words.js";
 
 export function startRubric({ root, url }) {
@@ -22,12 +22,12 @@ export function startRubric({ root, url }) {
       if (isThere) return;
       isThere = true;
       note.remove();
-      if (!guide) return; // nobody has written any: the scale says it all
+      if (!guide) return; // the project has no instructions
       borrowStyles(page);
       guide.querySelectorAll("[id]").forEach((element) => element.removeAttribute("id"));
       body.replaceChildren(guide);
     } catch {
-      // asked for once more when it is opened
+      // requested again when the dialog is opened
     }
   };
   const open = () => {
@@ -39,14 +39,14 @@ export function startRubric({ root, url }) {
   load();
   for (const link of root.querySelectorAll("[data-rubric]")) {
     link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // the link leads to the page of its own
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // the link opens the instructions in a new tab
       event.preventDefault();
       open();
     });
   }
   dialog.addEventListener("keydown", (event) => {
     if (event.key !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault(); // or the page would open it again
+    event.preventDefault(); // otherwise the page's own handler would open it again
     dialog.close();
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -59,7 +59,7 @@ function copyOf(element) {
   return copy;
 }
 
-// What the page of the instructions is drawn with and this one lacks.
+// Adds the style sheets of the instructions page that this page lacks.
 function borrowStyles(page) {
   const here = new Set([...document.styleSheets].map((sheet) => sheet.href));
   for (const link of page.querySelectorAll("link[rel=stylesheet]")) {

@@ -1,10 +1,10 @@
-// What the page says of saving: the state, how long ago, and how much is only on this device.
+// The saving status: saved how long ago, or how much is only on this device.
 import { say } from "../words.js";
 
 const TROUBLE = ["kept", "signed-out", "closed", "ended"];
 
 export class Saved {
-  // place: the line in the bar; announce(sentence) for people who hear the page
+  // place: the element in the bar; announce(sentence): for screen readers
   constructor({ place, signInUrl, announce }) {
     this.place = place;
     this.text = place.querySelector("[data-saved]");
@@ -54,7 +54,7 @@ export class Saved {
   }
 }
 
-// A page that has no word for "just now" does not say when.
+// Pages without the sentence for "just now" do not show the time.
 function sayAgo(seconds) {
   if (!say("just_now")) return "";
   if (seconds < 2) return say("just_now");

@@ -1,5 +1,5 @@
-// The form of a HIT as items and slots, and what was done to it: a slot is one criterion of one item, in the order of the page.
-// Slots and remarks are fields: {part, place, key, known, read(), write(value)}; `known` is the last value that was dealt with.
+// The form of a HIT as items and slots, and its undo history. A slot is one criterion of one item, in the order of the page.
+// Slots and remarks are fields: {part, place, key, known, read(), write(value)}; `known` is the last value that was processed.
 import { say } from "../words.js";
 
 const MOST_ACTS = 200;
@@ -26,13 +26,13 @@ export class Sheet {
     return this.byName.get(control.name);
   }
 
-  // The next slot without an answer after this one, else the first on the page.
+  // Returns the next slot without a rating after this one, else the first on the page.
   nextOpen(slot) {
     const at = this.slots.indexOf(slot);
     return this.slots.slice(at + 1).find(isOpen) ?? this.slots.find(isOpen);
   }
 
-  // What was pressed or typed before this script was there.
+  // Processes what was pressed or typed before this script was loaded.
   touched() {
     return this.fields.filter((field) => (field.radios?.length ? field.radios : [field.number ?? field.control]).some(isTouched));
   }
@@ -45,10 +45,10 @@ export class Sheet {
     return this.items.length - this.unanswered().length;
   }
 
-  // Show an answer that came from elsewhere: this device's store, or another tab by way of the server.
+  // Shows a value from elsewhere: from this device's storage, or from another tab through the server.
   put(part, place, value, key) {
     const field = this.fields.find((each) => each.part === part && each.place === Number(place) && each.key === key);
-    if (field && field.known !== value) putField(field, value); // what is being typed here is left alone
+    if (field && field.known !== value) putField(field, value); // a field in which somebody is typing does not change
   }
 }
 
@@ -114,25 +114,25 @@ function writePoint(slot, value) {
   for (const radio of slot.radios) radio.checked = value !== null && Number(radio.value) === Number(value);
 }
 
-// A slider with its number has no thumb until it was touched, because an untouched one is no answer.
+// A slider has no handle until it is touched, because an untouched slider has no rating.
 function startSlider(slot) {
   const { range, number } = slot;
   range.hidden = false;
   if (range.step === "any") range.step = (Number(range.max) - Number(range.min)) / 100;
   follow(slot);
   range.addEventListener("input", () => take(slot));
-  // a press where the thumb would rest is an answer too
+  // a press where the handle would be sets a rating too, although the value does not change
   range.addEventListener("pointerup", () => {
     if (number.value === "") take(slot);
   });
   number.addEventListener("input", () => follow(slot));
-  // 1e1 is 10 here, and no number to the server
+  // the browser reads 1e1 as 10, the server refuses it
   number.addEventListener("change", () => {
     if (/[e+]/i.test(number.value)) number.value = String(number.valueAsNumber);
   });
 }
 
-// A number, null for "no answer yet", undefined for what is no answer on this scale.
+// Returns a number, null for no rating, or undefined for a value that is not on the scale.
 function readNumber({ number }) {
   if (number.validity.badInput) return undefined;
   if (number.value === "") return null;
@@ -181,7 +181,7 @@ export function show(item) {
   if (isAnswered(item)) item.element.querySelector(":scope > .errorlist")?.remove();
 }
 
-// The point that a digit means: the value itself (0 is 10 where there is no 0), or the n-th point where values are no digits.
+// Returns the point for a digit: the value itself (0 means 10 if the scale has no 0), or the n-th point if values are no digits.
 export function radioFor(slot, digit) {
   const values = slot.radios.map((radio) => Number(radio.value));
   const wanted = digit === "0" && !values.includes(0) ? 10 : Number(digit);
@@ -189,15 +189,15 @@ export function radioFor(slot, digit) {
   return slot.radios[isOfDigits ? values.indexOf(wanted) : wanted - 1];
 }
 
-// What was done on this page, newest last, so that it can be taken back step by step.
+// The changes on this page, newest last, for undoing them step by step.
 export class Undo {
   constructor(button) {
     this.acts = [];
     this.button = button;
-    this.isOpen = false; // the newest act is text or a slide that goes on
+    this.isOpen = false; // the newest change is typing or sliding that may continue
   }
 
-  // Typing and sliding in one field are one act until the field is left.
+  // Typing and sliding in one field count as one change until the field is left.
   note(field, before, after, { goesOn }) {
     const last = this.acts.at(-1);
     const isSame = goesOn && this.isOpen && last?.field === field;

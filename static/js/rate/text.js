@@ -1,9 +1,9 @@
-// Words in a text, found whatever their case, accents, spacing and invisible marks; and places in it.
+// Finding words in a text regardless of case, accents, spacing and invisible marks, and the position of text on the screen.
 const UNSEEN = /\p{M}|[\u00AD\u0640\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;
 const CONTROL = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/;
 const SPACE = /\s/u;
 
-// The text as it is compared, and for each of its units where in the text it comes from.
+// Returns the text as it is compared and, for each of its characters, the position in the original text.
 function fold(text) {
   const at = [];
   const parts = [];
@@ -25,7 +25,7 @@ function fold(text) {
 function plainOf(char) {
   if (SPACE.test(char)) return " ";
   if (char < "\u0080") return char.toLowerCase();
-  return char.normalize("NFKD").toLowerCase().replace(UNSEEN, ""); // 𝔸 has no small letter before it is an A
+  return char.normalize("NFKD").toLowerCase().replace(UNSEEN, ""); // normalised first: 𝔸 has no lower case, A has
 }
 
 export class Words {
@@ -33,7 +33,7 @@ export class Words {
     this.nodes = elements.map((element) => element.firstChild).filter((node) => node?.nodeType === Node.TEXT_NODE);
   }
 
-  // Every place where the words stand, as ranges that cost little.
+  // Returns every match, as static ranges, which the browser need not keep up to date.
   find(words) {
     const wanted = fold(words).folded.trim();
     if (!wanted) return [];
@@ -46,7 +46,7 @@ export class Words {
     return this.nodes.indexOf(place.startContainer) > this.nodes.indexOf(start.startContainer);
   }
 
-  // The words as they are, or with other spacing.
+  // Returns the exact matches, or those with different spacing if there is none.
   findExactly(words) {
     const found = this.nodes.flatMap((node) => matchesOf(node, words));
     if (found.length || !words.trim()) return found;
@@ -73,7 +73,7 @@ function placesOf(node, { folded, at }, wanted) {
   const found = [];
   for (let start = folded.indexOf(wanted); start >= 0; start = folded.indexOf(wanted, start + wanted.length)) {
     let end = start + wanted.length;
-    while (at[end] === at[end - 1]) end += 1; // not half of a letter
+    while (at[end] === at[end - 1]) end += 1; // never end within a letter that became several characters
     let last = at[end];
     while (CONTROL.test(node.data[last - 1])) last -= 1;
     found.push(rangeOf(node, at[start], last));
@@ -92,7 +92,7 @@ export function boxOf({ startContainer, startOffset, endContainer, endOffset }) 
   return range.getBoundingClientRect();
 }
 
-// The first place of the text that is in view in its frame: lines follow each other whatever way they run.
+// Returns the first visible character of the text in its frame. A binary search, since lines follow one another in any script.
 export function firstInView(nodes, frame) {
   for (const node of nodes) {
     if (node.parentElement.getBoundingClientRect().bottom <= frame.top) continue;

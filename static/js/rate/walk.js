@@ -1,8 +1,8 @@
-// Which slot is current, and going from one to another: only what is out of view moves, and only as far as it must.
-const AIR = 12; // pixels between what is revealed and the bars
+// The current slot, and moving between slots. The page scrolls only to what is out of view, and only as far as needed.
+const AIR = 12; // pixels between the item and the bars
 
 export class Walk {
-  // sheet; bars: what lies over the page at its top and bottom; onMove(slot, isOtherQuestion); toEnd(): where everything has an answer
+  // sheet; bars: what covers the page at its top and bottom; onMove(slot, isOtherQuestion); toEnd(): after the last rating
   constructor({ sheet, bars, onMove, toEnd }) {
     Object.assign(this, { sheet, bars, onMove, toEnd });
     this.current = null;
@@ -31,14 +31,14 @@ export class Walk {
     else if (by > 0) this.goOn();
   }
 
-  // To the next slot without an answer, or to the end.
+  // Goes to the next slot without a rating, or to the end.
   goOn() {
     const next = this.sheet.nextOpen(this.current);
     if (next) this.goTo(next);
     else this.toEnd();
   }
 
-  // The whole item where it fits between the bars, else the slot alone.
+  // Scrolls to the whole item if it fits between the bars, else to the slot alone.
   reveal(slot) {
     const view = this.view(slot);
     const room = view.bottom - view.top;
@@ -51,14 +51,14 @@ export class Walk {
     scrollTo({ top: scrollY + by, behavior: isStill() ? "instant" : "smooth" });
   }
 
-  // Whether its buttons can be pressed without moving the page.
+  // Returns whether its buttons are in view.
   isSeen(slot) {
     const view = this.view(slot);
     const box = slot.element.getBoundingClientRect();
     return box.top >= view.top && box.bottom <= view.bottom;
   }
 
-  // What is seen of the page once it has scrolled: between the bars at the top and at the bottom.
+  // Returns the part of the window between the bars, as it will be after scrolling.
   view(slot) {
     let top = this.bars.top.offsetHeight;
     for (const cover of [this.bars.passage, questionOf(slot)?.querySelector(".question-head")]) {
@@ -73,14 +73,14 @@ export class Walk {
 function isOver(cover, item) {
   if (getComputedStyle(cover).position !== "sticky") return false;
   const [one, other] = [cover.getBoundingClientRect(), item.getBoundingClientRect()];
-  return one.left < other.right && other.left < one.right; // beside it, it covers nothing
+  return one.left < other.right && other.left < one.right; // a bar beside the item does not cover it
 }
 
 function questionOf(slot) {
   return slot?.item.element.closest(".question");
 }
 
-// What takes the focus: the item, or with several criteria the one that is asked.
+// Returns the element that gets the focus: the item, or its criterion if there are several.
 export function handleOf(slot) {
   return slot.item.slots.length > 1 ? slot.element : slot.item.element;
 }
