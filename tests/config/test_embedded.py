@@ -219,7 +219,7 @@ def test_data_of_a_release_that_is_not_there_are_refused_with_advice(fresh_folde
     (home / "PG_VERSION").write_text("12\n")
     user = fresh_folder.user()
     _, said = user.communicate()
-    assert "made by PostgreSQL 12" in said
+    assert "created by PostgreSQL 12" in said
     assert "pg_dump" in said
 
 

@@ -96,7 +96,7 @@ def test_a_database_may_be_behind_a_socket(url: str) -> None:
     [
         ("sqlite:///x.db", "must start with postgres"),
         ("postgres://ann:secret@db.example/", "names no database"),
-        ("postgres://ann:secret@db.example:port/x", "not an address"),
+        ("postgres://ann:secret@db.example:port/x", "must have the form"),
         ("postgres://ann:secret@db.example/x?pool=3", "unknown options: pool"),
     ],
 )
