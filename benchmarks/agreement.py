@@ -2,12 +2,11 @@
 
 Run: .venv/bin/python -m benchmarks.agreement [--scale 100000 1000000] [--resamples 1000]
 
-`sql` counts the rating patterns in the database and reads them; `items` and `passages` are alpha with its bootstrap
-interval by that unit. `package` is what as many calls of `krippendorff.alpha` on resampled matrices would take,
-extrapolated from ten; `times` says how often the three, SQL and both intervals, go into that. `page` is what the
-agreement page computes: two queries, four levels, both intervals, a breakdown and the human ceiling. With four
-criteria, a quarter of the judgments each, the seconds are of all four. MB is the peak RSS of the process before the
-package was called.
+`sql`: the query that counts rating patterns; `items` and `passages`: alpha with its bootstrap interval over that unit;
+`package`: one call of `krippendorff.alpha` per resample, extrapolated from ten calls; `times`: `package` divided by the
+sum of the other three. `page`: everything that the agreement page computes, which is two queries, four levels, both
+intervals, a breakdown and one person against the others. With four criteria, each has a quarter of the judgments, and
+the seconds are for all four. `MB`: peak RSS of the process before the package is called.
 """
 
 import argparse
@@ -21,6 +20,7 @@ import numpy as np
 from benchmarks import ground
 
 CALLS = 10
+"""A call for each of a thousand resamples would take many minutes at a million judgments."""
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def _measure(n: int, number: int, resamples: int) -> None:
 
 
 def _spread_over_sliders(project: Any, base: int) -> None:
-    """Each candidate's judgments become those of one of four criteria, from 0 to 100."""
+    """Assign the judgments of each candidate to one of four criteria with a scale from 0 to 100."""
     from django.db import connection
 
     from projects.models import Criterion
@@ -88,9 +88,9 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
         settings = {"criterion": criterion.key, "stage": "full", "batch": None, "blind": False}
         page += _timed(partial(agreement_figures, project, {**settings, "level": "ordinal", "by": "source"}))[1]
     times = f"{package / (sql + items + passages):.0f}" if package else "-"
-    shown = f"{package:.0f}" if package else "-"
+    seconds_text = f"{package:.0f}" if package else "-"
     print(
-        f"{n:>10,}{scale:>10}{sql:10.2f}{items:10.2f}{passages:10.2f}{shown:>10}{times:>10}{page:10.2f}{megabytes:>10}",
+        f"{n:>10,}{scale:>10}{sql:10.2f}{items:10.2f}{passages:10.2f}{seconds_text:>10}{times:>10}{page:10.2f}{megabytes:>10}",
         flush=True,
     )
 
@@ -102,7 +102,7 @@ def _timed(act: Any) -> tuple[Any, float]:
 
 
 def _package(patterns: Any, resamples: int) -> float:
-    """Seconds for as many calls of the package on resampled units; 0 where its matrix would not fit."""
+    """Return the seconds of one call of the package per resample; 0 if its arrays would exceed 160 MB."""
     import krippendorff
 
     if patterns.n_units * len(patterns.values) ** 2 > 20_000_000:

@@ -1,4 +1,4 @@
-"""What the benchmarks of the rating page share: a site with its demo texts, and a browser with somebody signed in."""
+"""The setting of the benchmarks of the rating page: a running site, a browser, and signed-in annotators."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ PHONE = {"width": 390, "height": 844}
 
 @dataclass(frozen=True)
 class Annotating:
-    """A running site, a browser, and the keys of sessions of annotators who have not begun."""
+    """A running site, a browser, and the session keys of annotators who have not started."""
 
     url: str
     browser: Browser
@@ -32,7 +32,7 @@ class Annotating:
         return context
 
     def hit(self, context: BrowserContext) -> Page:
-        """The rating page of the next HIT."""
+        """Open the rating page of the next HIT."""
         page = context.new_page()
         page.goto("/p/bench/desk/")
         page.get_by_role("button", name="Start rating").click()
@@ -42,7 +42,7 @@ class Annotating:
 
 @contextmanager
 def annotating(n_annotators: int) -> Iterator[Annotating]:
-    """HITs of ten items on a database of its own, under gunicorn as `manage.py serve` runs it."""
+    """Serve HITs of ten items from a separate database, under gunicorn as `manage.py serve` runs it."""
     with ground.fresh_database("bench_browser") as url:
         environment = ground.site_environment("config.settings", url)
         ground.manage(environment, "migrate", "-v", "0")
@@ -51,7 +51,7 @@ def annotating(n_annotators: int) -> Iterator[Annotating]:
         seeded = subprocess.run(command, env=environment, cwd=ground.ROOT, check=True, stdout=subprocess.PIPE)
         found = chromium.find()
         if found is None:
-            sys.exit("No Chromium was found: `make test` brings one, or name one in CHROMIUM.")
+            sys.exit("No Chromium was found. Run `make test`, which installs one, or set CHROMIUM to its path.")
         with ground.gunicorn(environment, "config.wsgi:application") as site, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=Path(found), args=chromium.flags())
             yield Annotating(f"http://127.0.0.1:{site.port}", browser, json.loads(seeded.stdout))

@@ -1,9 +1,9 @@
-"""The first rating page on a phone, with an empty cache and 400 ms to the server: bytes, requests, when it can be used.
+"""The first rating page on a phone with an empty cache and 400 ms latency: bytes, requests, time until it is usable.
 
     python -m benchmarks.first_page [--latency 400] [--kbit 0]
 
-Chromium delays each answer by the latency; --kbit also limits how fast bytes come (0: not limited). Bytes are those on
-the wire, headers included, compressed as the server sends them.
+Chromium delays each response by the latency; --kbit also limits the bandwidth (0: unlimited). Bytes are those on the
+wire, with headers, compressed as the server sends them.
 """
 
 import argparse
@@ -25,12 +25,12 @@ new MutationObserver((_, observer) => {
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 READ = "performance.getEntriesByType('navigation')[0].domInteractive"
 QUIET_MS = 6_000
-"""After this long nothing more is fetched: the instructions come once the page has nothing else to do."""
+"""After this time nothing more is fetched; the instructions are fetched when the page is idle."""
 
 
 @dataclass
 class Traffic:
-    """What went over the wire, by request."""
+    """Bytes on the wire, by request."""
 
     urls: dict[str, str] = field(default_factory=dict)
     n_bytes: dict[str, int] = field(default_factory=dict)
@@ -67,8 +67,8 @@ def main() -> None:
         page.wait_for_timeout(QUIET_MS)
         show(traffic, site.url)
         painted, read, usable = (page.evaluate(what) for what in (PAINTED, READ, "takesKeysAt"))
-        print(f"at {options.latency} ms: painted {painted:.0f} ms, buttons there {read:.0f} ms,", end=" ")
-        print(f"takes keys {usable:.0f} ms (aim 2000)", flush=True)
+        print(f"at {options.latency} ms: painted {painted:.0f} ms, buttons present {read:.0f} ms,", end=" ")
+        print(f"accepts keys {usable:.0f} ms (goal 2000)", flush=True)
 
 
 def show(traffic: Traffic, site: str) -> None:
@@ -76,7 +76,9 @@ def show(traffic: Traffic, site: str) -> None:
         print(f"{traffic.n_bytes.get(request, 0):>8,}  {url.removeprefix(site)[:100]}")
     strangers = [url for url in traffic.urls.values() if not url.startswith((site, "data:"))]
     total = sum(traffic.n_bytes.values())
-    print(f"{total:>8,}  bytes in {len(traffic.urls)} requests (aim 200,000), {len(strangers)} to other hosts (aim 0)")
+    print(
+        f"{total:>8,}  bytes in {len(traffic.urls)} requests (goal 200,000), {len(strangers)} to other hosts (goal 0)"
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Run: .venv/bin/python -m benchmarks.freezing [--scale 100000 1000000]
 
-The freeze is `manage.py freeze` in a process of its own: from the request to the set that is stored, all files made and
-packed. Beside it, in the same run, the long CSV of the same judgments as an export, which is one of the set's files.
+The freeze is `manage.py freeze` in a separate process: from the request to the stored set, with all files written and
+packed. The reference, in the same run, is the export of the same judgments as a long CSV, one of the files of the set.
 """
 
 import argparse
@@ -50,11 +50,10 @@ def _own(slug: str) -> None:
 def _compare(n: int) -> None:
     for way in ("export", "freeze", "verify"):
         command = [sys.executable, "-m", "benchmarks.freezing", "--one", way, f"bench-{n}"]
-        made = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        rate = made["rows"] / made["seconds"]
-        print(
-            f"{n:>12,} {way:>8} {made['seconds']:8.2f} {rate:10,.0f} {made['peak_mb']:8.0f} {made['bytes'] / 1e6:7.1f}"
-        )
+        result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        rate = result["rows"] / result["seconds"]
+        timing = f"{result['seconds']:8.2f} {rate:10,.0f}"
+        print(f"{n:>12,} {way:>8} {timing} {result['peak_mb']:8.0f} {result['bytes'] / 1e6:7.1f}")
 
 
 def _measure_one(way: str, slug: str) -> dict[str, Any]:
@@ -76,11 +75,11 @@ def _measure_one(way: str, slug: str) -> dict[str, Any]:
     start = time.perf_counter()
     call_command(*arguments, "--project", slug, "--json", stdout=out)
     seconds = time.perf_counter() - start
-    said = json.loads(out.getvalue())
+    answer = json.loads(out.getvalue())
     return {
-        "rows": said.get("n_rows") or int(slug.rpartition("-")[2]),
+        "rows": answer.get("n_rows") or int(slug.rpartition("-")[2]),
         "seconds": seconds,
-        "bytes": said["n_bytes"],
+        "bytes": answer["n_bytes"],
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

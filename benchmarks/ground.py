@@ -1,4 +1,4 @@
-"""What the benchmarks stand on: databases of their own, servers, CPU counters, a client that annotates."""
+"""Shared parts of the benchmarks: separate databases, servers, CPU counters, and a client that annotates."""
 
 import http.client
 import os
@@ -23,14 +23,14 @@ from config.management.commands.serve import web_command
 
 ROOT = Path(__file__).resolve().parent.parent
 COLLECT = "import django; django.setup(); from config import assets; assets.collect()"
-"""The static files, as `manage.py serve` collects them before it listens."""
+"""Collects the static files as `manage.py serve` does before it listens."""
 TICK = os.sysconf("SC_CLK_TCK")
 LONGEST_IDLE_SECONDS = 1.0
-"""A connection that rested longer is opened anew, as gunicorn closes it after two seconds."""
+"""A connection that was idle longer is opened again, because gunicorn closes it after two seconds."""
 
 
 def admin_connection() -> "psycopg2.extensions.connection":
-    """A connection to the private PostgreSQL, which is started if need be."""
+    """Connect to the private PostgreSQL, and start it if it is not running."""
     embedded.ensure_running()
     settings = data_folder.database_settings()
     connection = psycopg2.connect(
@@ -46,7 +46,7 @@ def admin_connection() -> "psycopg2.extensions.connection":
 
 @contextmanager
 def fresh_database(name: str) -> Iterator[str]:
-    """An empty database for one run; yields its DATABASE_URL and drops it at the end."""
+    """Create an empty database, yield its DATABASE_URL, and drop it at the end."""
     connection = admin_connection()
     settings = data_folder.database_settings()
     with connection.cursor() as cursor:
@@ -63,7 +63,7 @@ def fresh_database(name: str) -> Iterator[str]:
 
 @contextmanager
 def concord(name: str) -> Iterator[None]:
-    """Concord in this process, and in those it starts, on an empty database of its own."""
+    """Run Concord in this process, and in those it starts, on an empty database."""
     with fresh_database(name) as url:
         os.environ.update(site_environment("config.settings", url))
         manage(dict(os.environ), "migrate", "--verbosity", "0")
@@ -79,7 +79,7 @@ def concord(name: str) -> Iterator[None]:
 
 
 def site_environment(module: str, database_url: str) -> dict[str, str]:
-    """The environment of one of the two sites."""
+    """Return the environment variables of one of the two sites."""
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": f"{module}",
@@ -97,7 +97,7 @@ def manage(environment: dict[str, str], *arguments: str) -> None:
 
 @contextmanager
 def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2) -> Iterator["Site"]:
-    """A site under the very command with which `manage.py serve` starts its web server."""
+    """Run a site with the command that `manage.py serve` uses for its web server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -115,6 +115,8 @@ def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2)
 
 @dataclass(frozen=True)
 class Site:
+    """A running site."""
+
     port: int
     pid: int
 
@@ -123,7 +125,7 @@ class Site:
 
 
 def tree_cpu_seconds(pid: int) -> float:
-    """CPU seconds of a process and all its descendants, ended ones included."""
+    """Return the CPU seconds of a process and all its descendants, including ended ones."""
     total, waiting = 0, [pid]
     while waiting:
         current = waiting.pop()
@@ -154,7 +156,7 @@ def peak_rss_mb(pid: int) -> float:
 
 @dataclass
 class Tally:
-    """What a crowd of simulated annotators saw."""
+    """Response times and counts of a group of simulated annotators."""
 
     seconds: list[float] = field(default_factory=list)
     n_judgments: int = 0
@@ -167,7 +169,7 @@ class Tally:
 
 
 class Annotator:
-    """One signed-in browser: takes a HIT, rates all ten items, submits, and is shown the next."""
+    """A signed-in client that takes a HIT, rates all ten items, submits, and gets the next."""
 
     def __init__(self, port: int, session_key: str, cookie: str, start: str, names: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -203,18 +205,18 @@ class Annotator:
         _, _, self.page = self.request("GET", location)
 
     def answers(self) -> dict[str, str]:
-        """The page's form filled in; empty where it asks nothing."""
+        """Return the filled-in form of the page; empty if the page has none."""
         names = self.names.findall(self.page)
         return {"csrfmiddlewaretoken": token_of(self.page), **dict.fromkeys(names, "4")} if names else {}
 
     def twin(self) -> "Annotator":
-        """The same browser on a second connection."""
+        """Return a client with the same session on a second connection."""
         twin = Annotator(self.connection.port or 0, "", "", self.start, self.names.pattern)
         twin.cookies = self.cookies
         return twin
 
     def cycle(self) -> bool:
-        """One POST and one GET; False when there is no further HIT."""
+        """Submit by a POST, and GET the next page. Returns False if there is no further HIT."""
         status, location, _ = self.request("POST", self.url, self.answers())
         if status not in (302, 303):
             raise RuntimeError(f"submit answered {status}")
@@ -231,7 +233,7 @@ def token_of(page: str) -> str:
 
 
 def crowd(annotators: list[Annotator], seconds: float) -> Tally:
-    """All of them at work at once, without a pause, for so many seconds."""
+    """Let all annotators work at the same time, without pauses, for some seconds."""
     tally, until = Tally(), time.perf_counter() + seconds
     lock = threading.Lock()
 

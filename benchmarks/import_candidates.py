@@ -1,11 +1,11 @@
-"""Importing candidates: checked and written, beside Django's bulk_create of the same rows, in one run.
+"""Importing candidates, compared with Django's bulk_create of the same rows, in one run.
 
     python -m benchmarks.import_candidates [--sizes 40000,400000] [--rounds 2]
 
-The file is CSV with the passage (200 words) in every row, ten candidates a passage, two a question. Each measurement is
-a process of its own on an empty, migrated database. The import reads the file, checks every row, spools, stages, writes
-and analyses; bulk_create gets its rows ready parsed in memory, and only makes the objects and writes them. The best of
-the rounds counts.
+The file is a CSV with the passage (200 words) in every row, ten candidates per passage, two per question. Each
+measurement is a separate process on an empty, migrated database. The import reads the file, checks every row, spools,
+stages, writes and analyses; bulk_create gets parsed rows in memory, and only creates the objects and writes them. The
+best round counts.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def measure(path: Path, size: int, rounds: int) -> float:
     print(f"{size:,} candidates in {path.stat().st_size / 2**20:,.0f} MB")
     print(f"  import       {ours['seconds']:6.2f} s  {size / ours['seconds']:8,.0f} rows/s  peak {ours['rss']:,.0f} MB")
     print(f"               of which checked {ours['checked']:.2f} s, written {ours['seconds'] - ours['checked']:.2f} s")
-    print(f"               as many answers of another system, linked to these: {ours['linked']:.2f} s")
+    print(f"               the same number of answers of another system, to the same questions: {ours['linked']:.2f} s")
     rate = size / theirs["seconds"]
     print(f"  bulk_create  {theirs['seconds']:6.2f} s  {rate:8,.0f} rows/s  peak {theirs['rss']:,.0f} MB")
     print(f"  ratio        {ours['seconds'] / theirs['seconds']:6.2f}", flush=True)

@@ -1,9 +1,9 @@
-"""A HIT rated by keys: how many presses it takes, and how long it is from a press to the mark that says "saved".
+"""A HIT rated by keyboard: the number of key presses, and the time from a key press to the mark "saved".
 
     python -m benchmarks.keys [--hits 10]
 
-Twice: by somebody who waits for the mark, and by somebody who presses a key every 120 ms and does not.
-Everything runs on this machine, so the times are those of the page and the server, without a network.
+Measured twice: with waiting for the mark after each key, and with a key press every 120 ms. Everything runs on this
+machine, so times include the page and the server, but no network.
 """
 
 import argparse
@@ -38,15 +38,15 @@ def main() -> None:
                 presses, seconds = rate_hit(page, waits=waits)
                 took += seconds
             print(
-                f"{name:<8} {presses} key presses for a HIT of ten (aim 11); key to saved mark, {len(took)} keys:"
-                f" median {browsing.quantile(took, 0.5):.0f} ms, p95 {browsing.quantile(took, 0.95):.0f} ms (aim 300),"
+                f"{name:<8} {presses} key presses for a HIT of ten (goal 11); key to saved mark, {len(took)} keys:"
+                f" median {browsing.quantile(took, 0.5):.0f} ms, p95 {browsing.quantile(took, 0.95):.0f} ms (goal 300),"
                 f" longest {max(took):.0f} ms",
                 flush=True,
             )
 
 
 def rate_hit(page: Page, *, waits: bool) -> tuple[int, list[float]]:
-    """Rate and submit the HIT that is shown; key presses, and milliseconds from each digit to the mark."""
+    """Rate and submit the current HIT; return the key presses, and the milliseconds from each digit to the mark."""
     page.evaluate(WATCH)
     first, presses = page.url, 0
     while page.locator(".item:not(.is-done)").count():

@@ -1,12 +1,12 @@
-"""Every metric of words over 40,000 candidate answers, and BLEU and ROUGE-L beside sacrebleu and rouge-score.
+"""Every metric over 40,000 candidate answers, and BLEU, chrF and ROUGE-L compared with sacrebleu and rouge-score.
 
 Run: .venv/bin/python -m benchmarks.metrics [--candidates 40000] [--rounds 2]
 
-The answers are 3 to 25 made-up words, five to a question with two references, a third of the questions each with
-opinions, with entities and with neither. The first table gives the seconds of one metric over all of them, from texts
-to scores; METEOR is measured on a twentieth. The second gives the seconds of a library for the same answers and words,
-its functions made ready once, how many times as long it takes as ours, and the largest difference between the scores.
-All times are the least of some rounds. No database is used.
+The answers have 3 to 25 random words, five to a question with two references; a third of the questions each has
+opinions, entities or neither. The first table gives the seconds of each metric over all of them, from texts to scores;
+METEOR is measured on a twentieth. The second gives the seconds of a library for the same answers and tokens, with its
+set-up done before, its time divided by ours, and the largest difference of scores. All times are the shortest of
+several rounds. No database is used.
 """
 
 import argparse
@@ -35,16 +35,16 @@ def main() -> None:
     print(f"{'metric':<18}{'answers':>9}{'seconds':>9}")
     for name in METRICS:
         _measure(make(name), name, answers, options.rounds)
-    print(f"\n{'beside':<34}{'seconds':>9}{'ours':>9}{'times':>7}  difference")
+    print(f"\n{'compared with':<34}{'seconds':>9}{'ours':>9}{'times':>7}  difference")
     for title, metric, per_corpus, library in _libraries(answers):
         _compare(title, metric, per_corpus, library, answers, options.rounds)
 
 
 def make_answers(n: int) -> Answers:
-    """Answers that are their first reference with some words changed, lost or added."""
+    """Return answers that are their first reference with some words replaced, deleted or added."""
     rng = random.Random(6)
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(VOCABULARY)]
-    # Words are about as frequent as those of a language: the k-th is met in proportion to 1 / k.
+    # Zipf's law: the frequency of the k-th word is proportional to 1 / k, as in natural language.
     frequencies = list(accumulate(1 / (k + 3) for k in range(VOCABULARY)))
 
     def draw(low: int, high: int) -> list[str]:
@@ -71,7 +71,7 @@ def make_answers(n: int) -> Answers:
 
 def _measure(metric: Metric, name: str, answers: Answers, rounds: int) -> None:
     if missing := metric.lacks():
-        print(f"{name:<18}  is left out: this machine lacks {missing}.")
+        print(f"{name:<18}  left out: this machine lacks {missing}.")
         return
     if name.startswith(SLOW):
         answers = answers.only(slice(0, max(1, len(answers) // SLOWER)))
@@ -80,7 +80,7 @@ def _measure(metric: Metric, name: str, answers: Answers, rounds: int) -> None:
 
 
 def _libraries(answers: Answers) -> list[tuple[str, Metric, bool, Callable[[], Values]]]:
-    """Title, our metric, whether its corpus score is meant, and what the library does for the same."""
+    """Return for each comparison its title, our metric, whether it is of the corpus, and the library's call."""
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -109,7 +109,7 @@ def _compare(
         found = score_column(metric, answers)
         return [found.over()] if per_corpus else found.values  # type: ignore[list-item]  # there are answers
 
-    # By turns, so that whatever else the machine does falls on both.
+    # In turn, so that other load on the machine affects both.
     turns = [(_timed(ours), _timed(library)) for _ in range(rounds)]
     seconds, theirs = (min(took for took, _ in each) for each in zip(*turns, strict=True))
     (_, values), (_, wanted) = turns[0]

@@ -2,8 +2,8 @@
 
 Run: .venv/bin/python -m benchmarks.pages [--scale 1000000]
 
-Figures that take long are computed as reports first, as people would ask for them; how long each took, and the peak
-RSS of this process after it, stands below. The aim for a page is 1.5 s.
+Figures that take long are computed as reports first, as people would request them. The lines at the end give the
+seconds of each report, and the peak RSS of this process after it. The goal is 1.5 s per page.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How many bad annotators the checks find and how many good ones they flag: `manage.py simulate`, without the database.
+"""How many bad and good annotators the quality alerts flag: `manage.py simulate` without the database.
 
 Run: .venv/bin/python -m benchmarks.power [--seeds 1-20] [--worlds tuned|unseen] [--annotators 20]
 
-The same texts, temperaments, figures and thresholds as the command's; only serving and storing are left out, so that
-many seeds can be run. HITs are dealt depth first and every annotator hands in one HIT a round, as in the command.
-Degraded and repeated items come at the rate that is planned, once what they were made from was rated two HITs ago.
+Texts, temperaments, figures and thresholds are those of the command; only serving and storing are left out, so that
+many seeds can be run. HITs are assigned depth first, and every annotator submits one HIT per round, as in the command.
+Degraded and repeated items come at the planned rate, after their originals were rated two HITs before.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> None:
 
 @dataclass
 class Tally:
-    """Who was flagged after how many HITs, and by what."""
+    """How many annotators were flagged, by HITs done, type of annotator and kind of alert."""
 
     n: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     flagged: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -78,7 +78,7 @@ class Tally:
 
 
 def run(seed: int, overlap: int, controls: int, n_annotators: int, worlds: str, tally: Tally) -> None:
-    """One crew in one arrangement, checked at each moment."""
+    """Simulate one group of annotators in one arrangement, and count the flagged ones at each moment."""
     from demo.simulating.worlds import TUNED, UNSEEN, choose_world
 
     world = choose_world(seed, TUNED if worlds == "tuned" else UNSEEN)
@@ -90,16 +90,8 @@ def run(seed: int, overlap: int, controls: int, n_annotators: int, worlds: str, 
                 tally.add(moment, worker.temperament.name, kinds)
 
 
-@dataclass(frozen=True)
-class Deed:
-    """One HIT that was handed in: its layout, and the scores of its ordinary items."""
-
-    layout: list[int]
-    scores: dict[int, float]
-
-
 class Crew:
-    """Annotators at work on generated texts, and what the checks make of it."""
+    """Annotators who rate generated texts, and their quality figures."""
 
     def __init__(self, seed: int, world: Any, overlap: int, controls: int, n_annotators: int) -> None:
         from demo.simulating.arrangements import HIT_SIZE, PLANS
@@ -217,7 +209,7 @@ class Crew:
         return 1.0 + round(4 * min(1.0, max(0.0, seems)))
 
     def check(self) -> Iterator[tuple[Any, list[str]]]:
-        """Each annotator with the kinds of their serious findings."""
+        """Yield each annotator with the kinds of their serious findings."""
         from measures.quality.crowd import summarise_crowd
         from measures.quality.findings import find
         from measures.quality.thresholds import Thresholds

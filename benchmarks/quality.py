@@ -1,9 +1,9 @@
-"""Figures and findings over 100,000 judgments of 60 annotators: everybody at once, and one after a new HIT.
+"""Quality figures and findings over 100,000 judgments of 60 annotators: of everybody, and of one after a new HIT.
 
 Run: .venv/bin/python -m benchmarks.quality [--scale 100000]
 
-`all` is `checking.refresh` of every annotator, from the first query to the stored findings; `one` is what a check
-costs after a single annotator's HIT, `quiet` what the worker asks every half minute where nothing is new.
+`all`: `monitoring.refresh_figures` of every annotator, from the first query to the stored findings; `one`: the same
+after a HIT of one annotator; `quiet`: the query that the worker makes every half minute if nothing is new.
 """
 
 import argparse

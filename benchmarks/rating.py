@@ -1,4 +1,4 @@
-"""The hot path: submit ten judgments, claim, show the next page; beside the reference site, in one run.
+"""The hot path: submit ten judgments, claim, show the next page; compared with the reference site, in one run.
 
     python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--growth] [--storm]
 
@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--loads", default="1,8,32")
     parser.add_argument("--hits", type=int, default=12_000)
-    parser.add_argument("--growth", action="store_true", help="also: the next HIT as the batch and the store grow")
-    parser.add_argument("--storm", action="store_true", help="also: 32 annotators who click twice, until all is rated")
+    parser.add_argument("--growth", action="store_true", help="also: the cycle with more candidates and judgments")
+    parser.add_argument("--storm", action="store_true", help="also: 32 annotators who submit everything twice")
     options = parser.parse_args()
     loads = [int(load) for load in options.loads.split(",")]
     compare(loads, options.seconds, options.rounds, options.hits)
@@ -79,7 +79,7 @@ def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
 
 
 class Figures:
-    """Sums over the rounds of one site at one load."""
+    """Sums over the rounds, for one site at one load."""
 
     def __init__(self) -> None:
         self.tally = ground.Tally()
@@ -90,7 +90,7 @@ class Figures:
         server, database = site.cpu_seconds(), ground.tree_cpu_seconds(self.postmaster)
         tally = ground.crowd(annotators, seconds)
         if tally.is_dry:
-            sys.exit("There are no HITs left, so nothing can be compared: ask for more with --hits.")
+            sys.exit("No HITs are left, so the sites can't be compared. Choose more with --hits.")
         self.server += site.cpu_seconds() - server
         self.database += ground.tree_cpu_seconds(self.postmaster) - database
         self.elapsed += seconds
@@ -120,14 +120,14 @@ def show(load: int, figures: dict[str, Figures]) -> None:
         return f.cpu_ms(lambda f: f.server + f.database)
 
     print(
-        f"{load:>3} annotators  ratio: judgments/s {mine.rate / theirs.rate:.2f} (aim 0.6 or more),"
-        f" CPU {cpu(mine) / cpu(theirs):.2f} (aim 1.7 or less)",
+        f"{load:>3} annotators  ratio: judgments/s {mine.rate / theirs.rate:.2f} (goal 0.6 or more),"
+        f" CPU {cpu(mine) / cpu(theirs):.2f} (goal 1.7 or less)",
         flush=True,
     )
 
 
 def prepare(site: dict[str, str], database_url: str, seed: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Tables, rows and signed-in sessions of one site."""
+    """Create the tables and rows of one site, and return its environment and the sessions of its annotators."""
     environment = ground.site_environment(site["settings"], database_url)
     if site is REFERENCE:
         ground.manage(environment, "migrate", "--run-syncdb", "-v", "0")
@@ -149,8 +149,8 @@ def open_all(site: dict[str, str], running: ground.Site, sessions: list[str]) ->
 
 
 def growth() -> None:
-    """One annotator's cycle as candidates and stored judgments grow."""
-    for what, small, large, aim in (
+    """Measure one annotator's cycle with few and with many candidates and stored judgments."""
+    for what, small, large, goal in (
         ("candidates", ["400", "2"], ["4000", "2"], 1.2),
         ("stored judgments", ["4000", "2", "10000"], ["4000", "2", "1000000"], 1.5),
     ):
@@ -165,12 +165,12 @@ def growth() -> None:
         before, after = ([1000 * tally.quantile(share) for share in (0.5, 0.95)] for tally in figures)
         print(
             f"growth in {what}: cycle p50 {before[0]:.1f} → {after[0]:.1f} ms, p95 {before[1]:.1f} → {after[1]:.1f} ms;"
-            f" ratio p50 {after[0] / before[0]:.2f}, p95 {after[1] / before[1]:.2f} (aim {aim} or less)"
+            f" ratio p50 {after[0] / before[0]:.2f}, p95 {after[1] / before[1]:.2f} (goal {goal} or less)"
         )
 
 
 def storm(n_hits: int = 60, n_users: int = 32, n_places: int = 3) -> None:
-    """Every submit is sent twice at the same moment, until nothing is left; then the rows are counted."""
+    """Send every submit twice at the same moment until nothing is left, then count the rows."""
     with ground.fresh_database("bench_concord") as url:
         environment, sessions = prepare(CONCORD, url, ["concord", str(n_hits), str(n_users), "0", str(n_places)])
         with ground.gunicorn(environment, CONCORD["application"]) as site:
@@ -187,13 +187,13 @@ def storm(n_hits: int = 60, n_users: int = 32, n_places: int = 3) -> None:
             fewest, most = cursor.fetchone() or (0, 0)
         connection.close()
     print(
-        f"storm: {n_stored} judgments of {n_hits * n_places * 10} wanted, {n_stored - n_distinct} doubled,"
+        f"storm: {n_stored} judgments of {n_hits * n_places * 10} wanted, {n_stored - n_distinct} stored twice,"
         f" {fewest} to {most} for each candidate (wanted {n_places}); answers by status: {dict(statuses)}"
     )
 
 
 def _click_twice_until_done(annotator: ground.Annotator) -> list[int]:
-    """Send each form twice at once; the statuses of all that was sent."""
+    """Send each form twice at once, and return the statuses of all responses."""
     twin = annotator.twin()
     statuses = []
     while fields := annotator.answers():

@@ -1,11 +1,11 @@
-"""The pages of scores over 100,000 and 1,000,000 judgments on 1–5, one criterion.
+"""The pages of scores over 100,000 and 1,000,000 judgments of one criterion, from 1 to 5.
 
 Run: .venv/bin/python -m benchmarks.scores [--scale 100000 1000000]
 
-`golds`, `systems` and `plan` are the reports that the worker makes once for a state of the judgments. `list` is what
-the page of gold scores asks the database for when it is opened and the reports are there, in order of the candidates;
-`by mean`, `by z` the same in another order; `spread` the items that annotators differ on most, `passages` their
-passages, `item` one item with its ratings. RSS is the peak of this process so far.
+`golds`, `systems` and `plan`: the reports that the worker computes once for a state of the judgments. `list`: the
+queries of the page *Human scores* when the reports exist, sorted by candidate; `by mean`, `by z`: the same with another
+order; `spread`: the items on which annotators differ most; `passages`: their passages; `item`: one item with its
+ratings. `MB`: peak RSS of this process so far.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Fills the two sites of the rating benchmark with the same work; run as a command inside a site's environment."""
+"""Fill the two sites of the rating benchmark with the same work; run as a command in the environment of a site."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ CANDIDATE = "The lamp burned all night because the fog stayed until noon."
 
 
 def sessions(user_ids: list[int]) -> list[str]:
-    """Signed-in sessions, made as a sign-in makes them."""
+    """Create sessions as a sign-in does, and return their keys."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
     from django.contrib.sessions.backends.db import SessionStore
 
@@ -41,7 +41,7 @@ def reference(n_hits: int, n_users: int) -> list[str]:
 
 
 def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -> list[str]:
-    """HITs of ten items, five questions each with two references; `n_stored` judgments by others stand already."""
+    """Create HITs of ten items with five questions of two references each, and `n_stored` judgments by others."""
     from annotate.models import Batch, Hit, Item
     from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, Reference, User
     from projects.rubric import rubrics
@@ -101,7 +101,7 @@ def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -
 
 
 def _store(project_id: int, n_judgments: int) -> None:
-    """Judgments by earlier annotators, whole HITs, by SQL."""
+    """Store whole HITs of judgments by other annotators, in SQL, which takes a fraction of the time of the ORM."""
     from django.db import connection
 
     with connection.cursor() as cursor:

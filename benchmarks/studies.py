@@ -3,8 +3,8 @@
 Run: .venv/bin/python -m benchmarks.studies [--items 40000] [--metrics 10] [--resamples 1000]
 
 Human scores are means of three judgments from 1 to 5 (13 distinct values), or all different; two of ten metrics have
-few distinct scores, as exact match has. `naive` is what as many calls of scipy on the drawn items would take,
-extrapolated from three. MB is the peak RSS of the process.
+few distinct scores, as exact match does. `naive`: one call of scipy per resample and metric, extrapolated from three
+calls. `MB`: peak RSS of the process.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""The reference site: the least a Django app must do to serve and store HITs of ten items."""
+"""The reference site: the minimum that a Django app must do to serve and store HITs of ten items."""

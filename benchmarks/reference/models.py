@@ -1,4 +1,4 @@
-"""The four tables that rating cannot do without."""
+"""The four tables that rating needs at least."""
 
 from django.conf import settings
 from django.db import models

@@ -1,4 +1,4 @@
-"""Settings of the reference site: only what a page of fifty radios and its submit need."""
+"""Settings of the reference site: only what a page of fifty radio buttons and its submit need."""
 
 from pathlib import Path
 

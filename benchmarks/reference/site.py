@@ -1,6 +1,6 @@
-"""The reference site's views: the yardstick that the rating page is measured against.
+"""The views of the reference site, with which the rating page is compared.
 
-A cycle is one POST and one GET, eleven queries in all:
+A cycle is one POST and one GET, with eleven queries:
 
 POST  1 session  2 user  3 assignment, locked  4 ten judgments in one insert  5 assignment closed
       6 a free HIT claimed (UPDATE of a SELECT … SKIP LOCKED)  7 assignment inserted

@@ -1,4 +1,4 @@
-"""The reference site's entry for gunicorn."""
+"""The entry point of the reference site for gunicorn."""
 
 from django.core.wsgi import get_wsgi_application
 
