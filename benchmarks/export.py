@@ -2,7 +2,7 @@
 
 Run: .venv/bin/python -m benchmarks.export [--scale 100000 1000000]
 
-Each export is `manage.py export_judgments` in a process of its own, writing to a file; what is measured is the act
+Each export is `manage.py export_judgments` in a separate process, writing to a file; what is measured is the command
 (from the first query to the last byte) and the peak resident memory of that process. The reference, in the same run, is
 `COPY (SELECT …) TO STDOUT CSV` by psycopg2 of the columns of the long file, joined from the same tables, unsorted,
 without the guard against formulas, and with times as the database formats them.

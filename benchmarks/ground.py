@@ -134,6 +134,7 @@ def tree_cpu_seconds(pid: int) -> float:
             children = Path(f"/proc/{current}/task/{current}/children").read_text().split()
         except OSError:
             continue
+        # utime, stime, cutime and cstime: the last two are of descendants that have ended.
         total += sum(int(value) for value in fields[11:15])
         waiting += [int(child) for child in children]
     return total / TICK

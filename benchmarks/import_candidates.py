@@ -78,6 +78,7 @@ def child(kind: str, path: Path) -> dict[str, float]:
             check=True,
             stdout=sys.stderr,
         )
+        # A separate process, because peak memory can only be read for a whole process.
         command = [sys.executable, "-m", "benchmarks.import_candidates", "--child", kind, "--file", str(path)]
         done = subprocess.run(command, cwd=ground.ROOT, env=environment, check=True, stdout=subprocess.PIPE)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -51,6 +51,7 @@ def _open_all(project: Any) -> None:
     print(f"{'page':<24}{'asked for':>12}{'with figures':>14}  seconds")
     for page in PAGES:
         url = f"{project.get_absolute_url()}{page}"
+        # The best of several rounds: the first request also fills caches and prepares statements.
         first = min(_seconds(client, url) for _ in range(ROUNDS))
         if page in OF_FIGURES:
             client.post(url)

@@ -71,6 +71,7 @@ def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
             for annotators in crowds.values():
                 ground.crowd(annotators, 4)  # every thread has its connection and its caches warm
             for load in loads:
+                # The sites take turns, and change which is first, so that other load and warm caches favour neither.
                 figures = {name: Figures() for name in sites}
                 for turn in range(rounds):
                     for name in ("reference", "concord") if turn % 2 else ("concord", "reference"):
@@ -177,6 +178,7 @@ def storm(n_hits: int = 60, n_users: int = 32, n_places: int = 3) -> None:
             annotators = open_all(CONCORD, site, sessions)
             with ThreadPoolExecutor(n_users) as pool:
                 statuses = Counter(chain.from_iterable(pool.map(_click_twice_until_done, annotators)))
+        # verify computes every counter again, and fails the benchmark if one is wrong.
         ground.manage(environment, "verify")
         with psycopg2.connect(url) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT count(*), count(DISTINCT (annotator_id, candidate_id)) FROM annotate_judgment")

@@ -135,7 +135,7 @@ class Postgres(Server):
 
     def command(self) -> list[str]:
         settings = {
-            "listen_addresses": "",
+            "listen_addresses": "",  # sockets only: nothing outside this machine can connect
             "unix_socket_directories": str(self.run),
             "port": "5432",
             "max_connections": "200",
@@ -144,6 +144,7 @@ class Postgres(Server):
             "timezone": "UTC",
             "log_timezone": "UTC",
         }
+        # Tests turn this off: their data need not survive a crash, and commits are much faster.
         if not env.flag("EMBEDDED_FSYNC", default=True):
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -245,6 +246,7 @@ class Valkey(Server):
         self.give(settings)
 
     def command(self) -> list[str]:
+        # Port 0: no TCP, only the socket, which belongs to this user alone.
         socket = ("--port", "0", "--unixsocket", str(self.run / "valkey.sock"), "--unixsocketperm", "700")
         storage = ("--save", "", "--appendonly", "no", "--dir", str(self.home), "--daemonize", "no")
         return [str(self.program), str(self.home / "valkey.conf"), *socket, *storage]

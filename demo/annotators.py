@@ -218,6 +218,7 @@ class SimulatedAnnotator:
         times: dict[str, object] = {"opened_at": started_at, "ended_at": ended_at}
         if is_submitted:
             times |= {"submitted_at": ended_at, "wall_seconds": seconds}
+        # The deadline moves with the start; otherwise an open HIT dated back would have more time than its limit.
         since = timezone.now() - started_at
         Assignment.objects.filter(uuid=assignment_uuid).update(due_at=F("due_at") - since, **times)
         self.clock = ended_at + timedelta(minutes=float(self.rng.lognormal(2.5, 1.0)))

@@ -218,6 +218,7 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
         selection=Selection(sources=("human",), seed=seed),
         terms=Terms(name="Human answers once more", judgments=2),
     )
+    # The stream 0 of the seed is for the order of work; annotators have the streams from 1 on (`hire`).
     rng = np.random.default_rng([seed, 0])
     n_trial, n_full = _count_places_wanted(trial), round(DONE_SHARE * _count_places_wanted(full))
     now = timezone.now()
@@ -225,11 +226,13 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
     batches_lifecycle.open_batch(batch=trial, actor=manager)
     _work(trial, n_trial, crew, rng, lambda done: on_progress(done, n_trial + n_full))
     batches_lifecycle.close(batch=trial, actor=manager)
+    # The work is dated back, so the batches are too.
     Batch.objects.filter(pk=trial.pk).update(opened_at=now - TRIAL_AGO, closed_at=now - FULL_AGO)
     _set_clocks(crew, now - FULL_AGO, rng)
     batches_lifecycle.open_batch(batch=full, actor=manager)
     _work(full, n_full, crew, rng, lambda done: on_progress(n_trial + done, n_trial + n_full))
     Batch.objects.filter(pk=full.pk).update(opened_at=now - FULL_AGO)
+    # One HIT stays open with a draft, so that pages have work in progress to show.
     crew[0].begin(share=0.4)
 
 

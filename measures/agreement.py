@@ -147,6 +147,7 @@ def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
 
     if patterns.n_units * len(patterns.values) ** 2 > _MOST_CELLS:
         return None
+    # The package needs `value_domain`: without it values are taken as 0, 1, 2 …, which changes alpha at ratio level.
     counts = np.zeros((len(patterns.sizes), len(patterns.values)), np.int64)
     counts[patterns.pattern, patterns.value] = patterns.count
     return float(
@@ -179,6 +180,7 @@ def alphas(patterns: Patterns, draws: Floats, level: Level) -> Floats:
     scores = _scores(patterns.values, totals, level)
     observed = _observed(patterns, draws, scores, level)
     expected = _expected(scores, totals, level)
+    # Without two different values the expected disagreement is 0, and alpha would be 0 / 0.
     varied = (totals > 0).sum(axis=1) > 1
     result = np.full(len(draws), np.nan)
     result[varied] = 1 - (totals[varied].sum(axis=1) - 1) * observed[varied] / expected[varied]
@@ -223,6 +225,7 @@ def _scores(values: Floats, totals: Floats, level: Level) -> Floats:
 def _observed(patterns: Patterns, draws: Floats, scores: Floats, level: Level) -> Floats:
     """Sum the weighted differences of the pairs within units, shape (B,)."""
     pattern, low, high, weight = patterns.pairs
+    # Ordinal differences change with the draw; all others are computed once for all draws.
     if level is not Level.ORDINAL:
         difference = weight * _difference(scores[0, low], scores[0, high], level)
         observed: Floats = draws @ np.bincount(pattern, difference, minlength=draws.shape[1])
@@ -270,12 +273,14 @@ def _expected_ratio(values: Floats, totals: Floats) -> Floats:
     """
     if len(values) <= _DIRECT_VALUES:
         low, high = np.meshgrid(values, values)
+        # The + 1 only avoids 0 / 0 for two zeros; such cells are multiplied by 0.
         squares = _difference(low, np.where(low == high, low + 1, high), Level.RATIO) * (low != high)
         direct: Floats = ((totals @ squares) * totals).sum(axis=1) / 2
         return direct
     zeros = totals[:, values == 0].sum(axis=1)
     positive, totals = values[values > 0], totals[:, values > 0]
     step = 0.25
+    # The ends leave out less of the integral than rounding does, for the smallest and the largest value.
     nodes = np.exp(np.arange(np.log(5e-8 / positive[-1]), np.log(25 / positive[0]), step))
     integral = np.zeros(len(totals))
     for node in nodes:

@@ -145,6 +145,7 @@ def alpha_intervals(
             found[level] = Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
         else:
             values[level] = []
+    # All levels use the same draws, so that their intervals can be compared.
     for draws in _draw(patterns, rng, n_resamples, by_group=by_group) if values else ():
         for level, parts in values.items():
             parts.append(alphas(patterns, draws, level))

@@ -87,6 +87,7 @@ def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: i
         return Undefined(reason="fewer than three items with two judgments")
     found = []
     for _ in range(n_draws):
+        # One judgment per item, at random; the mean of its others follows from the total.
         drawn = values[starts + rng.integers(counts)]
         r = pearson(drawn, (totals - drawn) / (counts - 1))
         if not isinstance(r, Undefined):

@@ -85,6 +85,7 @@ class PhraseBook:
         >>> book.draw(3, "p2", np.random.default_rng(0)), book.draw(1, "p1", np.random.default_rng(0))
         ('sat on the', None)
         """
+        # References are sorted by length, so those with enough inner words come first.
         n_long = int(np.searchsorted(self._lengths, -n_words, side="right"))
         for _ in range(N_TRIES if n_long else 0):
             index = int(rng.integers(n_long))
@@ -303,6 +304,7 @@ def _replace(text: str, spans: Sequence[tuple[int, int]], start: int, n_out: int
     begin, end = spans[start][0], spans[start + n_out - 1][1]
     run = text[begin:end]
     closing = _match(_CLOSING, run)
+    # The phrase loses its own closing punctuation, unless it has nothing else, and gets that of the run.
     phrase = phrase[: len(phrase) - len(_match(_CLOSING, phrase))] or phrase
     if start == 0 and run[:1].isupper():
         phrase = phrase[:1].upper() + phrase[1:]

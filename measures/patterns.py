@@ -85,8 +85,8 @@ class Patterns:
 
         The weight is the number of such pairs divided by the unit's ratings less one, as in the formula of alpha.
         """
-        # Entries of a pattern are neighbours, sorted by value: those `lag` apart are compared in one step, until no
-        # pattern has so many distinct values.
+        # Entries of a pattern are neighbours, sorted by value: all that are `lag` apart are compared in one step, until
+        # no pattern has that many distinct values.
         parts = []
         low = np.arange(len(self.pattern))
         lag = 0
@@ -242,6 +242,7 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
     if (weights < 0).any():
         raise ValueError("A pattern has a negative number of units.")
     n_single = int(weights[n_ratings == 1].sum())
+    # Units with one rating have no pair, and may not even add a value: alpha depends on the values in pairs only.
     paired = ((n_ratings >= 2) & (weights > 0))[units]
     values, value = np.unique(ratings[paired], return_inverse=True)
     order = np.lexsort((value, units[paired]))
@@ -249,6 +250,7 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
     group_of_unit = _group_of_units(unit, groups[paired][order], len(unit_ids))
     pattern_of_unit, pattern, value, count, sizes = _distinct(unit, value[order], len(values))
     n_groups = len(np.unique(group_of_unit))
+    # Pattern and group in one number, because sorting single numbers is faster than sorting rows.
     cells, cell = np.unique(pattern_of_unit * max(n_groups, 1) + group_of_unit, return_inverse=True)
     return Patterns(
         values=values,
@@ -287,6 +289,7 @@ def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints,
         pattern_of_unit[members] = code + n_patterns
         firsts.append(members[first])
         n_patterns += len(first)
+    # One unit per pattern is enough to list what the pattern contains.
     first_units = np.concatenate(firsts)
     ratings = np.repeat(np.arange(n_patterns), sizes[first_units])
     places = np.arange(len(ratings)) - np.repeat(np.cumsum(sizes[first_units]) - sizes[first_units], sizes[first_units])
@@ -313,6 +316,7 @@ def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, i
     annotators, names = pd.factorize(frame[ANNOTATOR])
     if (annotators < 0).any():
         return None, None
+    # A repeated pair means that two ratings of one person would count as agreement between people.
     pairs = units * max(len(names), 1) + annotators
     if len(np.unique(pairs)) != len(pairs):
         raise ValueError("An annotator rated a unit twice. Pass one criterion at a time, without repeated items.")

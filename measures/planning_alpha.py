@@ -137,6 +137,7 @@ def plan_alpha(
     if n_studies < 1 or not 0 < confidence < 1 or min([2, *judgments, *sizes]) < 2:
         raise ValueError("n_studies must be 1 or more, items and judgments 2 or more, and confidence between 0 and 1.")
     require_columns(frame, UNIT, VALUE, *([GROUP] if by_group else []))
+    # Groups are dropped unless they are drawn: a unit in two groups is an error only then.
     trial = krippendorff_alpha(frame.drop(columns=[] if by_group else [GROUP], errors="ignore"), level=level)
     if isinstance(trial, Undefined):
         return trial
@@ -255,6 +256,7 @@ class _Pool:
 
     @classmethod
     def of(cls, trial: _Trial, n_judgments: int, rng: np.random.Generator) -> "_Pool":
+        # About POOL units, in whole groups.
         n_drawn = max(2, round(POOL * trial.n_groups / len(trial.counts)))
         drawn = rng.integers(trial.n_groups, size=n_drawn)
         by_group = np.argsort(trial.groups, kind="stable")
@@ -292,6 +294,7 @@ def _simulate(trial: _Trial, members: Ints, n_judgments: int, rng: np.random.Gen
     counts, starts = trial.counts[members], trial.starts[members]
     widest = int(counts.max())
     places = np.arange(widest)
+    # Sorting random keys shuffles each member's ratings; keys of 2 sort positions without a rating to the end.
     keys = np.where(places < counts[:, np.newaxis], rng.random((len(members), widest)), 2.0)
     order = np.argsort(keys, axis=1)
     ratings = np.empty((len(members), n_judgments))

@@ -142,6 +142,7 @@ def system_scores(
         raise ValueError("n_resamples must be 1 or more, and confidence must be between 0 and 1.")
     keys = list(criteria)
     found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
+    # Sorted, because each system takes the next random numbers: their order must not depend on that of the rows.
     sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
     for source in sources:
         groups, sums, is_rated = _select_system(criteria, source)
@@ -153,6 +154,7 @@ def system_scores(
         for at, key in enumerate(keys):
             if whole[at, 0]:
                 found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], draws, [at], confidence))
+        # The empty key is over all criteria: no criterion has it as its key.
         found[""].append(_score(source, len(sums), whole, draws, range(len(keys)), confidence, has_raw=is_one_scale))
     return {key: sorted(scores, key=_rank_key) for key, scores in found.items()}
 
@@ -187,6 +189,7 @@ def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if len(parts) == 1:
         return parts[0][[SOURCE, Z]].reset_index(drop=True)
     together = pd.concat([part.astype({ANNOTATOR: "category", SOURCE: "category"}) for part in parts])
+    # Categories of different frames have different codes, so they are joined as texts first.
     names = together[ANNOTATOR].astype("str").astype("category")
     by = together[Z].groupby([together[UNIT], names.cat.codes], sort=False)
     sources = together[SOURCE].astype("str").groupby([together[UNIT], names.cat.codes], sort=False).first()
@@ -218,6 +221,7 @@ def _draw_sums(sums: Floats, rng: np.random.Generator, n_resamples: int) -> Floa
     n = len(sums)
     if n < 2:
         return None
+    # All criteria and both sums are drawn together, so that the means of a resample belong to the same units.
     flat = sums.reshape(n, -1)
     drawn = np.empty((n_resamples, flat.shape[1]))
     for row in drawn:

@@ -32,7 +32,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Group:
-    """An entry of the first row; it leads to a page of its own, or to the first of its pages that one may see."""
+    """An entry of the first row. It leads to its own page, or to the first of its pages that the member may see."""
 
     label: str | Promise
     pages: tuple[Page, ...] = ()

@@ -134,6 +134,7 @@ def _answers(
     made: dict[str, float] = {}
     taken = {_plain(text) for text in references}
     own = [(c.text, (c.true_score - 1) / 4) for c in question.candidates]
+    # Short references allow only a few different answers, so the number of draws is limited.
     for _ in range(200):
         if len(made) == n:
             break

@@ -107,6 +107,7 @@ def moments_of(n_hits: int) -> tuple[int, ...]:
 def _set_up(
     arrangement: Arrangement, world: World, seed: int, n_annotators: int, n_hits: int, rng: np.random.Generator
 ) -> Scene:
+    # Enough HITs for everybody, rounded up, and some more: nobody may get a HIT twice.
     n_passages = -(-n_annotators * n_hits // arrangement.overlap) + arrangement.overlap
     passages = write_texts(n_passages, HIT_SIZE - arrangement.plan.room, mix=world.mix, rng=rng)
     workers = recruit(world, n_annotators, rng)
@@ -128,6 +129,7 @@ def _set_up(
         make_pool(batch=batch, actor=owner)
         accept(batch=batch, actor=owner)
     batches_lifecycle.open_batch(batch=batch, actor=owner)
+    # Without statistics of the new tables the planner would choose slow plans for serving.
     creating.analyze()
     crew = hire(owner.project, [each.temperament for each in workers], worth=_read_worth(passages), seed=seed)
     for annotator in crew:

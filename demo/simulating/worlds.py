@@ -142,6 +142,7 @@ class Worker:
 def recruit(world: World, n: int, rng: Rng) -> list[Worker]:
     """Return `n` annotators in random order, a fifth of them bad, with the four bad ways as evenly as possible."""
     n_bad = round(BAD_SHARE * n)
+    # Starting at a random way keeps the four even over many seeds, when their number is no multiple of four.
     first = int(rng.integers(len(BAD_WAYS)))
     bad = [_bad(BAD_WAYS[(first + place) % len(BAD_WAYS)], world, rng) for place in range(n_bad)]
     good = [_good(way, world, rng) for way in _even(world.ways, n - n_bad)]

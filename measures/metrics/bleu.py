@@ -71,6 +71,7 @@ class Bleu(LexicalMetric):
             penalty = _penalty(length + _TINY, wanted + _SMALL)
             return _geometric_mean((hits + _TINY) / (totals + _SMALL)) * penalty
         precisions, has_ngrams = self._precisions(hits, totals)
+        # Smoothing must not give a score to an answer without any matching word, as in sacrebleu.
         mean = _geometric_mean(precisions, has_ngrams if self.effective_order else None)
         return np.where(hits.any(axis=-1), mean * _penalty(length, wanted), 0.0)
 

@@ -126,7 +126,7 @@ class Bags:
         """
         sizes = self.sizes[texts]
         entries = _ranges(self.starts[texts], sizes)
-        # Look up each n-gram of a candidate in each of its references.
+        # Look up each n-gram of a candidate in each of its references. All lookups are one search in `keys`.
         pairs = _ranges((np.cumsum(sizes) - sizes)[rows], sizes[rows])
         wanted = np.repeat(references * self.width, sizes[rows]) + self.grams[entries[pairs]]
         available = np.zeros(len(entries), dtype=np.int64)
@@ -137,6 +137,7 @@ class Bags:
     def _count(self, keys: Ints) -> Ints:
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
+        # A key beyond the last one would be found outside the array; compared with the last key it counts 0.
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[place] == keys, self.counts[place], 0)
 
@@ -162,6 +163,7 @@ def tokenise(split: Tokeniser, *columns: Iterable[str]) -> Tokenised:
     >>> texts.lengths, texts.tokens, texts.of(["b c", "a b a"])
     (array([3, 2]), array([0, 1, 0, 1, 2]), array([1, 0]))
     """
+    # Candidates and references repeat across a column, and are split only once.
     distinct = dict.fromkeys(chain.from_iterable(columns))
     lengths: list[int] = []
     words: list[str] = []

@@ -71,6 +71,7 @@ class RougeL(StemmingMetric, MeanMetric):
     def matches(self, answers: Answers) -> Matches:
         """Return the length of the longest common subsequence with each reference, and the lengths of both texts."""
         rows, references = flatten(answers.references)
+        # The references of a question occur with each of its candidates, and are split only once.
         read = cache(self.split)
         find = cache(lambda text: find_positions(read(text)))
         pairs = [
@@ -161,6 +162,7 @@ class AdaptedRougeL(RougeL):
         read = cache(self.split)
 
         def count_entities(text: str, entities: tuple[str, ...]) -> int:
+            # By their words, so that an entity that is listed twice counts once.
             runs = {tuple(words): words for words in map(read, entities)} if entities else {}
             return sum(len(run) for run in runs.values() if occurs(run, read(text)))
 

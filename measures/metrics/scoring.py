@@ -112,6 +112,7 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     [1.]
     [0.]
     """
+    # Refused answers never reach `count`, so a metric may rely on what it requires.
     reasons = metric.refuse(answers)
     rows = [row for row, reason in enumerate(reasons) if not reason]
     values = np.full(len(answers), np.nan)

@@ -172,6 +172,7 @@ def signed_rank_p(differences: Floats) -> float:
         return float(stats.norm.cdf((observed + 1 - doubled.sum() / 2) / spread))
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
+    # After each rank, `chances[s]` is the probability that the positive ranks so far sum to s.
     for rank in doubled:
         shifted = np.zeros_like(chances)
         shifted[rank:] = chances[: len(chances) - rank]
@@ -199,6 +200,7 @@ def _run(test: DegradedTest, degraded: Floats, source: Floats, against: Floats) 
 
 
 def _paired_t(difference: Floats) -> float:
+    # If all differences are equal, t would be a division by zero.
     spread = float(difference.std(ddof=1))
     mean = float(difference.mean())
     if spread == 0:

@@ -113,6 +113,7 @@ def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
     others = [
         made for made in (each(figures, crowd, thresholds) for each in (_length, _same, _reviewed)) if made is not None
     ]
+    # Counted are the tests that can be made with these figures, and one more for the combination.
     n_tests = len(deficits) + len(others) + (len(deficits) > 1)
     level = thresholds.chance / max(1, n_tests)
     found = [_found(each) for each in deficits if each.p < level and each.value < each.poor]
@@ -202,7 +203,7 @@ def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, mess
 
 def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], message: str) -> _Deficit:
     value, good, poor = (_fisher(each) for each in (r, typical * parts[0], typical * parts[1]))
-    error = 1 / sqrt(n - 3)
+    error = 1 / sqrt(n - 3)  # the standard error of Fisher's z
     return _Deficit(kind, value, good, poor, error, float(norm.cdf((value - good) / error)), n, message)
 
 
@@ -236,6 +237,7 @@ def _same(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bo
         f"{_percent(scale.most_used_share)} of {scale.n} scores are the same (others: {_percent(theirs)} of theirs); "
         f"the longest run of equal scores is {scale.longest_run}."
     )
+    # A long run of one score is as suspicious as its share; the smaller p counts.
     p = min(p, _run_p(scale.longest_run, scale.n, good))
     found = Found(kind="straight_line", is_serious=True, message=message, p=p, n=scale.n)
     return found, scale.most_used_share >= limits.same_share or scale.longest_run >= 2 * limits.least_items

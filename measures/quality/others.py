@@ -247,6 +247,7 @@ class _Left:
 
     @classmethod
     def out(cls, units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> "_Left":
+        # With its ratings sorted, a unit's pattern is a tuple; the same tuple is the same pattern.
         order = np.lexsort((values, units))
         units, annotators, values = np.unique(units[order], return_inverse=True)[1], annotators[order], values[order]
         starts = np.flatnonzero(np.diff(units, prepend=-1))
@@ -255,9 +256,11 @@ class _Left:
             [whole.setdefault(tuple(part), len(whole)) for part in np.split(values, starts[1:])], np.int64
         )
         triples, times = np.unique(np.column_stack([annotators, numbers[units], values]), axis=0, return_counts=True)
+        # Patterns with one rating less join the same numbering.
         known = dict(whole)
         ratings = list(whole)
         put = np.array([_less(ratings[int(number)], value, known) for _, number, value in triples], np.int64)
+        # `Patterns` numbers them in its own order; patterns of a single rating are not in it, and become -1.
         patterns, number_of = _number([each for each in known if len(each) > 1])
         places = np.array([number_of.get(each, -1) for each in known], np.int64)
         counts = np.zeros(len(patterns.sizes))

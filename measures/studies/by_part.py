@@ -130,5 +130,6 @@ def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:
     for name, values in whole.items():
         for value in values:
             if isinstance(value, Undefined):
+                # A lack of items concerns all metrics; only other reasons need the name of the metric.
                 return value.reason if "fewer" in value.reason or len(whole) == 1 else f"{value.reason} ({name})"
     return ""

@@ -195,6 +195,7 @@ class _Part:
         self.n = len(outcomes)
         self.counts = np.array([np.count_nonzero(outcomes == worth) for worth in (HIGHER, TIE)])
         shares = self.counts / max(self.n, 1)
+        # The last share is cut off at 0, because rounding can make the others sum to slightly more than 1.
         drawn = rng.multinomial(self.n, [*shares, max(0.0, 1.0 - shares.sum())], n_resamples)
         self.draws: Floats = (drawn[:, 0] + TIE * drawn[:, 1]) / max(self.n, 1)
 

@@ -169,6 +169,7 @@ def _ranks(totals: Ints, n: Ints) -> Ints:
 def _spread(totals: Ints, n: Ints, power: int) -> Floats:
     """Return ``n^p`` minus the sum of ``t^p`` over ties; exactly 0 if all scores of a resample are equal."""
     exact = totals.astype(np.float64)
+    # einsum with repeated operands sums powers without an array of them.
     spread: Floats = n[:, 0].astype(np.float64) ** power - np.einsum(",".join(["bk"] * power) + "->b", *[exact] * power)
     return spread
 
@@ -228,6 +229,7 @@ def _level(first: Column, second: Column, bit: int) -> _Level:
     n_left = np.concatenate([[0], np.cumsum(is_left)])
     n_right = np.arange(len(order) + 1) - n_left
     node_ends = np.append(np.flatnonzero(np.diff(nodes)) + 1, len(order))
+    # Runs of equal second scores within a node: ties count neither as concordant nor as discordant.
     scores = second.codes[order]
     is_new = np.append(True, (np.diff(nodes) != 0) | (np.diff(scores) != 0))
     starts = np.append(np.flatnonzero(is_new), len(order))
@@ -243,6 +245,8 @@ def _lead(level: _Level, weights: Ints) -> Floats:
     """Count the concordant minus the discordant pairs of one level."""
     of_right: Ints = np.take(weights, level.right, axis=1)
     left, right = _running(np.take(weights, level.left, axis=1)), _running(of_right)
+    # For each item of the right half: items of the left half below it, and with ties counted half; times two, so that
+    # everything stays an integer.
     before: Ints = np.take(left, level.below, axis=1)
     passed = 2 * before if level.upto is None else before + np.take(left, level.upto, axis=1)
     node_left: Ints = np.take(left, level.left_ends, axis=1)

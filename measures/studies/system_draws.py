@@ -218,6 +218,7 @@ def draw_systems(
     if len(common) < n_questions:
         have = "question has" if len(common) == 1 else "questions have"
         return Undefined(reason=f"only {len(common)} {have} an answer of every system; a draw needs {n_questions}")
+    # permutation, not choice without replacement, because the draws of stored seeds come from it.
     drawn = np.stack([rng.permutation(common)[:n_questions] for _ in range(n_draws)])
     judged = take_mean(cells.sum(Additive.mean_of(human).counts)[drawn].sum(axis=1))
     found = {}
