@@ -49,6 +49,6 @@ class Agreement(Figures):
         """
         return self.request_figures(self.sent(AgreementQuery))
 
-    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        form = self.fill_form(AgreementForm, asked)
-        return form.settings(asked["kind"], form.scope())
+    def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        form = self.fill_form(AgreementForm, params)
+        return form.settings(params["kind"], form.scope())

@@ -25,9 +25,9 @@ class AgreementForm(JudgmentsForm):
 
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
         """Return the settings of a report of this kind, with every default; `read_scope` reads the scope back."""
-        asked = self.cleaned_data if self.is_bound else {}
+        data = self.cleaned_data if self.is_bound else {}
         return {
             **scope_settings(scope),
-            "level": asked.get("level") or scope.criterion.level,
-            **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
+            "level": data.get("level") or scope.criterion.level,
+            **({"by": data.get("by") or "dataset"} if kind == "agreement" else {}),
         }

@@ -54,10 +54,10 @@ class PlannerForm(JudgmentsForm):
 
     def settings(self, scope: Scope) -> dict[str, Any]:
         """Return the settings of the report. The width is not among them: it is looked up in the simulated widths."""
-        asked = self.cleaned_data if self.is_bound else {}
+        data = self.cleaned_data if self.is_bound else {}
         return {
             **scope_settings(scope),
-            "level": asked.get("level") or scope.criterion.level,
-            "judgments": list(asked.get("judgments") or JUDGMENTS),
-            "by_passage": asked.get("resample") == "passages",
+            "level": data.get("level") or scope.criterion.level,
+            "judgments": list(data.get("judgments") or JUDGMENTS),
+            "by_passage": data.get("resample") == "passages",
         }

@@ -49,6 +49,6 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def planner_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
-    asked = PlannerForm(project, request.GET or None)
-    figures = require_figures(project, "plan", asked.settings(require_scope(asked)))
+    query_form = PlannerForm(project, request.GET or None)
+    figures = require_figures(project, "plan", query_form.settings(require_scope(query_form)))
     return answer_chart(project, charts.chart_plan(figures), name, form)

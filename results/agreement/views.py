@@ -46,6 +46,6 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
 @require_safe
 @snapshot()
 def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
-    asked = AgreementForm(project, request.GET or None)
-    figures = require_figures(project, kind, asked.settings(kind, require_scope(asked)))
+    query_form = AgreementForm(project, request.GET or None)
+    figures = require_figures(project, kind, query_form.settings(kind, require_scope(query_form)))
     return answer_chart(project, PAGES[kind][1](figures), name, form)

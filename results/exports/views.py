@@ -26,21 +26,21 @@ def export_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_safe
 def export_download(request: ProjectRequest, project: Project, form: str) -> HttpResponseBase:
-    asked = ExportForm(project, request.GET)
-    if not asked.is_valid():
-        return _page(request, project, asked, status=400)
+    query_form = ExportForm(project, request.GET)
+    if not query_form.is_valid():
+        return _page(request, project, query_form, status=400)
     choices = Choices(
         project=project,
-        criterion=asked.cleaned_data["criterion"],
-        stage=asked.read_stage(),
-        batches=(asked.cleaned_data["batch"],) if asked.cleaned_data["batch"] else (),
-        with_texts=asked.cleaned_data["texts"],
-        with_comments=asked.cleaned_data["comments"],
+        criterion=query_form.cleaned_data["criterion"],
+        stage=query_form.read_stage(),
+        batches=(query_form.cleaned_data["batch"],) if query_form.cleaned_data["batch"] else (),
+        with_texts=query_form.cleaned_data["texts"],
+        with_comments=query_form.cleaned_data["comments"],
     )
     try:
         statement = make_statement(form, choices)
     except Refused as refusal:
-        return _page(request, project, asked, refusal=refusal.message, status=400)
+        return _page(request, project, query_form, refusal=refusal.message, status=400)
     # A HEAD request must not start a statement over a million rows.
     chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else stream(statement)
     return StreamingHttpResponse(

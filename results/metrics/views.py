@@ -59,14 +59,14 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = ComputeForm(project, request.POST if request.method == "POST" else None)
     refusals: list[str] = []
     if request.method == "POST" and form.is_valid():
-        asked = list(form.chosen())
-        for name, settings in asked:
+        ticked = list(form.chosen())
+        for name, settings in ticked:
             try:
                 computing.request_run(project=project, actor=request.membership, name=name, settings=settings)
             except Refused as refusal:
                 refusals.append(refusal.message)
         # Some are queued: the list shows these, and the others' refusals as messages.
-        if len(refusals) < len(asked):
+        if len(refusals) < len(ticked):
             for refused in refusals:
                 messages.error(request, refused)
             return redirect("results:metric-list", project.slug)

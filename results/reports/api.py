@@ -51,10 +51,10 @@ class Figures(ProjectEndpoint):
     # A job of figures changes nothing that anybody made, so whoever may read may request it.
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
 
-    def read_state(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        settings = self.read_settings(asked)
+    def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        settings = self.read_settings(params)
         with snapshot():
-            found = find_report(self.project, asked["kind"], settings)
+            found = find_report(self.project, params["kind"], settings)
         state = {
             "settings": settings,
             "figures": found.figures,
@@ -64,15 +64,15 @@ class Figures(ProjectEndpoint):
         }
         return dict(StandingSerializer(state).data)
 
-    def request_figures(self, asked: Mapping[str, Any]) -> Response:
-        settings = self.read_settings(asked)
-        request_report(project=self.project, actor=self.membership, kind=asked["kind"], settings=settings)
-        return Response(self.read_state(asked), status=HTTPStatus.ACCEPTED)
+    def request_figures(self, params: Mapping[str, Any]) -> Response:
+        settings = self.read_settings(params)
+        request_report(project=self.project, actor=self.membership, kind=params["kind"], settings=settings)
+        return Response(self.read_state(params), status=HTTPStatus.ACCEPTED)
 
-    def fill_form(self, form_class: type[SomeForm], asked: Mapping[str, Any]) -> SomeForm:
+    def fill_form(self, form_class: type[SomeForm], params: Mapping[str, Any]) -> SomeForm:
         """Return the page's own form, filled in. Raises Refused for what the project does not have."""
         data = QueryDict(mutable=True)
-        data.update({name: str(value) for name, value in asked.items()})
+        data.update({name: str(value) for name, value in params.items()})
         form = form_class(self.project, data)
         if not form.criteria:
             raise Refused("There is no batch yet, so there are no judgments.")
@@ -82,5 +82,5 @@ class Figures(ProjectEndpoint):
             raise Refused(" ".join(map(str, sentences)), field=name)
         return form
 
-    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError

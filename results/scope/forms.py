@@ -59,8 +59,8 @@ class ScopeForm(forms.Form):
 
     def read_stage(self) -> Stage:
         """Return the stage that was sent, or the project's default stage."""
-        asked = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
-        return Stage(asked) if asked else self.default_stage
+        sent = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
+        return Stage(sent) if sent else self.default_stage
 
     @property
     def default_stage(self) -> Stage:
@@ -106,13 +106,13 @@ class JudgmentsForm(ScopeForm):
 
     def scope(self) -> Scope:
         """Return the selected judgments. Raises Refused where the batch does not ask the criterion."""
-        asked = self.cleaned_data if self.is_bound else {}
-        batch = asked.get("batch")
+        data = self.cleaned_data if self.is_bound else {}
+        batch = data.get("batch")
         criteria = criteria_in_use(self.project, batch) if batch else self.criteria
         return Scope(
             project=self.project,
-            criterion=choose_among(criteria, asked.get("criterion") or self.criteria[0].key),
+            criterion=choose_among(criteria, data.get("criterion") or self.criteria[0].key),
             stage=self.read_stage(),
             batch=batch,
-            is_blind_only=bool(asked.get("blind")),
+            is_blind_only=bool(data.get("blind")),
         )

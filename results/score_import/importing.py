@@ -162,7 +162,7 @@ def import_now(
 
 
 def find_problems_file(job: ScoreFile) -> Path:
-    """What was wrong with the file, row by row; kept for as long as its scores may be asked about."""
+    """Return the file that lists every problem, row by row; it is kept as long as the scores."""
     return uploads.folder() / f"{job.stored_name}.problems.csv"
 
 

@@ -32,7 +32,7 @@ FILTERS = ("text", "dataset", "split", "source")
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
-    form, gold = _asked(request, project)
+    form, gold = _read_forms(request, project)
     context: dict[str, Any] = {"form": form, "gold": gold, "rule_form": _rule_form(gold)}
     scope = choose_scope(request, form, TEMPLATE, context)
     if isinstance(scope, HttpResponse):
@@ -45,7 +45,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     figures = state.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
-    rule, by = _chosen(form, gold)
+    rule, by = _read_rule(form, gold)
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
         context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}
@@ -59,9 +59,9 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
-    asked, gold = _asked(request, project)
-    figures = require_figures(project, "golds", asked.settings(require_scope(asked), gold))
-    rule, by = _chosen(asked, gold)
+    query_form, gold = _read_forms(request, project)
+    figures = require_figures(project, "golds", query_form.settings(require_scope(query_form), gold))
+    rule, by = _read_rule(query_form, gold)
     return answer_chart(project, charts.chart_golds(figures, rule=rule, by=by), name, form)
 
 
@@ -78,14 +78,14 @@ def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     return redirect("results:scores", project.slug)
 
 
-def _asked(request: ProjectRequest, project: Project) -> tuple[GoldForm, Gold]:
+def _read_forms(request: ProjectRequest, project: Project) -> tuple[GoldForm, Gold]:
     gold = adjudication.read_gold_rule(project)
     return GoldForm(project, request.GET or None, initial={"rule": gold.rule}), gold
 
 
-def _chosen(form: GoldForm, gold: Gold) -> tuple[GoldRule, str]:
-    asked = form.cleaned_data if form.is_bound else {}
-    return GoldRule(asked.get("rule") or gold.rule), asked.get("by") or "dataset"
+def _read_rule(form: GoldForm, gold: Gold) -> tuple[GoldRule, str]:
+    data = form.cleaned_data if form.is_bound else {}
+    return GoldRule(data.get("rule") or gold.rule), data.get("by") or "dataset"
 
 
 def _rule_form(gold: Gold) -> RuleForm:

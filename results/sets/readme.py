@@ -10,6 +10,7 @@ from results.sets import studies
 from results.sets.codebook import write_codebook
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
+from results.studies.tables import Wording
 
 README, DATASHEET = "README.md", "datasheet.md"
 
@@ -17,33 +18,56 @@ README, DATASHEET = "README.md", "datasheet.md"
 # to give the same bytes.
 FILES = {
     "README.md": "what the set holds, and how to cite it",
-    "datasheet.md": "what, by whom, how, on which terms, agreement, limits",
+    "datasheet.md": Wording(
+        "what, by whom, how, on which terms, agreement, limits",
+        page="contents, annotators, method, terms, agreement, limits",
+    ),
     "codebook.csv": "each column of each table: meaning, type, unit, values",
-    "long.csv": "a row for each judgment, whether it enters or not, with the reason",
-    "long.jsonl": "the same rows as JSON lines, each text exactly as it is stored: all others follow from it",
+    "long.csv": Wording(
+        "a row for each judgment, whether it enters or not, with the reason",
+        page="a row for each judgment, included or not, with the reason",
+    ),
+    "long.jsonl": Wording(
+        "the same rows as JSON lines, each text exactly as it is stored: all others follow from it",
+        page="the same rows as JSON lines, every text exactly as stored",
+    ),
     "judgments.parquet": "the same rows for pandas, DuckDB and datasets",
     "aggregated.csv": "a row for each candidate and criterion: n, mean, median, sd, z, gold score, each score",
     "wide.csv": "a row for each candidate and criterion, a column for each judgment",
-    "annotators.csv": "how much each annotator gave, and the mean and deviation that z-scores rest on",
-    "candidates.jsonl": "the candidates that the judgments are of",
-    "passages.jsonl": "the passages that they belong to",
+    "annotators.csv": Wording(
+        "how much each annotator gave, and the mean and deviation that z-scores rest on",
+        page="judgments of each annotator, with the mean and deviation for z scores",
+    ),
+    "candidates.jsonl": Wording("the candidates that the judgments are of", page="the judged candidates"),
+    "passages.jsonl": Wording("the passages that they belong to", page="their passages"),
     "figures.json": "counts and agreement of each criterion",
-    "changes.json": "what changed since the set before",
-    "set.json": "the settings, the batches, the rubric and every text that annotators went by",
-    "metric_scores.csv": "a row for each candidate, a column for each metric that the studies compare",
-    "metrics.json": "each of these metrics with its settings, and what its scores depend on",
-    "rubric.md": "what was asked, and on which scale",
+    "changes.json": Wording("what changed since the set before", page="changes since the previous set"),
+    "set.json": Wording(
+        "the settings, the batches, the rubric and every text that annotators went by",
+        page="settings, batches, rubric, and every text that annotators read",
+    ),
+    "metric_scores.csv": Wording(
+        "a row for each candidate, a column for each metric that the studies compare",
+        page="a row for each candidate, a column for each metric of the evaluations",
+    ),
+    "metrics.json": Wording(
+        "each of these metrics with its settings, and what its scores depend on",
+        page="settings and versions of these metrics",
+    ),
+    "rubric.md": Wording("what was asked, and on which scale", page="criteria and scales"),
     "instructions.md": "what annotators read before they rated",
     "consent.md": "what annotators agreed to",
     "manifest.json": "size and SHA-256 of each file",
     "SHA256SUMS": "the SHA-256 of each file, for sha256sum --check SHA256SUMS",
 }
 CHANGED = {
-    "added": "Rows of the long file that are new",
-    "gone": "Rows that are no longer there",
-    "changed_score": "Rows with another score",
-    "changed_entering": "Rows that enter and did not, or the other way round",
-    "same": "Rows that are the same",
+    "added": Wording("Rows of the long file that are new", page="Rows added to the long file"),
+    "gone": Wording("Rows that are no longer there", page="Rows removed"),
+    "changed_score": Wording("Rows with another score", page="Rows with a different score"),
+    "changed_entering": Wording(
+        "Rows that enter and did not, or the other way round", page="Rows now included or excluded"
+    ),
+    "same": Wording("Rows that are the same", page="Unchanged rows"),
 }
 MOCHA = {
     "-train.json": "MOCHA's format with scores, split train",

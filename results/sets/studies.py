@@ -26,7 +26,7 @@ from results.sets.selecting import Selection
 from results.sets.tables import list_candidates
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
-from results.studies.tables import FORM_NAMES, Table
+from results.studies.tables import FORM_NAMES, Table, Wording
 from results.studies.writing import write
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
@@ -116,8 +116,12 @@ def describe_file(name: str) -> str:
         return ""
     number, table, form = match.groups()
     if form == "json":
-        return f"study {number}: what it was asked, its seed, and what came of it"
-    return f"study {number}: " + (f"the table {table} as CSV" if table else f"its tables as {FORM_NAMES[form]}")
+        return Wording(
+            f"study {number}: what it was asked, its seed, and what came of it",
+            page=f"evaluation {number}: settings, seed and result",
+        )
+    content = f"the table {table} as CSV" if table else f"its tables as {FORM_NAMES[form]}"
+    return Wording(f"study {number}: {content}", page=f"evaluation {number}: {content}")
 
 
 def _join_tables(tables: list[Table], form: str) -> str:
@@ -144,20 +148,20 @@ def _store_study(study: Study) -> dict[str, Any]:
 
 def _name_columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRun, list[int], set[int]]]:
     """Return for each metric a column name, the run whose scores count, the evaluations, and the runs they used."""
-    asked: dict[str, tuple[list[int], set[int]]] = {}
+    uses: dict[str, tuple[list[int], set[int]]] = {}
     for study in studies:
         for metric in (study.result or {})["metrics"]:
-            numbers, runs = asked.setdefault(metric["subject"], ([], set()))
+            numbers, runs = uses.setdefault(metric["subject"], ([], set()))
             numbers.append(study.number)
             runs.add(metric["run"])
-    found = MetricRun.objects.filter(project=project, subject__in=asked).newest()
+    found = MetricRun.objects.filter(project=project, subject__in=uses).newest()
     # Two configurations of one metric would make two columns of one name.
     names: dict[str, int] = {}
     columns = []
     for run in sorted(found, key=lambda each: (each.metric, each.subject)):
         name = re.sub(r"\W+", "_", run.metric) or "metric"
         names[name] = names.get(name, 0) + 1
-        columns.append((name if names[name] == 1 else f"{name}_{names[name]}", run, *asked[run.subject]))
+        columns.append((name if names[name] == 1 else f"{name}_{names[name]}", run, *uses[run.subject]))
     return columns
 
 

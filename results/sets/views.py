@@ -22,6 +22,7 @@ from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings, reword_choice
 from results.sets.studies import find_studies
+from results.studies.tables import word_for_page
 
 
 @requires(Right.READ)
@@ -69,7 +70,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
     context = {
         **_progress(judgment_set, can_manage=request.membership.can_manage),
         "chosen": _list_choices(settings),
-        "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
+        "files": [(file, word_for_page(readme.describe_file(file.name))) for file in freezing.find_files(judgment_set)],
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
         "changed_settings": _list_changed_settings(judgment_set),
@@ -178,7 +179,7 @@ def _list_changed_settings(judgment_set: JudgmentSet) -> list[tuple[str, str, st
 def _list_changes(judgment_set: JudgmentSet) -> list[tuple[str, int]]:
     """Return how many judgments differ from the previous set, by what happened to them."""
     changes = judgment_set.facts.get("changes")
-    return [(words, changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
+    return [(word_for_page(words), changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
 
 
 def _values(value: Any) -> list[Any]:

@@ -140,7 +140,7 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
 @requires(Right.READ)
 @require_safe
 def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Two evaluations of one kind side by side, by their numbers in the address; without these, the list."""
+    """Show two evaluations of one kind side by side, by their numbers in the address; without these, the list."""
     numbers = [request.GET.get(name, "") for name in ("first", "second")]
     # Fewer than 10 digits fit the column.
     if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):

@@ -47,9 +47,9 @@ class Scores(Figures):
         """
         return self.request_figures(self.sent(ScoresQuery))
 
-    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
         gold = adjudication.read_gold_rule(self.project)
-        if asked["kind"] == "systems":
-            return self.fill_form(SystemsForm, asked).settings(gold)
-        form = self.fill_form(GoldForm, asked)
+        if params["kind"] == "systems":
+            return self.fill_form(SystemsForm, params).settings(gold)
+        form = self.fill_form(GoldForm, params)
         return form.settings(form.scope(), gold)

@@ -19,12 +19,12 @@ class SystemsForm(ScopeForm):
 
     def settings(self, gold: Gold) -> dict[str, Any]:
         """Return the settings of the report, which holds every criterion."""
-        asked = self.cleaned_data if self.is_bound else {}
-        batch = asked.get("batch")
+        data = self.cleaned_data if self.is_bound else {}
+        batch = data.get("batch")
         return {
             "stage": self.read_stage().value,
             "batch": batch.number if batch else None,
-            "blind": bool(asked.get("blind")),
+            "blind": bool(data.get("blind")),
             "controls": gold.with_controls,
         }
 
@@ -53,13 +53,13 @@ class ReplicationForm(forms.Form):
             self.fields[name].queryset = project.batches.all()  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        asked: dict[str, Any] = super().clean() or {}
-        first, second = asked.get("first"), asked.get("second")
+        data: dict[str, Any] = super().clean() or {}
+        first, second = data.get("first"), data.get("second")
         if bool(first) != bool(second):
             raise forms.ValidationError("Select two batches.")
         if first and first == second:
             raise forms.ValidationError("Select two different batches.")
-        return asked
+        return data
 
     def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the settings of the report on two batches, or None where no two are chosen."""

@@ -31,8 +31,8 @@ Frames = dict[str, pd.DataFrame]
 
 def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the systems' scores on every criterion and on all together, with intervals, and each pair compared."""
-    asked = read_scopes(project, settings)
-    scopes = _drop_several_scales(asked)
+    requested = read_scopes(project, settings)
+    scopes = _drop_several_scales(requested)
     sums, z = _fetch_sums(scopes, settings)
     scores = system_scores(
         sums,
@@ -45,7 +45,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     pairs = {key: _compare([frame], scores[key]) for key, frame in z.items()}
     return {
         "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
-        "left_out": [scope.criterion.key for scope in asked if not scope.criterion.has_one_scale],
+        "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
         "has_simulated": has_simulated(project, *z.values()),
         "is_one_scale": _is_one_scale(scopes),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
@@ -56,12 +56,12 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
 
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the systems' scores in two batches, as z scores and raw means, on each common criterion and on all."""
-    asked = [
+    requested = [
         _drop_several_scales(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
         for name in ("first", "second")
     ]
     # A batch is asked for by number, so its stage plays no part.
-    runs = [_score_run(scopes, settings) for scopes in asked]
+    runs = [_score_run(scopes, settings) for scopes in requested]
     found: dict[str, Any] = {}
     for key in runs[0]:
         if key not in runs[1]:
@@ -73,7 +73,7 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
                 "systems": _pair_up(first, second),
                 "replication": asdict(replicate(first, second)),
             }
-    return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in asked]}
+    return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in requested]}
 
 
 def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:

@@ -24,7 +24,7 @@ P = 0.05
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def systems(request: ProjectRequest, project: Project) -> HttpResponse:
-    form, runs, settings = _asked(request, project)
+    form, runs, settings = _read_forms(request, project)
     context: dict[str, Any] = {"form": form, "runs": runs, "n_resamples": RESAMPLES, "seed": SEED, "least_p": P}
     if not form.criteria:
         return render(request, TEMPLATE, context)
@@ -42,7 +42,7 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def replication(request: ProjectRequest, project: Project) -> HttpResponse:
-    form, runs, settings = _asked(request, project)
+    form, runs, settings = _read_forms(request, project)
     context: dict[str, Any] = {"form": form, "runs": runs}
     # Both forms are in one address: settings of the systems hold for both batches.
     between = runs.settings(settings) if form.criteria and (not form.is_bound or form.is_valid()) else None
@@ -54,7 +54,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
         return state
     context |= report_context(request, state)
     if state.figures:
-        key = _key(form)
+        key = _choose_key(form)
         context["found"] = state.figures["by"].get(key)
         context["charts"] = {chart.name: chart for chart in charts.chart_replication(state.figures, key=key)}
     return render(request, "results/systems/replication_show.html", context)
@@ -64,40 +64,42 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def systems_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
-    asked, _runs, settings = _asked(request, project)
-    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
+    query_form, _runs, settings = _read_forms(request, project)
+    if not query_form.criteria or (query_form.is_bound and not query_form.is_valid()):
         raise Http404("This chart does not exist.")
     figures = require_figures(project, "systems", settings)
-    return answer_chart(project, charts.chart_systems(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.chart_systems(figures, key=_choose_key(query_form)), name, form)
 
 
 @requires(Right.READ)
 @require_safe
 @snapshot()
 def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
-    asked, runs, settings = _asked(request, project)
-    between = runs.settings(settings) if asked.criteria and (not asked.is_bound or asked.is_valid()) else None
+    query_form, runs, settings = _read_forms(request, project)
+    between = (
+        runs.settings(settings) if query_form.criteria and (not query_form.is_bound or query_form.is_valid()) else None
+    )
     if between is None:
         raise Http404("This chart does not exist.")
     figures = require_figures(project, "replication", between)
-    return answer_chart(project, charts.chart_replication(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.chart_replication(figures, key=_choose_key(query_form)), name, form)
 
 
-def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
+def _read_forms(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
     form = SystemsForm(project, request.GET or None)
     is_wrong = form.is_bound and not form.is_valid()
     settings = {} if is_wrong or not form.criteria else form.settings(adjudication.read_gold_rule(project))
     return form, ReplicationForm(project, request.GET or None), settings
 
 
-def _key(form: SystemsForm) -> str:
+def _choose_key(form: SystemsForm) -> str:
     """Return the criterion that is shown: the chosen one, or the only one; empty for all together."""
-    asked: str = form.cleaned_data.get("criterion", "") if form.is_bound else ""
-    return asked or (form.criteria[0].key if len(form.criteria) == 1 else "")
+    chosen: str = form.cleaned_data.get("criterion", "") if form.is_bound else ""
+    return chosen or (form.criteria[0].key if len(form.criteria) == 1 else "")
 
 
 def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
-    key = _key(form)
+    key = _choose_key(form)
     scores = figures["scores"].get(key, [])
     by_pair = {(pair["first"], pair["second"]): pair for pair in figures["pairs"].get(key, [])}
     # Systems beyond `MOST_SYSTEMS` have scores but no comparisons.

@@ -91,7 +91,7 @@ def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
     batch = None if options["batch"] is None else find_batch(project, options["batch"])
     # Pairs may come with scores before any batch asks a criterion.
     choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
-    asked: dict[str, Any] = {
+    given: dict[str, Any] = {
         "criterion": choose(project, key=options["criterion"], batch=batch).key,
         "batch": batch and batch.number,
         "resamples": options["bootstrap"],
@@ -100,8 +100,8 @@ def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
         **_own_options(kind, project, options["option"]),
     }
     if options["metric"]:
-        asked["metrics"] = [run.subject for run in choose_runs(current_runs(project), options["metric"])]
-    form = fill_in(project, kind, {name: value for name, value in asked.items() if value})
+        given["metrics"] = [run.subject for run in choose_runs(current_runs(project), options["metric"])]
+    form = fill_in(project, kind, {name: value for name, value in given.items() if value})
     for option, name in FACETS.items():
         if options[option] and name not in form.fields:
             raise Refused(f"The project has no {name.replace('_', ' ')} to choose from.")

@@ -224,11 +224,11 @@ def _draw_map(about: About, by: str, names: Sequence[str], title: str) -> list[C
             "metric": label,
             "part": word_for_page(_name_phenomenon(name)),
             "value": value.value,
-            "said": f"{value.value:.0f}",
+            "label": f"{value.value:.0f}",
         }
         for label, name, value in found
         if isinstance(value, Estimate)
     ]
-    spec = specs.heat_map("metric", "part", "value", "said", title="accuracy, in %", domain=(0.0, 100.0))
+    spec = specs.heat_map("metric", "part", "value", "label", title="accuracy, in %", domain=(0.0, 100.0))
     title = f"{title}, as a map"
     return [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]
