@@ -93,14 +93,14 @@ def work_through(
         for n_done in range(1, n_hits + 1):
             _work_round(scene, n_done, rng, on_hit)
             monitoring.refresh_figures(project=scene.project)
-            if n_done in moments_of(n_hits):
+            if n_done in list_moments(n_hits):
                 flags[n_done] = list(_flags(scene))
         before = _alpha(scene.project)
         _remove_flagged(scene)
         return Outcome(arrangement, flags, before, _alpha(scene.project))
 
 
-def moments_of(n_hits: int) -> tuple[int, ...]:
+def list_moments(n_hits: int) -> tuple[int, ...]:
     return tuple(sorted({*(moment for moment in MOMENTS if moment < n_hits), n_hits}))
 
 

@@ -196,7 +196,7 @@ def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object,
     n_shared = np.bincount(annotators[paired], minlength=len(names))
     if isinstance(base, Undefined):
         return {name: Undefined(reason=base.reason) for name in names}
-    found = _Left.out(units[paired], annotators[paired], frame[VALUE].to_numpy(np.float64)[paired], len(names))
+    found = _LeaveOneOut.build(units[paired], annotators[paired], frame[VALUE].to_numpy(np.float64)[paired], len(names))
     effects: dict[object, AlphaEffect | Undefined] = {}
     for name, without, n in zip(names, found.alphas(level), n_shared, strict=True):
         if not n:
@@ -212,7 +212,7 @@ def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object,
 
 
 def _means_without(units: Ints, scores: Floats, weights: Floats) -> Floats:
-    """The weighted mean of the other scores of a unit; NaN where there is none."""
+    """Return for each score the weighted mean of the other scores of its unit; NaN without others."""
     n_others = np.bincount(units)[units] - 1 if len(units) else np.zeros(0, np.int64)
     left = np.bincount(units, weights)[units] - weights if len(units) else np.zeros(0)
     total = np.bincount(units, weights * scores)[units] - weights * scores if len(units) else np.zeros(0)
@@ -222,7 +222,7 @@ def _means_without(units: Ints, scores: Floats, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Left:
+class _LeaveOneOut:
     """The patterns of all units, with and without one rating, and which of them each annotator's absence replaces.
 
     Attributes
@@ -246,7 +246,7 @@ class _Left:
     n_annotators: int
 
     @classmethod
-    def out(cls, units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> "_Left":
+    def build(cls, units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> "_LeaveOneOut":
         # With its ratings sorted, a unit's pattern is a tuple; the same tuple is the same pattern.
         order = np.lexsort((values, units))
         units, annotators, values = np.unique(units[order], return_inverse=True)[1], annotators[order], values[order]
@@ -278,12 +278,12 @@ class _Left:
     def alphas(self, level: Level) -> Floats:
         block = max(1, _CELLS_AT_A_TIME // max(1, len(self.units)))
         found = [
-            self._of(self._draws(start, min(start + block, self.n_annotators)), level)
+            self._compute(self._draws(start, min(start + block, self.n_annotators)), level)
             for start in range(0, self.n_annotators, block)
         ]
         return np.concatenate(found)
 
-    def _of(self, draws: Floats, level: Level) -> Floats:
+    def _compute(self, draws: Floats, level: Level) -> Floats:
         """Return alpha of each draw; NaN where no unit is left."""
         found = np.full(len(draws), np.nan)
         is_left = draws.any(axis=1)

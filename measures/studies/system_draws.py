@@ -51,7 +51,7 @@ class Additive:
     combine: Callable[[Floats], Floats]
 
     @classmethod
-    def mean_of(cls, scores: Floats) -> "Additive":
+    def from_scores(cls, scores: Floats) -> "Additive":
         """Return a metric whose score of many answers is the mean of their scores."""
         scores = np.asarray(scores, np.float64)
         return cls(counts=np.stack([scores, np.ones_like(scores)], axis=-1), combine=take_mean)
@@ -202,7 +202,7 @@ def draw_systems(
     --------
     >>> questions, systems = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
     >>> human = np.array([1.0, 4, 2, 5, 1, 4])
-    >>> found = draw_systems(questions, systems, human, {"m": Additive.mean_of(human / 5)},
+    >>> found = draw_systems(questions, systems, human, {"m": Additive.from_scores(human / 5)},
     ...                      rng=np.random.default_rng(1), n_questions=2, n_draws=10)
     >>> found["m"].human.shape, round(found["m"].pearson, 9)
     ((10, 2), 1.0)
@@ -220,7 +220,7 @@ def draw_systems(
         return Undefined(reason=f"only {len(common)} {have} an answer of every system; a draw needs {n_questions}")
     # permutation, not choice without replacement, because the draws of stored seeds come from it.
     drawn = np.stack([rng.permutation(common)[:n_questions] for _ in range(n_draws)])
-    judged = take_mean(cells.sum(Additive.mean_of(human).counts)[drawn].sum(axis=1))
+    judged = take_mean(cells.sum(Additive.from_scores(human).counts)[drawn].sum(axis=1))
     found = {}
     for name, metric in metrics.items():
         scores = metric.combine(cells.sum(metric.counts)[drawn].sum(axis=1))
@@ -260,12 +260,12 @@ def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Addit
     Examples
     --------
     >>> human = np.array([1.0, 3, 4, 5])
-    >>> found = correlate_systems(list("aabc"), human, {"m": Additive.mean_of(human ** 2)})["m"]
+    >>> found = correlate_systems(list("aabc"), human, {"m": Additive.from_scores(human ** 2)})["m"]
     >>> found.human.tolist(), found.n_items.tolist(), found.spearman
     ([2.0, 4.0, 5.0], [2, 1, 1], 1.0)
     """
     cells = _Cells(np.zeros(len(systems), np.int64), systems)
-    judged = take_mean(cells.sum(Additive.mean_of(human).counts)[0]) if cells.systems else np.zeros(0)
+    judged = take_mean(cells.sum(Additive.from_scores(human).counts)[0]) if cells.systems else np.zeros(0)
     found = {}
     for name, metric in metrics.items():
         scores = metric.combine(cells.sum(metric.counts)[0]) if cells.systems else np.zeros(0)

@@ -17,7 +17,7 @@ from demo.management.commands.simulate import Command
 from demo.simulating.arrangements import Arrangement
 from demo.simulating.reporting import SHIPPED
 from demo.simulating.texts import Mix, rows, write_texts
-from demo.simulating.working import moments_of
+from demo.simulating.working import list_moments
 from demo.simulating.worlds import BAD_WAYS, TUNED, UNSEEN, recruit
 from projects.models import Project
 
@@ -120,7 +120,7 @@ def test_nonsense_is_refused(arguments: list[str], says: str) -> None:
 
 def test_by_default_the_whole_table_is_made() -> None:
     chosen = Command().create_parser("manage.py", "simulate").parse_args(["--seed", "7"])
-    assert moments_of(chosen.hits) == (3, 5, 10)
+    assert list_moments(chosen.hits) == (3, 5, 10)
     assert SHIPPED in {Arrangement(*each) for each in product(chosen.overlap, chosen.controls)}
     assert (set(chosen.overlap), set(chosen.controls)) == ({1, 3}, {0, 1, 2})
 

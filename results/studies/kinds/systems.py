@@ -78,12 +78,12 @@ def _make_additive(frame: Frame, metric: MetricColumn) -> Additive:
     """Return a metric over many candidates: by its statistics where its corpus score is not a mean, else as a mean."""
     counts = frame.counts.get(metric.subject)
     if counts is None:
-        return Additive.mean_of(frame.scores(metric))
+        return Additive.from_scores(frame.scores(metric))
     registered = find_metric(metric.name)
     configured = registered.make(**registered.chosen(metric.settings))
     # The statistics of a mean metric are there for its notes only.
     if isinstance(configured, MeanMetric):
-        return Additive.mean_of(frame.scores(metric))
+        return Additive.from_scores(frame.scores(metric))
     return Additive(counts=counts, combine=configured.combine)
 
 
@@ -139,7 +139,7 @@ def _draw_ceiling(
         # Each draw has a generator of its own, so that it depends on nothing that was drawn before.
         rng = np.random.default_rng([seed, draw])
         one, others = judges.draw(rng)
-        metric = {"one": Additive.mean_of(one)}
+        metric = {"one": Additive.from_scores(one)}
         drawn = draw_systems(questions[kept], systems[kept], others, metric, rng=rng, **draws)
         if not isinstance(drawn, Undefined) and not isinstance(drawn["one"].pearson, Undefined):
             found.append(drawn["one"].pearson)

@@ -28,7 +28,7 @@ CORPUS = Additive(counts=np.stack([np.floor(WORDS * HUMAN / 6), WORDS], axis=1),
 
 
 def test_each_point_is_the_corpus_score_of_the_draw_and_not_a_mean() -> None:
-    mean = Additive.mean_of(CORPUS.counts[:, 0] / WORDS)
+    mean = Additive.from_scores(CORPUS.counts[:, 0] / WORDS)
     found = draw_systems(QUESTIONS, NAMES, HUMAN, {"corpus": CORPUS, "mean": mean}, rng=rng(7), n_draws=20)
     assert not isinstance(found, Undefined)
     random, points = rng(7), []
@@ -48,7 +48,7 @@ def test_each_point_is_the_corpus_score_of_the_draw_and_not_a_mean() -> None:
 def test_questions_that_a_system_lacks_are_in_no_draw_and_are_counted() -> None:
     has = ~((NAMES == "b") & (QUESTIONS < 10))
     assert find_lacking(QUESTIONS[has], NAMES[has]) == Lacking(n_common=30, n_all=40, lacks={"b": 10})
-    found = draw_systems(QUESTIONS[has], NAMES[has], HUMAN[has], {"m": Additive.mean_of(HUMAN[has])}, rng=rng())
+    found = draw_systems(QUESTIONS[has], NAMES[has], HUMAN[has], {"m": Additive.from_scores(HUMAN[has])}, rng=rng())
     assert not isinstance(found, Undefined)
     assert np.ptp(found["m"].human[:, 1]) == pytest.approx(0)  # thirty of thirty: each draw has them all
     assert found["m"].human[0, 0] == pytest.approx(HUMAN[(NAMES == "a") & (QUESTIONS >= 10)].mean())
@@ -69,7 +69,7 @@ def test_too_few_questions_or_systems_are_undefined(rows: slice, options: dict[s
 
 
 def test_a_metric_that_says_what_people_say_has_1_and_a_flat_one_is_undefined() -> None:
-    metrics = {"same": Additive.mean_of(HUMAN * 3 - 2), "flat": Additive.mean_of(np.ones_like(HUMAN))}
+    metrics = {"same": Additive.from_scores(HUMAN * 3 - 2), "flat": Additive.from_scores(np.ones_like(HUMAN))}
     drawn = draw_systems(QUESTIONS, NAMES, HUMAN, metrics, rng=rng())
     assert not isinstance(drawn, Undefined)
     over_all = correlate_systems(NAMES, HUMAN, metrics)
@@ -85,7 +85,7 @@ def test_one_point_per_system_rests_on_all_of_its_answers() -> None:
     assert found.n_items.tolist() == [3, 2, 2]
     assert found.human[0] == pytest.approx(HUMAN[[0, 3, 6]].mean())
     assert found.metric[0] == pytest.approx(CORPUS.counts[[0, 3, 6], 0].sum() / WORDS[[0, 3, 6]].sum())
-    two = correlate_systems(["a", "b"], HUMAN[:2], {"m": Additive.mean_of(HUMAN[:2])})["m"]
+    two = correlate_systems(["a", "b"], HUMAN[:2], {"m": Additive.from_scores(HUMAN[:2])})["m"]
     assert two.kendall == Undefined(reason="fewer than three pairs")
 
 
