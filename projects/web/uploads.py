@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from projects.errors import Refused
@@ -58,7 +59,7 @@ class UploadLimitMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-            return page_or_problem(
+            return _refuse(
                 request,
                 "415.html",
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -67,7 +68,7 @@ class UploadLimitMiddleware:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         n_bytes = int(announced) if announced.isdecimal() else 0
         if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
-            return page_or_problem(request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large.")
+            return _refuse(request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large.")
         wire = request.META.get("gunicorn.socket")
         if wire is None or not n_bytes:
             return self.get_response(request)
@@ -81,6 +82,12 @@ class UploadLimitMiddleware:
         if isinstance(exception, UnreadablePostError):
             return page_or_problem(request, "400.html", HTTPStatus.REQUEST_TIMEOUT, "The upload was interrupted.")
         return None
+
+
+def _refuse(request: HttpRequest, template: str, status: HTTPStatus, detail: str) -> HttpResponse:
+    # The middleware of languages comes later: nothing has been activated yet.
+    with translation.override(translation.get_language_from_request(request)):
+        return page_or_problem(request, template, status, detail)
 
 
 def _limit_for(request: HttpRequest) -> int:
