@@ -187,8 +187,9 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
         raise Http404("No such project.")
     membership = _MEMBER.take(values)
     membership.project, membership.user = _PROJECT.take(values), user
-    if right in FOR_ANNOTATORS:
-        # Before the reason is put into words: it is read in the member's language as well.
+    if right in FOR_ANNOTATORS or not membership.can_read:
+        # Before the reason is put into words: it is read in the member's language as well, also by an annotator who
+        # followed a link to a page of managers.
         languages.activate_for(membership)
     reason = explain_refusal(membership, right)
     if reason:
