@@ -1,9 +1,11 @@
 """Pages as a reader takes them in: numbers under their labels, tables under their headings."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -60,6 +62,37 @@ def read(html: str) -> Screen:
     tables = {str(around.get("aria-label")): _rows(around) for around in _of_class(tree, "table-wrap")}
     listed = [numbers(_text(pager[0])) for pager in _of_class(tree, "pager")]
     return Screen(said, tables, listed[0][2] if listed else None)
+
+
+def list_texts(html: str) -> set[str]:
+    """What a page itself says: texts, labels and the words of its scripts, outside of what people wrote."""
+    texts = " · ".join(text for text in _own_texts(_Reader.read(html)) if not text.isspace())
+    return {text.strip() for text in " ".join(texts.split()).split("·")} - {""}
+
+
+OTHERS = {"style", "noscript", "svg", "kbd", "code", "bdi", "textarea"}
+LABELS = ("aria-label", "title", "placeholder", "data-confirm", "data-confirm-text", "data-confirm-label")
+
+
+def _own_texts(element: Element) -> Iterator[str]:
+    yield element.get("data-empty") or ""
+    is_foreign = element.tag != "html" and element.get("lang") is not None
+    if element.tag in OTHERS or element.get("dir") == "auto" or is_foreign:
+        return
+    if element.tag == "script":
+        if (element.get("id") or "").endswith("-words"):
+            yield from _strings(json.loads(element.text or "{}"))
+        return
+    yield from (element.get(name) or "" for name in LABELS)
+    yield element.text or ""
+    for part in element:
+        yield from _own_texts(part)
+        yield part.tail or ""
+
+
+def _strings(words: dict[str, Any]) -> Iterator[str]:
+    for value in words.values():
+        yield from _strings(value) if isinstance(value, dict) else [value]
 
 
 def _rows(around: Element) -> Rows:

@@ -22,12 +22,13 @@ from projects.language import languages
 
 LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
 THE_SAME = {
+    "de": {"Test"},
     "fr": {
         *("%(n)s document", "%(n)s documents", "%(n)s minute", "%(n)s minutes", "{n} minute", "{n} minutes"),
         *("Date", "Document %(n)s", "Documents", "Guides", "Passage", "Qualification", "Question", "Test"),
-    }
+    },
 }
-"""Sentences that read the same in another language: words that French shares with English."""
+"""Sentences that read the same in another language: words that it shares with English."""
 
 PLACES = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}|</?[a-z]+[^>]*>")
 EXACT_FORMS = {"de": (0,), "es": (0,), "fr": (), "ar": (0, 1, 2), "zh-hans": ()}
