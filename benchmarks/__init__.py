@@ -1,0 +1,1 @@
+"""Benchmarks, one per module; README.md says what each measures."""

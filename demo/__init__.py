@@ -1,0 +1,1 @@
+"""The demo project with its corpus, and simulated annotators."""

@@ -175,6 +175,12 @@ def alphas(patterns: Patterns, draws: Floats, level: Level) -> Floats:
     -------
     ndarray of float64, shape (B,)
         NaN where the ratings of a draw do not vary, so that alpha is undefined.
+
+    Examples
+    --------
+    >>> patterns = Patterns.from_rows([([1, 1], 4), ([5, 5], 4), ([4, 5], 2)])
+    >>> alphas(patterns, np.array([[4.0, 2, 4], [10, 0, 0]]), Level.NOMINAL).round(4)
+    array([0.6724,    nan])
     """
     totals = _sum_values(patterns, draws)
     scores = _scores(patterns.values, totals, level)
