@@ -52,7 +52,7 @@ MAX_SCORE = 1e9
 """The limit of given scores, whose scale can be any."""
 
 
-def _text(label: str, help_text: str) -> forms.CharField:
+def _text_field(label: str, help_text: str) -> forms.CharField:
     return forms.CharField(
         label=label,
         help_text=help_text,
@@ -66,7 +66,7 @@ def _format_number(value: str | float | None) -> str | float | None:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _score(label: str) -> forms.FloatField:
+def _score_field(label: str) -> forms.FloatField:
     widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
     return forms.FloatField(label=label, required=False, min_value=-MAX_SCORE, max_value=MAX_SCORE, widget=widget)
 
@@ -77,8 +77,8 @@ class PairForm(forms.Form):
     The texts of a pair in use are shown and can't be changed.
     """
 
-    text_1 = _text("Better candidate", "The answer that people should score higher.")
-    text_2 = _text(
+    text_1 = _text_field("Better candidate", "The answer that people should score higher.")
+    text_2 = _text_field(
         "Other candidate",
         "Nearly the same, but worse in one respect. Change as little as possible.",
     )
@@ -89,8 +89,8 @@ class PairForm(forms.Form):
         help_text="What the two differ in. Choose one or enter your own; metric accuracy is shown for each.",
         widget=forms.TextInput(attrs={"list": "phenomena", "autocomplete": "off", "dir": "auto"}),
     )
-    score_1 = _score("Score of the better candidate")
-    score_2 = _score("Score of the other candidate")
+    score_1 = _score_field("Score of the better candidate")
+    score_2 = _score_field("Score of the other candidate")
 
     def __init__(self, *args: Any, pair: MinimalPair | None = None, is_used: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

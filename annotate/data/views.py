@@ -121,10 +121,10 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)
     n_judged = dict(judged.annotate(n=Count("judgments")).values_list("pk", "n"))
     pairs = MinimalPair.objects.filter(question__in=[question.pk for question in page])
-    pair_of = {pk: pair for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)}
+    pair_by_candidate = {pk: pair for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)}
     for candidate in candidates:
         candidate.n_judged = n_judged.get(candidate.pk, 0)
-        candidate.pair = pair_of.get(candidate.pk)
+        candidate.pair = pair_by_candidate.get(candidate.pk)
         candidate.is_better = candidate.pair is not None and candidate.pair.candidate_1_id == candidate.pk
     return render(request, "annotate/data/passage_show.html", {"passage": passage, "page": page})
 
@@ -139,7 +139,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     plan = None
     if form.is_bound and form.is_valid():
         with refusals(request, form):
-            plan = _plan(project, form)
+            plan = _plan_split(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
                 messages.success(request, f"{format_number(n)} passages assigned to a split.")
@@ -159,7 +159,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     )
 
 
-def _plan(project: Project, form: SplitForm) -> SplitPlan:
+def _plan_split(project: Project, form: SplitForm) -> SplitPlan:
     sent = form.cleaned_data
     return plan_split(
         project=project, shares=sent["shares"], seed=sent["seed"], datasets=list(sent["datasets"]) or None

@@ -60,19 +60,19 @@ def criteria_in_use(project: Project, batch: Batch | None = None) -> list[Criter
     by_key: dict[str, list[Criterion]] = {}
     for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
         by_key.setdefault(criterion.key, []).append(criterion)
-    return [_in_use(versions) for versions in by_key.values()]
+    return [_merge_versions(versions) for versions in by_key.values()]
 
 
 def criteria_to_come(project: Project) -> list[CriterionInUse]:
     """Return the criteria of the project's current rubric, which its next batch will use."""
     rubric = current_rubric(project)
-    return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
+    return [_merge_versions([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
-def _in_use(versions: list[Criterion]) -> CriterionInUse:
+def _merge_versions(versions: list[Criterion]) -> CriterionInUse:
     # Scores on different scales cannot be combined. Versions that no one has rated on are dropped first, since a
     # changed scale matters only if both have judgments.
-    if len({_scale(criterion) for criterion in versions}) > 1:
+    if len({_name_scale(criterion) for criterion in versions}) > 1:
         judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
         with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
         versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
@@ -86,9 +86,9 @@ def _in_use(versions: list[Criterion]) -> CriterionInUse:
         low=newest.low,
         high=newest.high,
         ids=tuple(criterion.pk for criterion in versions),
-        scales=tuple(dict.fromkeys(_scale(criterion) for criterion in versions)),
+        scales=tuple(dict.fromkeys(_name_scale(criterion) for criterion in versions)),
     )
 
 
-def _scale(criterion: Criterion) -> str:
+def _name_scale(criterion: Criterion) -> str:
     return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"

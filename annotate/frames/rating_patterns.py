@@ -74,7 +74,7 @@ class Ratings:
 
     def patterns_by(self, name: str) -> dict[str, Patterns]:
         """Return the patterns for each value of a breakdown, by name; stage and batch need `fetch_ratings(by=…)`."""
-        read_part = _part_reader(name)
+        read_part = _get_part_reader(name)
         # Batches are named by their numbers: sorted by length first, 9 comes before 10.
         names = sorted(
             {read_part(row) for row in self.units}, key=lambda each: (len(each) if name == "batch" else 0, each)
@@ -266,7 +266,7 @@ def _make_patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -
     )
 
 
-def _part_reader(name: str) -> Callable[[Any], str]:
+def _get_part_reader(name: str) -> Callable[[Any], str]:
     if name not in BREAKDOWNS:
         raise ValueError(f"“{name}” is none of {', '.join(BREAKDOWNS)}.")
     return lambda row: str(getattr(row, "collection" if name in BY_COLLECTION else name))

@@ -95,7 +95,7 @@ class ImportList(ProjectEndpoint):
         The newest first.
         """
         names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
-        rows = _imports(self.project).filter(**names).order_by(self.asked["order"])
+        rows = _list_imports(self.project).filter(**names).order_by(self.asked["order"])
         return render_page(request, rows, ImportSerializer, self.asked)
 
     @extend_schema(
@@ -112,10 +112,10 @@ class ImportList(ProjectEndpoint):
         """
         sent = self.sent(NewImportSerializer)
         upload, kind = sent.pop("file"), Kind(sent.pop("kind"))
-        options = _options(sent, kind)
+        options = _read_options(sent, kind)
         job = uploading.receive(project=self.project, actor=self.membership, upload=upload, kind=kind)
         uploading.start_check(job=job, options=options)
-        return _accepted(job)
+        return _accept(job)
 
 
 class ImportShow(ProjectEndpoint):
@@ -141,7 +141,7 @@ class ImportWrite(ProjectEndpoint):
             uploading.retry(job=job)
         else:
             uploading.start_write(job=job, actor=self.membership)
-        return _accepted(job)
+        return _accept(job)
 
 
 class ImportCancel(ProjectEndpoint):
@@ -154,25 +154,25 @@ class ImportCancel(ProjectEndpoint):
         self.sent(StrictSerializer)
         job = _fetch(self.project, number)
         uploading.stop(job=job)
-        return _accepted(job)
+        return _accept(job)
 
 
-def _imports(project: Project) -> Any:
+def _list_imports(project: Project) -> Any:
     return project.imports.select_related("batch", "project")
 
 
 def _fetch(project: Project, number: int) -> Import:
-    found: Import = get_object_or_404(_imports(project), number=number)
+    found: Import = get_object_or_404(_list_imports(project), number=number)
     return found
 
 
-def _accepted(job: Import) -> Response:
+def _accept(job: Import) -> Response:
     job = _fetch(job.project, job.number)
     location = reverse("api:import-show", args=[job.project.slug, job.number])
     return Response(ImportSerializer(job).data, status=HTTPStatus.ACCEPTED, headers={"Location": location})
 
 
-def _options(sent: dict[str, Any], kind: Kind) -> Options:
+def _read_options(sent: dict[str, Any], kind: Kind) -> Options:
     """Return the options of a request. Raises Refused for a column mapped to an unknown field."""
     fields = FIELDS if kind is Kind.CANDIDATES else JUDGMENT_FIELDS
     mapping = dict(parse_meaning(each, fields) for each in sent.pop("map", ()))

@@ -1,6 +1,7 @@
 """Arguments and steps that the two import commands share."""
 
 import tempfile
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> N
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
     parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: UTF-8, or from BOM")
-    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or bar (pipe)")
+    parser.add_argument("--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe)")
     parser.add_argument(
         "--map",
         action="append",
@@ -61,7 +62,7 @@ def import_file(
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
 
 
-def _delimiter(text: str) -> str:
+def _read_delimiter(text: str) -> str:
     if text not in DELIMITERS:
-        raise ValueError(text)
+        raise ArgumentTypeError(f"“{text}” is not one of comma, semicolon, tab and bar.")
     return DELIMITERS[text]

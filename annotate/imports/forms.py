@@ -179,8 +179,8 @@ class MappingForm(forms.Form):
         self.preview = preview
         self.known = known
         self.guessed = {column: self._guess(column) for column in preview.columns}
-        choices = _choices(preview, known)
-        offered = dict(_flat(choices))
+        choices = _list_choices(preview, known)
+        offered = dict(_flatten(choices))
         for number, column in enumerate(preview.columns):
             field = chosen.get(column) or self.guessed[column]
             own = [] if field in offered else [(field, capfirst(field.replace("_", " ")))]
@@ -213,19 +213,19 @@ class MappingForm(forms.Form):
         """Return the choices that differ from the automatic mapping; columns of judgments are in `criteria`."""
         return {
             column: field
-            for column, field in self._fields_chosen()
+            for column, field in self._read_fields()
             if not field.startswith(CRITERION) and field != self.guessed[column]
         }
 
     def criteria(self) -> tuple[CriterionColumn, ...]:
         found = []
-        for column, field in self._fields_chosen():
+        for column, field in self._read_fields():
             each = self.known.get(field.removeprefix(CRITERION)) if field.startswith(CRITERION) else None
             if each is not None:
                 found.append(CriterionColumn(key=each.key, low=each.low, high=each.high, kind=each.kind, column=column))
         return tuple(found)
 
-    def _fields_chosen(self) -> Iterator[tuple[str, str]]:
+    def _read_fields(self) -> Iterator[tuple[str, str]]:
         for number, column in enumerate(self.preview.columns):
             yield column, self.cleaned_data[f"column_{number}"]
 
@@ -244,7 +244,7 @@ def _is_known(criterion: CriterionColumn, known: Mapping[str, CriterionColumn]) 
     return criterion.key in known and known[criterion.key].scale == criterion.scale
 
 
-def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any]:
+def _list_choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any]:
     fields = [(name, label) for name, label in preview.fields.items() if name not in ("metadata", "ignore")]
     rest = [(name, preview.fields[name]) for name in ("metadata", "ignore") if name in preview.fields]
     if "candidate" in preview.fields:
@@ -259,7 +259,7 @@ def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any
     return [*rest, *([("Judgments per criterion", criteria)] if criteria else []), ("Field", fields)]
 
 
-def _flat(choices: list[Any]) -> Iterator[tuple[str, str]]:
+def _flatten(choices: list[Any]) -> Iterator[tuple[str, str]]:
     for value, label in choices:
         if isinstance(label, list):
             yield from label

@@ -53,7 +53,7 @@ def read_preview(job: Import, data: Any = None) -> FilePreview:
     found.are_columns_new = data is not None and data.get("columns") != found.columns_id
     found.mapping = MappingForm(found.preview, known, chosen, None if found.are_columns_new else data)
     if data is not None and found.reading.is_valid() and found.rows.is_valid():
-        found.options = _options(found)
+        found.options = _read_options(found)
     return found
 
 
@@ -66,7 +66,7 @@ def _read_mapping(job: Import, kept: Options, guessed: Preview, known: dict[str,
     return {**fetch_preview(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
 
 
-def _options(found: FilePreview) -> Options | None:
+def _read_options(found: FilePreview) -> Options | None:
     """Return all three forms as options, or None if the mapping has errors."""
     assert found.mapping is not None
     sent = {**found.reading.cleaned_data, **found.rows.cleaned_data}

@@ -189,7 +189,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
 
 def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     # The latest validation is the one that succeeded; the file itself is not read again.
-    checked = load(_find_spool(job, max(_attempts_with_spool(job))))
+    checked = load(_find_spool(job, max(_list_attempts_with_spool(job))))
     n_rows = checked.report.rows
     try:
         writing.write(
@@ -212,12 +212,12 @@ def _find_spool(job: Import, attempt: int) -> Path:
     return uploads.folder() / f"{job.stored_name}.{attempt}.spool"
 
 
-def _attempts_with_spool(job: Import) -> list[int]:
+def _list_attempts_with_spool(job: Import) -> list[int]:
     return [int(path.suffixes[-2][1:]) for path in uploads.folder().glob(f"{job.stored_name}.*.spool")]
 
 
 def _discard_spools(job: Import, *, before: int) -> None:
-    for attempt in _attempts_with_spool(job):
+    for attempt in _list_attempts_with_spool(job):
         if attempt < before:
             Spool(_find_spool(job, attempt)).discard()
 

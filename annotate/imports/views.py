@@ -65,7 +65,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
                     project=project, actor=request.membership, upload=sent["file"], kind=Kind(sent["kind"])
                 )
                 _refuse_hopeless(job)
-                return _to(job)
+                return _redirect_to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"form": form, **_describe_steps(0)}
     return render(request, "annotate/imports/new.html", context, status=status)
@@ -86,10 +86,10 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     """Store the options, then preview the file again or request its validation."""
     job = _fetch(project, number)
     if job.is_live:
-        return _to(job)  # a second click
+        return _redirect_to(job)  # a second click
     if not _can_change_options(job):
         messages.error(request, "The settings of this import can no longer be changed.")
-        return _to(job)
+        return _redirect_to(job)
     found = read_preview(job, request.POST)
     is_only_preview = request.POST.get("then") == "look"
     if found.options is None or (found.are_columns_new and not is_only_preview):
@@ -99,7 +99,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
             uploading.store_options(job=job, options=found.options)
         else:
             uploading.start_check(job=job, options=found.options)
-    return _to(job)
+    return _redirect_to(job)
 
 
 @requires(Right.MANAGE)
@@ -109,7 +109,7 @@ def import_reopen(request: ProjectRequest, project: Project, number: int) -> Htt
     job = _fetch(project, number)
     with refusals(request):
         uploading.store_options(job=job, options=uploading.read_options(job))
-    return _to(job)
+    return _redirect_to(job)
 
 
 @requires(Right.MANAGE)
@@ -117,13 +117,13 @@ def import_reopen(request: ProjectRequest, project: Project, number: int) -> Htt
 def import_write(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     if job.is_live or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE):
-        return _to(job)  # a second click
+        return _redirect_to(job)  # a second click
     with refusals(request):
         if job.state == Import.State.INTERRUPTED:
             uploading.retry(job=job)
         else:
             uploading.start_write(job=job, actor=request.membership)
-    return _to(job)
+    return _redirect_to(job)
 
 
 @requires(Right.MANAGE)
@@ -131,14 +131,14 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
 def import_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     cancel_job(request, job, stop=uploading.stop, done="Import cancelled. The file has been deleted.")
-    return _to(job)
+    return _redirect_to(job)
 
 
 @requires(Right.MANAGE)
 @never_cache
 @require_safe
 def import_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    return job_fragment(request, _progress(project, _fetch(project, number)))
+    return job_fragment(request, _build_progress(project, _fetch(project, number)))
 
 
 @requires(Right.MANAGE)
@@ -162,7 +162,7 @@ def _fetch(project: Project, number: int) -> Import:
     return get_object_or_404(imports, number=number)
 
 
-def _to(job: Import) -> HttpResponse:
+def _redirect_to(job: Import) -> HttpResponse:
     return redirect("annotate:import-show", job.project.slug, job.number)
 
 
@@ -194,7 +194,7 @@ def _render(
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
     removed: dict[str, int] = (job.report or {}).get("removed", {})
     context = {
-        **_progress(project, job),
+        **_build_progress(project, job),
         "file_preview": found,
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
         "same": uploading.find_same_file(job) if found else None,
@@ -203,18 +203,18 @@ def _render(
         "by_dataset": _list_by_dataset(job),
         "delimiter_in_words": _name_delimiter(found),
         "can_choose": _can_change_options(job),
-        "heading": _heading(job, found),
-        **_describe_steps(STEPS.index(_step(job)) + is_imported),
+        "heading": _choose_heading(job, found),
+        **_describe_steps(STEPS.index(_find_step(job)) + is_imported),
     }
     return render(request, "annotate/imports/show.html", context, status=status)
 
 
-def _progress(project: Project, job: Import) -> dict[str, Any]:
+def _build_progress(project: Project, job: Import) -> dict[str, Any]:
     title = "Validating every row" if job.step == Import.Step.CHECK else "Importing into the project"
     return job_context(job, title=title, urls="annotate:import", args=[project.slug, job.number])
 
 
-def _heading(job: Import, found: FilePreview | None) -> str:
+def _choose_heading(job: Import, found: FilePreview | None) -> str:
     if found:
         return "File preview"
     if job.state == Import.State.DONE:
@@ -229,7 +229,7 @@ def _describe_steps(n_done: int) -> dict[str, Any]:
     return {"steps": STEPS, "steps_done": STEPS[:n_done], "step": STEPS[n_done] if n_done < len(STEPS) else ""}
 
 
-def _step(job: Import) -> str:
+def _find_step(job: Import) -> str:
     if job.step == Import.Step.UPLOADED:
         return str(STEPS[1])
     if job.step == Import.Step.CHECK:

@@ -199,7 +199,7 @@ def _store_import(
         options=checked.options.as_dict(),
         report=report.as_dict(),
         batch=batch,
-        requested_by=actor or _owner(project),
+        requested_by=actor or _find_owner(project),
         done=report.rows,
         total=report.rows,
         started_at=now,
@@ -207,7 +207,7 @@ def _store_import(
     )
 
 
-def _owner(project: Project) -> Membership:
+def _find_owner(project: Project) -> Membership:
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
         raise Refused("This project has no owner, so nothing can be imported.")

@@ -195,11 +195,11 @@ def _sum_lines(
 ) -> list[Line]:
     sums: dict[tuple[str, str], Counter[str]] = {part: Counter() for part in sorted(wanted)}
     for each in coverage:
-        here = sums[each.kind, each.split]
-        here.update(n_candidates=1, n_left_out=int(each.is_left_out), n_missing=missing.get(each.row.candidate, 0))
+        part = sums[each.kind, each.split]
+        part.update(n_candidates=1, n_left_out=int(each.is_left_out), n_missing=missing.get(each.row.candidate, 0))
         if not each.is_left_out:
-            here.update(n_had=each.n_had, n_coming=each.n_coming)
-    return [Line(kind, split, wanted[kind, split], **here) for (kind, split), here in sums.items()]
+            part.update(n_had=each.n_had, n_coming=each.n_coming)
+    return [Line(kind, split, wanted[kind, split], **part) for (kind, split), part in sums.items()]
 
 
 def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:

@@ -54,7 +54,7 @@ def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
-    plan = _plan(project, plan_number)
+    plan = _fetch_plan(project, plan_number)
     preset = MOCHA if request.GET.get("preset") == "mocha" else read_rules(plan.rules)
     form = PlanForm(project, request.POST or None, rules=preset, initial={"name": plan.name})
     if request.method == "POST" and form.is_valid():
@@ -69,7 +69,7 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @require_safe
 @snapshot()
 def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
-    plan = _plan(project, plan_number)
+    plan = _fetch_plan(project, plan_number)
     requested = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
     use = find_trial_use(plan, project, requested)
     batches = list(plan.batches.order_by("number"))
@@ -101,7 +101,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @requires(Right.MANAGE)
 @require_POST
 def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
-    plan = _plan(project, plan_number)
+    plan = _fetch_plan(project, plan_number)
     form, settings = StartForm(request.POST), CollectionForm(read_presentation(plan, project), request.POST)
     if not form.is_valid() or not settings.is_valid():
         messages.error(request, "The form was incomplete, so nothing was created. Try again.")
@@ -150,5 +150,5 @@ def _find_closed_early(project: Project) -> list[tuple[Batch, int]]:
     return [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open]
 
 
-def _plan(project: Project, number: int) -> OverlapPlan:
+def _fetch_plan(project: Project, number: int) -> OverlapPlan:
     return get_object_or_404(OverlapPlan.objects.select_related("project"), project=project, number=number)

@@ -207,7 +207,7 @@ def _build_answer(position: int, criterion: CriterionOnPage, value: float | str)
         widget = widget.replace('value=""', f'value="{text}"', 1)
     elif value in criterion.scale.points:
         widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)
-    label = _label_pattern(current_language()).format(criterion=criterion.name, number=position + 1)
+    label = _translate_label(current_language()).format(criterion=criterion.name, number=position + 1)
     return AnswerField(criterion, name, value, SafeString(widget), label)
 
 
@@ -216,7 +216,7 @@ def _build_answer(position: int, criterion: CriterionOnPage, value: float | str)
 
 
 @lru_cache(maxsize=16)
-def _label_pattern(language: str) -> str:
+def _translate_label(language: str) -> str:
     return gettext("{criterion}, answer {number}")
 
 

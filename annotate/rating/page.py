@@ -144,8 +144,8 @@ def _build_page(
     alone: int | None = None,
 ) -> PageParts:
     """Return the passage with its items by question, or with the one item that is shown alone."""
-    here = layout if alone is None else layout[alone : alone + 1]
-    items = list_items(here, with_opinions=project.shows_candidate_opinion)
+    visible = layout if alone is None else layout[alone : alone + 1]
+    items = list_items(visible, with_opinions=project.shows_candidate_opinion)
     references = list_references({item.question_id for item in items}, project)
     groups: list[Group] = []
     # The layout keeps a question's items together, so that each question is one run.

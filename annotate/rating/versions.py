@@ -45,11 +45,11 @@ class Record:
         positions = {item_id: position for position, item_id in enumerate(self.layout)}
         values: dict[int, Ratings] = {}
         for judgment in self.judgments:
-            value = _last(self.values[judgment.pk], at)
+            value = _find_last(self.values[judgment.pk], at)
             if value is not None:
                 ratings = values.setdefault(positions[judgment.item_id], {})
                 ratings[self.criteria[judgment.criterion_id]] = value
-        remarks = {positions[item_id]: _last(versions, at) for item_id, versions in self.remarks.items()}
+        remarks = {positions[item_id]: _find_last(versions, at) for item_id, versions in self.remarks.items()}
         return SentAnswers(
             values=values,
             cannot={
@@ -81,7 +81,7 @@ def fetch_versions(
     judgments = Judgment.objects.filter(assignment=assignment_id).order_by("pk")
     found = list(judgments.select_for_update(no_key=True) if lock else judgments)
     values = {judgment.pk: [(submitted_at, judgment.value)] for judgment in found}
-    _replace(values, ((v.judgment_id, v.revised_at, v.value) for v in _revisions(found)))
+    _replace(values, ((v.judgment_id, v.revised_at, v.value) for v in _list_revisions(found)))
     remarks = {
         remark.item_id: [(submitted_at, _read_remark(remark))]
         for remark in Remark.objects.filter(assignment=assignment_id)
@@ -96,7 +96,7 @@ def _read_remark(remark: Remark | RemarkRevision) -> ItemRemark:
     return ItemRemark(remark.is_flagged, remark.comment, remark.cannot_judge_reason)
 
 
-def _revisions(judgments: list[Judgment]) -> Iterable[JudgmentRevision]:
+def _list_revisions(judgments: list[Judgment]) -> Iterable[JudgmentRevision]:
     return JudgmentRevision.objects.filter(judgment__in=judgments).order_by("judgment", "n")
 
 
@@ -108,7 +108,7 @@ def _replace(versions: dict[int, list[tuple[datetime, T]]], revisions: Iterable[
     versions.update(found)
 
 
-def _last(versions: list[tuple[datetime, T]], at: datetime | None) -> T:
+def _find_last(versions: list[tuple[datetime, T]], at: datetime | None) -> T:
     """Return the last version at that time, or the first if it is later: it was there from the submission on."""
     then = [value for when, value in versions if at is None or when <= at]
     return then[-1] if then else versions[0][1]

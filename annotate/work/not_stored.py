@@ -94,7 +94,7 @@ def render_conflict(
     stored = revising.newest_answers(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
-        _pair(
+        _compare(
             _describe_item(position, item),
             criteria,
             _read_answer(position, stored, criteria),
@@ -111,7 +111,7 @@ def _describe_item(position: int, item: ShownItem) -> dict[str, object]:
     return {"number": position + 1, "question": item.question, "candidate_text": item.text}
 
 
-def _pair(
+def _compare(
     row: dict[str, object], criteria: tuple[CriterionOnPage, ...], stored: UnstoredAnswer, sent: UnstoredAnswer
 ) -> dict[str, object]:
     """Return an item with both versions, line by line: name, both texts, and whether they differ."""

@@ -52,7 +52,7 @@ class Revision:
 @require_safe
 @snapshot()
 def history_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    assignment = _own(request.membership, assignment_uuid)
+    assignment = _fetch_own(request.membership, assignment_uuid)
     if assignment.state in (State.OPEN, State.EXPIRED):
         return redirect("annotate:work-show", project.slug, assignment.uuid)
     is_hidden = _is_hidden(assignment.hit.batch)
@@ -74,7 +74,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    assignment = _own(request.membership, assignment_uuid)
+    assignment = _fetch_own(request.membership, assignment_uuid)
     history = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
     if request.method == "POST":
         return _revise(request, assignment, history)
@@ -137,7 +137,7 @@ def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: u
 
 def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     """Render a form whose CSRF token was stale again, filled in and with a fresh token."""
-    assignment = _own(request.membership, assignment_uuid)
+    assignment = _fetch_own(request.membership, assignment_uuid)
     if assignment.submitted_at is None:
         raise PermissionDenied(_("You haven't submitted this HIT."))
     messages.warning(
@@ -229,7 +229,7 @@ def _is_hidden(batch: Batch) -> bool:
     return batch.state not in (Batch.State.CLOSED, Batch.State.ARCHIVED) and shows_repeats(batch)
 
 
-def _own(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
+def _fetch_own(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
     """Return the annotator's own assignment. Raises Http404 for anyone else's and for imported judgments."""
     found = Assignment.objects.filter(uuid=assignment_uuid, annotator=annotator)
     found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED).select_related("hit__batch", "hit__passage")

@@ -37,7 +37,7 @@ class Command(ProjectCommand):
             choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
         choice.add_argument(
             "--sample",
-            type=_sample,
+            type=_read_sample,
             metavar="N",
             help=f"sample whole passages up to about N candidates; {trials.N_CANDIDATES} for a trial unless “all”",
         )
@@ -50,7 +50,7 @@ class Command(ProjectCommand):
         work.add_argument(
             "--annotators",
             action="extend",
-            type=_names,
+            type=_read_names,
             metavar="A,B",
             help="only these annotators, each of whom rates everything",
         )
@@ -88,7 +88,7 @@ class Command(ProjectCommand):
             with_pairs=options["with_pairs"],
             only_pairs=options["only_pairs"],
         )
-        terms = _terms(project, options)
+        terms = _read_terms(project, options)
         description = describe_plan(plan_batch(project=project, selection=selection, terms=terms))
         if options["dry_run"]:
             self.answer({"plan": description})
@@ -124,7 +124,7 @@ def describe_plan(planned: Plan) -> dict[str, Any]:
     }
 
 
-def _sample(text: str) -> int:
+def _read_sample(text: str) -> int:
     """Return the size of the sample, 0 for “all”. Raises ArgumentTypeError for any other text."""
     if text == "all":
         return 0
@@ -133,11 +133,11 @@ def _sample(text: str) -> int:
     return int(text)
 
 
-def _names(text: str) -> list[str]:
+def _read_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _trial(project: Project, use: str | None) -> Batch | None:
+def _find_trial(project: Project, use: str | None) -> Batch | None:
     if not use:
         return None
     trial = trials.list_trials(project).first()
@@ -146,10 +146,10 @@ def _trial(project: Project, use: str | None) -> Batch | None:
     return trial
 
 
-def _terms(project: Project, options: dict[str, Any]) -> Terms:
+def _read_terms(project: Project, options: dict[str, Any]) -> Terms:
     return Terms(
         requires_qualification=not options["unqualified"],
-        trial=_trial(project, options["trial"]),
+        trial=_find_trial(project, options["trial"]),
         use_of_trial=options["trial"] or "",
         name=options["name"],
         kind=Batch.Kind(options["kind"]),

@@ -51,7 +51,7 @@ def _describe(project: Project) -> tuple[dict[str, Any], str]:
         "annotators": [{"annotator": balance.pseudonym, **_as_json(balance.sums)} for balance in found],
         "stages": {stage.key: _as_json(stage.sums) for stage in stages},
     }
-    return answer, _table(found, total)
+    return answer, _format_table(found, total)
 
 
 def _as_json(sums: Sums) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _as_json(sums: Sums) -> dict[str, Any]:
     }
 
 
-def _table(found: list[Balance], total: Sums) -> str:
+def _format_table(found: list[Balance], total: Sums) -> str:
     rows = [("annotator", "HITs", "owed", "approved", "paid", "hourly rate")]
     for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", total)]:
         rate = sums.hourly.cents_per_hour

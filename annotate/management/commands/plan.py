@@ -37,8 +37,8 @@ class Command(ProjectCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
-        plan = _find(project, options["number"])
-        rules = _read(options["rule"]) or (read_rules(plan.rules) if plan else MOCHA)
+        plan = _find_plan(project, options["number"])
+        rules = _read_new_rules(options["rule"]) or (read_rules(plan.rules) if plan else MOCHA)
         use = find_trial_use(plan, project, options["trial"])
         answer = {
             "plan": plan.number if plan else None,
@@ -113,7 +113,7 @@ def describe(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _find(project: Project, number: int | None) -> OverlapPlan | None:
+def _find_plan(project: Project, number: int | None) -> OverlapPlan | None:
     plans = OverlapPlan.objects.filter(project=project).order_by("-number")
     if number is None:
         return plans.first()
@@ -123,7 +123,7 @@ def _find(project: Project, number: int | None) -> OverlapPlan | None:
     return plan
 
 
-def _read(asked: list[list[str]] | None) -> tuple[Rule, ...]:
+def _read_new_rules(asked: list[list[str]] | None) -> tuple[Rule, ...]:
     rules = []
     for kind, split, judgments in asked or ():
         if not (judgments.isascii() and judgments.isdigit()):
