@@ -82,7 +82,8 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         "candidate_id",
         """SELECT DISTINCT s.line, CASE t.n
                   WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
-                  ELSE format('“%%s” is the id of a candidate in %%s datasets; say which', left(s.external_id, 60), t.n)
+                  ELSE format('“%%s” is in %%s datasets; add a column that names the dataset',
+                              left(s.external_id, 60), t.n)
                   END AS reason
            FROM staged_judgments s JOIN staged_targets t USING (dataset, external_id) WHERE t.n <> 1""",
     )
@@ -107,7 +108,8 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
         cursor,
         checked.name,
         "annotator",
-        """SELECT v.line, format('“%%s” names two kinds of annotator', left(v.annotator, 60)) AS reason
+        """SELECT v.line, format('“%%s” names both a person and an unknown annotator; use another name',
+                  left(v.annotator, 60)) AS reason
            FROM staged_values v JOIN projects_membership m ON m.project_id = %s AND m.imported_name = v.annotator
            WHERE (m.kind = 'unknown') <> (v.annotator IN (SELECT name FROM staged_slots))""",
         [project.pk],
@@ -128,7 +130,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
         cursor,
         checked.name,
         "value",
-        f"""SELECT v.line, format('“%%s” gave this candidate %%s for %%s already, not %%s', left(v.annotator, 60),
+        f"""SELECT v.line, format('“%%s” has already given this candidate %%s for %%s, not %%s', left(v.annotator, 60),
                    coalesce(j.value::text, 'no value'), v.criterion, v.value) AS reason
             FROM staged_values v JOIN LATERAL (SELECT j.value FROM {counted}) j ON true
             WHERE j.value IS DISTINCT FROM v.value""",

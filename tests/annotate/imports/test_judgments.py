@@ -222,7 +222,7 @@ def test_nobody_can_import_the_judgments_of_a_person(candidates: None, take: Any
 
 def test_a_name_is_not_both_an_annotator_and_a_slot(candidates: None, take: Any) -> None:
     take("id,correctness\nc0,4\n")
-    with pytest.raises(FileRefused, match="two kinds"):
+    with pytest.raises(FileRefused, match="use another name"):
         take("id,rater,correctness\nc1,Unknown annotator 1,4\n")
 
 
