@@ -168,6 +168,7 @@ class QuestionList(CorpusList):
         With their references, the correct answers.
         """
         rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
+        # Only the passage's id and split are given here: its text would be read again for each of its questions.
         rows = rows.defer("passage__text", "passage__documents")
         rows = rows.prefetch_related(Prefetch("references", Reference.objects.order_by("position")))
         return render_page(request, self.filter(rows), QuestionSerializer, self.asked)

@@ -61,6 +61,7 @@ def write_pair(*, project: Project, actor: Membership, question: Question, writt
     """
     _lock(project)
     _check(question, written)
+    # Ids of a dataset come from files, so a counted one might be taken already; a random one is not.
     key = f"pair-{uuid4().hex[:12]}"
     first, second = (
         Candidate.objects.create(

@@ -42,6 +42,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
     context = {
         "desks": fetch_desks(list(page)),
         "page": page,
+        # Former projects follow the list once, not each of its pages.
         "former": list_former_projects(request.user) if page.number == 1 else [],
     }
     return render(request, "annotate/desk/show.html", context)

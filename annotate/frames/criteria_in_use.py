@@ -55,6 +55,7 @@ class Scope:
 
 def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
     """Return the criteria of the project's batches (or of one batch), each key once, the newest rubric's first."""
+    # Own rubrics come before imported ones, so that a key has the name that the project's people gave it.
     criteria = Criterion.objects.filter(rubric__project=project)
     criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
     by_key: dict[str, list[Criterion]] = {}

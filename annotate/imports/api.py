@@ -137,6 +137,7 @@ class ImportWrite(ProjectEndpoint):
         """
         self.sent(StrictSerializer)
         job = _fetch(self.project, number)
+        # The same address continues an import whose worker died: a script need not tell the two apart.
         if job.state == Import.State.INTERRUPTED:
             uploading.retry(job=job)
         else:

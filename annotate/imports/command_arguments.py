@@ -54,6 +54,7 @@ def import_file(
             kind=kind,
             on_progress=command.progress,
         )
+        # Only a dry run compares by itself: `write` compares in the transaction in which it imports.
         if options["dry_run"]:
             writing.compare(project=project, checked=checked)
             report = checked.report

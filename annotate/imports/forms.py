@@ -183,6 +183,7 @@ class MappingForm(forms.Form):
         offered = dict(_flatten(choices))
         for number, column in enumerate(preview.columns):
             field = chosen.get(column) or self.guessed[column]
+            # A mapping that was stored earlier may name a field that isn't offered, such as a further reference.
             own = [] if field in offered else [(field, capfirst(field.replace("_", " ")))]
             self.fields[f"column_{number}"] = forms.ChoiceField(choices=[*choices, *own], initial=field, label=column)
 

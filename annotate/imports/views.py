@@ -153,6 +153,7 @@ def import_file(request: ProjectRequest, project: Project, number: int) -> FileR
     response = FileResponse(
         path.open("rb"), as_attachment=True, filename=job.file_name, content_type="application/octet-stream"
     )
+    # A file from outside must not run as a page of this site, even if a browser opens it instead of saving it.
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response
 

@@ -76,7 +76,7 @@ def is_known(member: str) -> str:
 
 
 def is_member(member: str) -> str:
-    """Whether somebody is still in the project: active or suspended, but not removed."""
+    """Return SQL: whether a member is still in the project, active or suspended but not removed."""
     return f"{_alias(member)}.standing <> 'removed'"
 
 

@@ -20,7 +20,7 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
     where = f"h.batch_id = %(batch)s AND {is_work('h')} AND (h.places_open > 0 OR {can_be_taken('h')})"
     where += " AND h.id = ANY(%(hits)s)" if hit_ids is not None else ""
     with connection.cursor() as cursor:
-        parameters: dict[str, object] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        parameters: dict[str, int | list[int]] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
         # Lock first, in order of id: the UPDATE below would lock the rows in whatever order it reads them.
         cursor.execute(f"SELECT id FROM annotate_hit h WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
         # wanted - open is the number of places held, below which the new number never falls. The old numbers come from

@@ -1,7 +1,7 @@
 """Taking a place: on the next HIT of a batch, on one reserved for the annotator, or again after it had expired."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 
 from django.db import connection, transaction
@@ -103,7 +103,7 @@ def take(
                 transaction.set_rollback(True)
 
 
-def _take_from(cursor: CursorWrapper, free: str, parameters: dict[str, object]) -> uuid.UUID | None:
+def _take_from(cursor: CursorWrapper, free: str, parameters: Mapping[str, object]) -> uuid.UUID | None:
     order = SHOWN_ORDER.format(seed="%(seed)s::text")
     prepared(_TAKE.format(free=free, order=order)).execute(cursor, parameters)
     row: tuple[uuid.UUID] | None = cursor.fetchone()

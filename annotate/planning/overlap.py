@@ -184,6 +184,7 @@ def compute_missing(
     # Existing HITs first: they reduce `missing`, and the new batches below are cut from what is left.
     top_ups = _top_up(hits, missing)
     parts = []
+    # All candidates of a batch get the same number of judgments, so that each missing number makes a batch.
     for n in sorted(set(missing.values()) - {0}, reverse=True):
         rows = [each.row for each in coverage if missing.get(each.row.candidate) == n]
         parts.append(Part(n, rows, sum(1 for _ in cut(rows))))

@@ -67,6 +67,7 @@ def read_rating(post: Mapping[str, str]) -> SentAnswers:
 
 def read_position(post: Mapping[str, str]) -> int | None:
     """Return the position of the item that a form answers, if items are shown one at a time, or None."""
+    # The form's field is called “place”, in the templates and in the page's script too.
     text = post.get("place", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else None
 

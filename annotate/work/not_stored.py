@@ -51,6 +51,7 @@ def _show_on_access_lost(
     if assignment is None:
         return None
     sent = read_rating(request.POST)
+    # The retry of a submission that was stored is told so, and must not become a draft.
     was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == answers.content_sha256(sent)
     is_kept = may_keep and not was_stored and keep_as_draft(membership, assignment_uuid, sent)
     return render_closed(

@@ -19,6 +19,7 @@ def column(context: dict[str, Any], key: str, label: str, kind: str = "", hint: 
     A “?” beside it explains the column by an entry of the glossary or by the given sentence.
     """
     query = context["request"].GET.copy()
+    # A new order starts on its first page.
     query.pop("page", None)
     current = context["sort"]
     query["sort"] = f"-{key}" if current == key else key

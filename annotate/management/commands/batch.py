@@ -61,6 +61,7 @@ class Command(ProjectCommand):
 @snapshot()
 def describe_progress(batch: Batch) -> dict[str, Any]:
     """Return the status and counts of a batch, as the command prints them."""
+    # The acts above have changed rows that they fetched themselves.
     batch.refresh_from_db(fields=["state", "judgments"])
     progress = fetch_progress([batch])[batch.pk]
     answer: dict[str, Any] = {
