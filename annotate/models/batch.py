@@ -65,6 +65,7 @@ class Batch(models.Model):
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.FULL)
     state = models.CharField(max_length=12, choices=State.choices, default=State.DRAFT)
     priority = models.SmallIntegerField(default=0)
+    # At most 1,000, so that all rounds of a HIT fit below DEPTH.
     judgments = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(1000)])
     presentation = models.CharField(max_length=12, choices=Presentation.choices, default=Presentation.PAGE)
     hit_size = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])

@@ -11,7 +11,9 @@ Ratings = dict[str, float | str]
 """The ratings of one answer by the key of the criterion; a text is no number and waits for the check to refuse it."""
 
 MAX_COMMENT = 5_000
+"""Characters of a comment or a reason; the page's fields have the same limit or a lower one."""
 MAX_ITEMS = 1_000
+"""More items than any HIT has: a longer list of times was not sent by the page."""
 MAX_SECONDS = 7 * 24 * 3600.0
 """A week: longer than any time limit, so a greater time on one item is a broken clock and not a measurement."""
 _FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<position>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
