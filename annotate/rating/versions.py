@@ -26,7 +26,7 @@ class ItemRemark(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """All versions of one assignment: of each judgment and of the remark on each item, the oldest first."""
+    """All versions of one assignment: of each judgment and of the comment on each item, the oldest first."""
 
     layout: list[int]
     criteria: Mapping[int, str]

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from annotate.models import OverlapPlan
-from annotate.rating import page
+from annotate.rating import form_parts
 from annotate.templatetags import caching
 from annotate.templatetags import rating as rating_tags
 from measures.metrics import METRICS
@@ -55,7 +55,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     """Some parts of pages are kept, by language."""
-    for module in (words, caching, rating_tags, page):
+    for module in (words, caching, rating_tags, form_parts):
         for each in vars(module).values():
             if hasattr(each, "cache_clear"):
                 each.cache_clear()
