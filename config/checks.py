@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
-LEAST_KEY_LENGTH = 40
+LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
 
 
 @register(Tags.security)

@@ -21,7 +21,7 @@ from config import data_folder, env
 PATIENCE_SECONDS = 15.0
 """Longest time for a server to start or stop; then it counts as failed, or is killed."""
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
-SET_DEATH_SIGNAL = 1
+SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent dies
 
 
 class Server:

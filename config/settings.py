@@ -121,11 +121,11 @@ PASSWORD_HASHERS = [
 LOGIN_URL = "projects:sign-in"
 LOGIN_REDIRECT_URL = "annotate:desk"
 LOGOUT_REDIRECT_URL = "projects:sign-in"
-PASSWORD_RESET_TIMEOUT = 3600
+PASSWORD_RESET_TIMEOUT = 3600  # one hour
 
 # Sign-in throttling: per account and per address separately, for a quarter of an hour.
 AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
-AXES_COOLOFF_TIME = 0.25
+AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
 AXES_LOCKOUT_CALLABLE = "projects.accounts.views.locked_out"
 # True would let anyone with an account clear the failures of their address on other accounts. `sign_in` resets instead.

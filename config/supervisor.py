@@ -12,8 +12,8 @@ from types import FrameType
 from config import env
 from config.servers import LIBC, SET_DEATH_SIGNAL
 
-LOOK_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 30.0
+LOOK_SECONDS = 0.1  # between looks at the children
+LONGEST_PAUSE_SECONDS = 30.0  # before a program that keeps failing starts again
 STEADY_SECONDS = 60.0  # a program that ran this long starts again without a longer pause
 GRACE_SECONDS = 30.0  # after SIGTERM, for requests and jobs under way
 HASTE_SECONDS = 0.7  # after Ctrl+C

@@ -17,6 +17,7 @@ MOST_INSERTED = 6
 N_TRIES = 20
 """Random draws before an answer, or a phrase of another passage, is given up."""
 _TABLE = ((3, 1), (5, 2), (7, 3), (14, 4), (19, 5))
+"""Words of an answer up to which this many are replaced (Graham et al. 2017; see `n_replaced`)."""
 _WORD = re.compile(r"\S+")
 _CLOSING = re.compile(r"[.,;:!?…\"')\]]*$")
 

@@ -14,6 +14,7 @@ from measures.patterns import Floats
 
 Z = "z"
 _SUMS = ("n", "total", "n_z", "total_z")
+"""The columns of `sum_units` in the order of the last axis of the arrays below."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from annotate.batches.control_plan import ControlPlan
 MOMENTS = (3, 5, 10)
 """After this many HITs per annotator, the flagged annotators are counted."""
 HIT_SIZE = 10
+"""As in MOCHA, whose HITs have up to ten candidates of one passage."""
 PLANS = {
     0: ControlPlan(),
     1: ControlPlan(known_per_hit=1),

@@ -15,6 +15,7 @@ from measures.metrics.tokenising import Tokeniser
 from measures.patterns import Floats, Ints
 
 LONGEST = 4
+"""Papineni et al. found that up to 4-grams correlate best with people; papers print BLEU-1 to BLEU-4."""
 SMOOTHINGS = {
     "none": "no smoothing, so the score is 0",
     "add-k": "one more match and n-gram in every order but the first (sacrebleu)",

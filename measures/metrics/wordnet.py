@@ -9,6 +9,7 @@ SYSTEM_FOLDERS = (Path("/usr/share/wordnet"),)
 """The folder of Debian's package wordnet-base."""
 
 _N_LEXICOGRAPHER_FILES = 45
+"""The number of lexicographer files of WordNet 3.0; its data refers to them by number."""
 
 
 class Synonyms:

@@ -115,7 +115,7 @@ def degraded_test(
     both = ~(np.isnan(degraded) | np.isnan(source))
     degraded, source = degraded[both], source[both]
     if not len(degraded):
-        return Undefined(reason="no degraded item rated together with its source yet")
+        return Undefined(reason="no degraded item rated together with its original yet")
     against = source if ordinary is None or test.is_paired else ordinary[~np.isnan(ordinary)]
     n_used, p = _run(test, degraded, source, against)
     verdict = Verdict.TOO_FEW

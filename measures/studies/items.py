@@ -11,6 +11,7 @@ from measures.patterns import Floats, Ints
 from measures.studies.resampling import Column, Moments, Pairs, Ranks, draw_resamples
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
+"""In the order of the first axis of resampled coefficients."""
 _WHOLE = (pearson, spearman, kendall)
 
 
