@@ -113,6 +113,6 @@ def _make_collection_stage(
 
 def _estimate_pay(batch: Batch, progress: Progress) -> int:
     """Return the estimated cents of the places left, at the mean number of items per HIT."""
-    # Which HITs are left is not known in advance, so a mean one is paid.
+    # HITs differ in size, and which are left changes all the time, so each counts as a mean one.
     items = batch.n_items / batch.n_hits if batch.n_hits else 0
     return round(progress.n_left * (batch.cents_per_hit + batch.cents_per_item * items))

@@ -76,8 +76,7 @@ class CandidateScores:
         """The annotators' means and deviations from the stored figures; without them no z score is shown yet."""
 
     def count(self) -> int:
-        # Counting the rated candidates among a million judgments costs as much as sorting them, so the number from
-        # current figures is taken where there is one.
+        # Current figures hold the number already, and counting takes another pass over all judgments.
         if self.n_known is not None:
             return self.n_known
         judgments, parameters = select_counted(self.scope)

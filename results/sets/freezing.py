@@ -34,7 +34,7 @@ from results.sets.settings import Settings
 
 NAME_LENGTH = 120
 ARCHIVE = ".zip"
-# Longer than any step of a build goes without writing; a live attempt is spared by its row in any case.
+# Generous, as leftovers only take room; files of a live attempt are spared by its row, however old.
 ORPHAN_SECONDS = 3600
 """Files that nothing has written to for this long are orphans, unless a row says otherwise."""
 

@@ -213,7 +213,7 @@ def _explain_missing(metrics: Sequence[MetricColumn], n: int) -> str:
 
 
 # The candidates of minimal pairs are written to differ in one phenomenon; they are evaluated as pairs and would
-# distort a correlation over systems' answers. Two EXISTS use the two indexes, an OR in one could use neither.
+# distort a correlation over systems' answers.
 _CANDIDATES = """
 SELECT c.id AS candidate, c.question_id AS question, c.external_id,
        (EXISTS (SELECT 1 FROM projects_minimalpair p WHERE p.candidate_1_id = c.id)
