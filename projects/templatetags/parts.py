@@ -4,6 +4,7 @@ from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from projects.web.glossary import GLOSSARY, Entry
@@ -52,3 +53,14 @@ def empty_state(content: SafeString, title: str, url: str = "", action: str = ""
     """Draw a list that has nothing to show: its title, the block's text, and a link to what can be done next."""
     text = content if content.strip() else ""
     return render_to_string("_empty.html", {"title": title, "text": text, "url": url, "action": action})
+
+
+@register.simple_block_tag(end_name="endtable_wrap")
+def table_wrap(content: SafeString, label: str, classes: str = "") -> SafeString:
+    """Draw the frame in which a table scrolls sideways; the keyboard can reach it, so it needs a label."""
+    return format_html(
+        '<div class="{}" tabindex="0" role="region" aria-label="{}">{}</div>',
+        " ".join(filter(None, ["table-wrap", classes])),
+        label,
+        content,
+    )
