@@ -87,7 +87,7 @@ def reset(*, uidb64: str, token: str, password: str) -> User:
     user = _find(uidb64, for_update=True)
     if user is None or not default_token_generator.check_token(user, token):
         raise Refused(OVER)
-    user.set_password(password)
+    user.set_password(password)  # makes all earlier links invalid: their tokens depend on the old password's hash
     user.save(update_fields=["password"])
     # Whoever has chosen a new password must not wait for failures with the old one.
     AccessAttempt.objects.filter(username=user.username).delete()

@@ -16,6 +16,7 @@ def ensure_user(username: str) -> tuple[User, bool]:
         username = field.clean(User.normalize_username(username), None)
     except ValidationError as error:
         raise Refused(f"“{username}” cannot be a username: {' '.join(error.messages)}") from error
+    # Names are case-sensitive when signing in, so two that differ only in case would be confused.
     if User.objects.filter(username__iexact=username).exists():
         raise Refused(f"A username that differs from “{username}” only in capitalisation already exists.")
     user = User(username=username)

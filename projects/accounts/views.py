@@ -33,7 +33,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     form = SignInForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         user = form.get_user()
-        login(request, user)
+        login(request, user)  # gives the session a new key: one planted before signing in is worthless
         passwords.forget_failures(user, client_address(request))
         return redirect(target)
     return render(request, "projects/accounts/sign_in.html", {"form": form, "next": safe_next(request, "")})
@@ -97,6 +97,7 @@ def password_change(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         passwords.change(user=request.user, password=form.cleaned_data["new_password1"])
+        # The new password ends every session, also this one, unless it gets the new hash.
         update_session_auth_hash(request, request.user)
         messages.success(request, _("Password changed. You're signed out on all your other devices."))
         return redirect("projects:account")

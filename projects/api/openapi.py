@@ -133,6 +133,7 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
             known = PROBLEMS | (PROBLEMS_OF_WRITING if method == "post" else {})
             for status, description in known.items():
                 operation["responses"].setdefault(status, {"description": description, "content": content})
+            # StrictSerializer refuses unknown fields, which the generator cannot know.
             for body in operation.get("requestBody", {}).get("content", {}).values():
                 if name := body["schema"].get("$ref", "").rpartition("/")[2]:
                     schemas[name]["additionalProperties"] = False

@@ -41,6 +41,7 @@ def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "projects/api/token_new.html", {"form": form})
 
 
+# The answer contains the new secret, so no cache may keep it.
 @requires(Right.READ)
 @never_cache
 @require_POST

@@ -72,6 +72,7 @@ class Chart:
 
 def draw(chart: Chart) -> SafeString:
     """Return the chart as SVG for a page, in the page's colours. The drawing is cached by its specification."""
+    # The colours are CSS variables, so that one cached drawing serves both themes.
     spec = _whole(chart, {name: f"var(--{name})" for name in _PALETTE}, is_page=True)
     key = "chart:" + hashlib.sha256(orjson.dumps(spec)).hexdigest()
     drawn: str | None = cache.get(key)
@@ -116,6 +117,7 @@ def _checked(svg: str) -> str:
     drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
     for element in drawing.iter():
         name = element.tag.rpartition("}")[2]
+        # Names and labels in the drawing come from imported files. The library escapes them; this does not rely on it.
         if name not in _ELEMENTS or any(
             "href" in each or each.startswith("on") or each == "style" for each in element.attrib
         ):

@@ -19,6 +19,7 @@ def answer_chart(project: Project, charts: Iterable[Chart], name: str, form: str
         headers={
             "Content-Disposition": f'attachment; filename="{project.slug}-{name}.{form}"',
             "Cache-Control": "no-store",
+            # An SVG opened by itself is a document that could run scripts; sandbox forbids that.
             "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
         },
     )

@@ -98,6 +98,7 @@ def heat_map(
     row: str, column: str, value: str, label: str, *, title: str, domain: Domain, order: Sequence[str] | None = None
 ) -> Spec:
     """Return a heat map with the value written into each square; rows and columns in `order`, or as in the data."""
+    # The upper half of viridis is light, so the text on it is dark.
     is_light = f"datum[{value!r}] > {(domain[0] + domain[1]) / 2}"
     axis = {"type": "nominal", "sort": list(order) if order else None, "title": None}
     return {
@@ -132,7 +133,7 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
 
 
 def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain) -> Spec:
-    """A line with points for each series over a number that counts from 1."""
+    """Return a line with points for each series over whole numbers from 1."""
     return {
         "height": 220,
         "mark": {"type": "line", "strokeJoin": "round", "point": {"size": 30}},

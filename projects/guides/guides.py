@@ -62,6 +62,7 @@ def read_guide(name: str) -> Guide:
     return _render(name, path, path.stat().st_mtime_ns)
 
 
+# Twice the guides: after an upgrade the old entries are still there, as the time of the file is part of the key.
 @lru_cache(maxsize=2 * len(GUIDES))
 def _render(name: str, path: Path, _changed_at: int) -> Guide:
     parser = markdown.make_parser()
@@ -123,6 +124,7 @@ def _point_to_static(token: Token) -> None:
     """Point a picture of docs/img to its static file, with width and height, so that the page does not jump."""
     source = str(token.attrs.get("src", ""))
     path = settings.GUIDES_DIR / source
+    # A picture that is missing or lies elsewhere becomes an empty one; a test finds it.
     if not source.startswith("img/") or ".." in source or not path.is_file():
         token.attrs["src"] = ""
         return

@@ -126,6 +126,7 @@ def check(
     delete the spool.
     """
     given = options or Options()
+    # The fingerprint below uses the given options: it must not depend on the project's scale.
     options = _with_known_scale(given, known or {})
     notes = Notes(limits)
     report = Report(file=shorten_name(name, 200), kind=kind.value, format="")
@@ -135,6 +136,7 @@ def check(
             plan = _plan(reader, options, kind)
             rows: CandidateRows | JudgmentRows
             if kind == Kind.CANDIDATES:
+                # Both filters are in every report, so that 0 is visible too.
                 report.removed = {"equal_to_reference": 0, "both_numbers": 0}
                 rows = CandidateRows(plan, options, limits, notes, spool, report)
                 rows.is_ragged = reader.is_ragged
@@ -173,6 +175,7 @@ def save(checked: Checked) -> None:
         "criteria": checked.criteria,
         "report": checked.report,
     }
+    # Through JSON once, which turns dataclasses and enumerations into plain values.
     checked.spool.write_manifest(orjson.loads(orjson.dumps(manifest)))
 
 
@@ -204,6 +207,7 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
         reader = open_reader(path, name, options, limits, notes)
         yield reader
     except Broken as error:
+        # An error about a column may come from a wrong delimiter, which the reader can suggest.
         hint = getattr(reader, "hint", None)
         if hint is not None and error.problem.column:
             more, offers = hint()

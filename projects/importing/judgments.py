@@ -162,6 +162,7 @@ class JudgmentRows:
         slot: int = 0,
     ) -> None:
         if value is None or value == "":
+            # In a wide file an empty cell means that the annotator did not rate this criterion.
             if not self._wide:
                 self.notes.problem(line, column, "is empty")
             return
@@ -169,6 +170,7 @@ class JudgmentRows:
         if number is None:
             return
         key = criterion.key
+        # A million judgments have few different values, so each value is checked once for each criterion.
         if (key, number) not in self._wrong:
             self._wrong[key, number] = check_value(criterion.scale, number)
         if wrong := self._wrong[key, number]:

@@ -108,5 +108,6 @@ def fingerprint(path: Path, options: Options) -> str:
     """Return the SHA-256 of the file and the options, by which the same import is recognised."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
+    # Sorted, because the order in which a form sends its fields must not make another import of it.
     digest.update(orjson.dumps(options.as_dict(), option=orjson.OPT_SORT_KEYS))
     return digest.hexdigest()

@@ -62,6 +62,7 @@ class PassageRows:
         if dataset is None:
             dataset = SeenDataset(text, len(self.datasets), self._read_kind(record, text, line))
             self.datasets[text] = dataset
+
             if len(self.datasets) > self.limits.list_entries:
                 raise Broken(f"more than {self.limits.list_entries:,} datasets in one file", line=line)
         self._last_dataset = (name, dataset)
@@ -81,6 +82,7 @@ class PassageRows:
         if self.notes.total != before or not (external_id or text or documents):
             return None
         title = self.values.text(raw[3], columns.get("title", ""), line)
+        # Texts are compared by their hash: keeping those of a million passages would fill the memory.
         mark = digest("\0".join((text, documents)))
         known = dataset.passages_by_id.get(external_id) if external_id else dataset.passages_by_text.get(mark)
         is_given = bool(text or documents)

@@ -50,6 +50,7 @@ class QuestionRows(PassageRows):
             raw.append(get(columns["references"]))
         if self.options.multiple_choice:
             raw += [get(columns.get("choices", "")), get(columns.get("choice", ""))]
+        # Consecutive rows often belong to one question; comparing the raw values saves checking its texts again.
         if self._last_references is not None and raw == self._last_references[0]:
             return self._last_references[1]
         before = self.notes.total
@@ -154,12 +155,12 @@ class QuestionRows(PassageRows):
 
     def _add_references(self, line: int, dataset: SeenDataset, question: SeenQuestion, references: References) -> None:
         seen, key = self._seen, question.key
-        is_first = not seen.n_references(key)
+        is_first = not seen.n_references(key)  # later references come from another row and are merged with a warning
         below = self.options.second_reference_below
         for place, (text, opinion) in enumerate(references, start=1):
             mark = digest(text)
             if seen.has_reference(key, mark):
-                continue
+                continue  # further candidates of the question repeat its references
             if below is not None and place > 1 and filters.overlap(references[0][0], text) < below:
                 seen.add_reference(key, mark)
                 self.add_reference_candidate(line, dataset, question, text, place)

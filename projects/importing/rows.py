@@ -47,12 +47,14 @@ class CandidateRows(QuestionRows):
         before = self.notes.total
         columns = self.columns
         dataset = self.find_or_add_dataset(record, line)
+        # Before the filters, which compare the candidate with them; the question is written only if a candidate stays.
         references = self.read_references(record, line)
         first = record.get(columns["candidate_1"]) if "candidate_1" in columns else None
         if first is not None and first != "":
             self._add_pair(line, record, dataset, references, before)
             return
         text = self.read_candidate_text(record, line)
+        # A filtered candidate is not an error, so the rest of its row is not checked.
         if text and self._is_filtered(text, references, dataset):
             return
         question = self.find_or_add_question(record, line, dataset, references)
@@ -150,6 +152,7 @@ class CandidateRows(QuestionRows):
         if self.notes.total != before:
             return None
         has_id = bool(external_id)
+        # Without an id, the same text from another system or with another rank is another candidate.
         external_id = external_id or make_text_id(question.external_id, text, source, rank, suffix)
         if not self._keep_id(line, dataset, external_id):
             return None
@@ -214,6 +217,7 @@ class CandidateRows(QuestionRows):
                 line, "", "an additional column contains a value that cannot be stored, such as an unpaired surrogate"
             )
             return "{}"
+        # The escape may also be the text “\\u0000” itself, so the values are searched before the file is refused.
         if "\\u0000" in text and _has_nul(found):
             self.notes.problem(line, "", "an additional column contains a NUL character, which cannot be stored")
         if len(text) > self.limits.cell_bytes:
@@ -271,6 +275,7 @@ class CandidateRows(QuestionRows):
     def add_reference_candidate(
         self, line: int, dataset: SeenDataset, question: SeenQuestion, text: str, number: int
     ) -> None:
+        # Cut, so that the id fits its column even if the question's id has the full length.
         external_id = f"{question.external_id[: ID_LENGTH - 20]}-reference-{number}"
         if self._keep_id(line, dataset, external_id):
             texts = (external_id, text, "second reference", "", "{}")
@@ -295,6 +300,7 @@ class CandidateRows(QuestionRows):
         value = self.values.number(entry, column, line)
         if value is None:
             return
+        # A million scores have few different values, so each value is checked once.
         if value not in self._on_scale:
             self._on_scale[value] = check_value(self._correctness.scale, value)
         if wrong := self._on_scale[value]:

@@ -59,6 +59,7 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
             f"unknown file extension “{shorten_name(suffix)}” (known: {known}); rename the file or choose its format"
         )
     _check_binary(head, wanted)
+    # An object at the top level of a JSON file can only be MOCHA's format: our own is a list.
     if wanted == "json" and first_character(head) == "{":
         return "mocha"
     return wanted
@@ -85,6 +86,7 @@ def _check_binary(head: bytes, wanted: str) -> None:
     if wanted == "xlsx" and head.startswith(b"PK\x03\x04"):
         return
     for start, kind in BINARY.items():
+        # Two bytes such as “MZ” may begin a text as well; a NUL in the head tells a binary file.
         if head.startswith(start) and (len(start) > 2 or b"\0" in head):
             raise Broken(f"the file is {kind}, not {wanted.upper()}")
     if wanted == "xlsx":

@@ -31,6 +31,7 @@ class LanguageMiddleware:
         with translation.override(translation.get_language_from_request(request)):
             response = self.get_response(request)
             response.headers.setdefault("Content-Language", current_language())
+        # A cache must not give a page in one language to a reader of another.
         patch_vary_headers(response, ("Accept-Language",))
         return response
 

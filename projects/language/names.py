@@ -19,5 +19,5 @@ INVISIBLE = {code: f"\\u{code:04x}" for code in [*range(0x20), *range(0x7F, 0xA0
 def shorten_name(text: str, length: int = 100) -> str:
     """Return a name from outside, short and without invisible characters, so that it fits into a sentence."""
     clean = text.translate(INVISIBLE)
-    clean = clean.encode("utf-8", "backslashreplace").decode("utf-8")
+    clean = clean.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate cannot be sent to a browser
     return clean if len(clean) <= length else clean[: length - 1] + "…"

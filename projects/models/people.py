@@ -133,6 +133,7 @@ class Membership(models.Model):
             models.UniqueConstraint(fields=["project", "user"], name="membership_once_per_user"),
             models.UniqueConstraint(fields=["project", "pseudonym"], name="membership_pseudonym"),
             models.UniqueConstraint(fields=["project", "imported_name"], name="membership_imported_name"),
+            # Imported, unknown and simulated annotators have no account.
             models.CheckConstraint(condition=Q(kind="person") | Q(user=None), name="membership_only_persons_sign_in"),
         ]
 

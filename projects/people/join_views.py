@@ -24,6 +24,7 @@ from projects.texts.versions import current_consent
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
     address = client_address(request)
+    # Before the link is looked up: an address that guesses must not learn whether this one exists.
     if Guesses.are_too_many(address):
         return _held_back(request)
     invitation = people_invitations.find_invitation(token)
@@ -46,6 +47,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             membership = people_invitations.sign_up(
                 token=token, username=given["username"], password=given["new_password1"]
             )
+            # With several backends (axes is one) Django cannot know which one to store in the session.
             login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
             return _welcome(request, membership)
     except people_invitations.AlreadyMember as already:

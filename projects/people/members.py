@@ -125,6 +125,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
         .order_by("pk")
     }
     if actor is not None:
+        # Checked again under the lock: another request may just have taken the actor's right away.
         adopt_locked(actor, fresh[actor.pk])
     found = fresh[target.pk]
     if reason := (why_not or explain_fixed_role)(target=found, actor=actor):
@@ -133,6 +134,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
 
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:
+    # Two owners who demote each other at the same time cannot both succeed: the members' lock is held.
     others = target.project.memberships.active().filter(role=Role.OWNER).exclude(pk=target.pk)
     if not others.exists():
         raise Refused(what)

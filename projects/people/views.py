@@ -60,7 +60,7 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     member = _member(project, pseudonym)
     form = AnnotatesForm(request.POST)
-    form.is_valid()
+    form.is_valid()  # always: its only field is an optional checkbox
     annotates = form.cleaned_data["is_annotator"]
     with refusals(request):
         people_members.set_annotates(target=member, annotates=annotates, actor=request.membership)

@@ -87,6 +87,7 @@ class CriterionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if "name" in cleaned and "key" in cleaned and not cleaned["key"]:
+            # With underscores, as in other names of columns; `slugify` writes hyphens.
             cleaned["key"] = re.sub(r"[-_]+", "_", slugify(cleaned["name"]))[:MOST_KEY_CHARACTERS].strip("_")
             if not cleaned["key"]:
                 self.add_error("key", "Enter a key: it cannot be derived from this name.")
@@ -157,6 +158,7 @@ class CriterionForm(forms.Form):
     @staticmethod
     def make_initial(criterion: Criterion) -> dict[str, Any]:
         names = ("name", "key", "statement", "kind", "low", "high", "level", "is_reversed", "used_for_quality")
+
         anchors = sorted(criterion.anchors, key=lambda anchor: -anchor["value"])
         lines = [f"{anchor['value']}: {anchor['text']}" for anchor in anchors]
         return {**{name: getattr(criterion, name) for name in names}, "anchors": "\n".join(lines)}

@@ -73,6 +73,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
 @transaction.atomic
 def change_settings(*, project: Project, actor: Membership, values: dict[str, Any]) -> Project:
     """Change the settings named in SETTINGS and log what changed; existing batches keep theirs."""
+    # The row is read again under the lock, so that “before” in the log is right if two owners save at the same time.
     stored = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     changed = [name for name in SETTINGS if name in values and values[name] != getattr(stored, name)]
     if not changed:
@@ -92,6 +93,7 @@ def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
     """Hide a project from everybody and keep its data. Raises Refused unless `typed` is its address."""
     if typed != project.slug:
         raise Refused(f"To delete this project, enter its address: {project.slug}")
+    # Only the first of two requests at the same time changes the row and is logged.
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
         log.record(project, actor, Act.DELETE_PROJECT, project)
 

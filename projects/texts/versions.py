@@ -126,7 +126,7 @@ def count_uses(project: Project) -> Counts:
     """Return how many people hold which consent; each person is counted once."""
     people = list(
         ConsentAcceptance.objects.filter(consent__project=project)
-        .order_by()
+        .order_by()  # the model's ordering would become part of GROUP BY and split people up
         .values("membership")
         .annotate(
             n_newest=Count("pk", filter=Q(withdrawn_at=None, consent=current_consent(project))),

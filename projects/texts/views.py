@@ -124,6 +124,7 @@ def _examples(
         initial = [ExampleForm.make_initial(example, criteria) for example in stored]
         return ExampleFormSet(prefix=PREFIX, initial=initial, form_kwargs=form_kwargs)
     data = sent.copy()
+    # Works without JavaScript: the server adds the form and returns everything that was typed.
     if "add" in sent:
         n_forms = ExampleFormSet(sent, prefix=PREFIX, form_kwargs=form_kwargs).total_form_count()
         data[f"{PREFIX}-TOTAL_FORMS"] = str(min(n_forms + 1, MOST_EXAMPLES))

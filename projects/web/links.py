@@ -26,5 +26,5 @@ def is_own_path(target: str) -> bool:
         return False
     return all(
         url_has_allowed_host_and_scheme(form, allowed_hosts=None) and form.isprintable()
-        for form in (target, unquote(target))
+        for form in (target, unquote(target))  # “/%2F/other.site” becomes “///other.site”
     )

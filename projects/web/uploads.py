@@ -144,25 +144,25 @@ def store_upload(upload: "UploadedFile[Any]") -> str:
 
 @dataclass(frozen=True)
 class JobFiles:
-    """The files of the jobs of one model: each upload and what was made from it, named by the row's stored name.
+    """The files of the jobs of one model: uploads and the files derived from them, named by the row's stored name.
 
-    A job that failed or was cancelled keeps none of them, and its stored name is cleared; a job that is done keeps one.
-    All others keep everything, because they can still be continued.
+    A job that failed or was cancelled keeps none of them, and its stored name is cleared. A finished job keeps one. All
+    others keep everything, because they can still be continued.
     """
 
     model: type[Any]
     done: Q
-    """Which jobs are done with their files."""
+    """Condition of the jobs that no longer need their files."""
     find_kept: Callable[[Any], Path]
-    """Which file a job that is done keeps."""
+    """Returns the file that a finished job keeps."""
 
     def delete(self, pk: int) -> None:
-        """Delete the files that an ended job no longer needs; of any other job none."""
+        """Delete the files that a job no longer needs, if it has ended."""
         for row in self._ended().filter(pk=pk):
             self._delete(row, list(folder().glob(f"{row.stored_name}*")))
 
     def delete_orphans(self) -> None:
-        """Do the same for all jobs: some end without a worker noticing."""
+        """Delete such files of all jobs: one cancelled while it waits ends without a worker that could delete them."""
         by_stem: dict[str, list[Path]] = {}
         for path in folder().iterdir():
             by_stem.setdefault(path.name.partition(".")[0], []).append(path)
@@ -171,8 +171,8 @@ class JobFiles:
 
     def _ended(self) -> "QuerySet[Any]":
         over = Q(state__in=(self.model.State.FAILED, self.model.State.CANCELLED))
-        # A row without a stored name has no files; its empty name would be the beginning of everybody's.
-        ended = self.model.objects.filter(over | self.done).exclude(stored_name="")
+        # A row without a stored name has no files, but every file's name starts with an empty text.
+        ended: QuerySet[Any] = self.model.objects.filter(over | self.done).exclude(stored_name="")
         return ended.only("pk", "state", "stored_name")
 
     def _delete(self, row: Any, paths: list[Path]) -> None:
@@ -185,7 +185,7 @@ class JobFiles:
 
 
 def delete_path(path: Path) -> None:
-    """Delete a file, or a folder with all that is in it."""
+    """Delete a file, or a folder with its content."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -193,7 +193,7 @@ def delete_path(path: Path) -> None:
 
 
 def new_name() -> str:
-    """Return a name under which a file is stored: nobody can guess it, and it says nothing."""
+    """Return a random name under which a file is stored; it cannot be guessed and reveals nothing."""
     return secrets.token_hex(16)
 
 
@@ -206,6 +206,7 @@ def clear_temporary(now: float) -> None:
 
 def shorten_file_name(name: str | None) -> str:
     """Return the name that its owner gave a file, shortened and without invisible characters, for display only."""
+    # Some browsers send the whole path, on Windows with backslashes.
     path = PurePosixPath((name or "").replace("\\", "/").rpartition("/")[2] or "file")
     suffix = shorten_name(path.suffix, SUFFIX_LENGTH)
     return shorten_name(path.name.removesuffix(path.suffix), NAME_LENGTH - SUFFIX_LENGTH) + suffix

@@ -26,10 +26,10 @@ class DelimitedReader(Reader):
         if self.delimiter not in DELIMITERS:
             raise Broken(f"unknown delimiter “{self.delimiter}”; choose comma, semicolon, tab or pipe")
         self._stream = open_text(self.path, self.encoding)
-        self._pending: list[str] = []
+        self._pending: list[str] = []  # the lines of the current row, from which errors are explained
         self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
         header: list[str] = []
-        while not header:
+        while not header:  # blank lines before the header
             row = self._next_row()
             if row is None:
                 raise Broken("the file contains only blank lines")

@@ -159,6 +159,7 @@ class MochaReader(ObjectReader):
             value = text.value()
             if type(value) is not dict:
                 raise Broken(_not_mocha(dataset), line=line)
+            # The format gives both as keys around the object; a second value could contradict them.
             for name in ("dataset", "id"):
                 if name in value:
                     raise Broken(
