@@ -97,6 +97,7 @@ class PairForm(forms.Form):
         if pair is not None:
             written = fetch_written(pair)
             self.initial = {name: _format_number(getattr(written, name)) for name in self.fields}
+        # Django ignores what is sent for a disabled field, so that no request can change texts in use.
         if is_used:
             for name in ("text_1", "text_2"):
                 self.fields[name].disabled = True
@@ -108,6 +109,7 @@ class PairForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
+        # Browsers send line ends as CRLF. Texts from files have LF, and equal texts are found by exact comparison.
         for name in ("text_1", "text_2"):
             if not self.fields[name].disabled and cleaned.get(name):
                 cleaned[name] = cleaned[name].replace("\r\n", "\n")

@@ -181,6 +181,7 @@ def _filter(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[Min
 def _count_pairs(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
     """Count pairs by dataset and phenomenon, by their scores, and the withdrawn ones."""
     grouped = pairs.order_by().values("question__dataset__name", "phenomenon", scores=_SCORES)
+    # One query by all three; the sums below are made of its few rows.
     n: dict[tuple[str, str], int] = {}
     n_by_scores: dict[str, int] = dict.fromkeys(SCORES, 0)
     for row in grouped.annotate(n=Count("pk"), n_withdrawn=Count("pk", filter=_IS_WITHDRAWN)):

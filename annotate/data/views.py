@@ -117,6 +117,7 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
     questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")
     page = paginate(request, questions, 25)
+    # Judgments and pairs are fetched for the whole page at once, not for each candidate.
     candidates = [candidate for question in page for candidate in question.candidates.all()]
     judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)
     n_judged = dict(judged.annotate(n=Count("judgments")).values_list("pk", "n"))

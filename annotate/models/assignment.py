@@ -143,6 +143,7 @@ class Judgment(models.Model):
     value = models.FloatField(null=True, blank=True)
     is_counted = models.BooleanField(db_default=True)
     not_counted_reason = models.CharField(max_length=20, blank=True, db_default="")
+    # Only imported judgments may have this time; others were judged when their HIT was submitted.
     judged_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -31,6 +31,7 @@ class PlanForm(forms.Form):
             .values_list("dataset__kind", "question__passage__split")
             .annotate(n=Count("pk"))
         )
+        # Fields are numbered, because a split can have any name.
         self.parts: dict[str, tuple[str, str]] = {}
         # Other splits come after the usual ones, by name.
         for kind, split, n in sorted(counts, key=lambda row: (row[0], SPLIT_ORDER.get(row[1], 9), row[1])):

@@ -54,6 +54,7 @@ def render_assignment(
     A variant of the page has its own `template`, and `over` replaces parts of the context.
     """
     batch = assignment.hit.batch
+    # An assignment without a draft raises RelatedObjectDoesNotExist here, which is an AttributeError too.
     draft = getattr(assignment, "draft", None)
     prefill = prefill_from_sent(sent) if sent is not None else prefill_from_draft(draft.answers if draft else {})
     show = reverse("annotate:work-show", args=[project.slug, assignment.uuid])

@@ -44,6 +44,7 @@ def save(
         raise TakesNoAnswers(_CLOSED[Assignment.State(assignment.state)], assignment.state)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
+    # The assignment is locked, so that no other request creates the draft between this query and the save.
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     draft.answers = merge_draft(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
     draft.updated_at = now

@@ -38,6 +38,7 @@ class Command(ProjectCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         plan = _find_plan(project, options["number"])
+        # Without a plan, MOCHA's is only shown; --start stores it.
         rules = _read_new_rules(options["rule"]) or (read_rules(plan.rules) if plan else MOCHA)
         use = find_trial_use(plan, project, options["trial"])
         answer = {
