@@ -36,8 +36,9 @@ install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything
 run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo
 
+# Three processes keep two cores busy: a third of the time each waits for a browser, a server or a lock.
 test: $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(CATALOGUES) ## every test, against real servers and a real browser
-	$(PY) -m pytest -n 2 --dist loadgroup
+	$(PY) -m pytest -n 3 --dist loadgroup
 
 check: check-style check-templates check-layers check-types check-settings check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
 

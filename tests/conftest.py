@@ -4,6 +4,7 @@ from tests import processes
 
 processes.prepare()
 
+import gc  # noqa: E402
 import os  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
@@ -51,6 +52,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("race"):
             item.add_marker(pytest.mark.xdist_group("races"))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: neither the collector nor a forked process needs to look through it again.
+
+    To walk over every imported module takes half a second, and in a fork copies each page of memory it touches.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)  # tests make many objects that their counts free
 
 
 @pytest.fixture(scope="session")

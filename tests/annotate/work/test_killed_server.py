@@ -18,6 +18,7 @@ import pytest
 
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Judgment
+from config.management.commands.serve import web_command
 from projects.models import Project
 from tests import processes
 from tests.annotate.open_batches import assert_equation, open_batch
@@ -75,8 +76,8 @@ class Shift:
 @contextmanager
 def two_workers() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     port = processes.free_port()
-    options = ("--worker-class", "gthread", "--workers", "2", "--threads", "4", "--log-level", "critical")
-    with processes.process("gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}", *options) as master:
+    _python, _m, *command = web_command("127.0.0.1", port, workers=2)
+    with processes.process(*command, "--log-level", "critical") as master:
         processes.wait_for_port(port, master)
         yield f"http://127.0.0.1:{port}", master
 
