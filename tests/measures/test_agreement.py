@@ -251,10 +251,24 @@ def test_counts_that_do_not_fit_are_refused(counts: Any, values: Any) -> None:
 @pytest.mark.parametrize("continuous", [False, True])
 def test_a_hundred_thousand_judgments(continuous: bool) -> None:
     frame = random_frame(np.random.default_rng(1), n_units=33_334, n_annotators=4, continuous=continuous)
+    assert len(frame) > 99_000
     for level in LEVELS:
         start = time.perf_counter()
-        alpha_of(frame, level)
+        alpha = alpha_of(frame, level)
         print(f"{len(frame):,} judgments, {level}, continuous {continuous}: {time.perf_counter() - start:.3f} s")
+        if level is Level.INTERVAL:
+            assert alpha == pytest.approx(alpha_by_variances(frame), abs=1e-9)
+        if not continuous:
+            assert alpha == pytest.approx(package_alpha(Patterns.from_frame(frame), level=level), abs=1e-9)
+
+
+def alpha_by_variances(frame: pd.DataFrame) -> float:
+    """Alpha of interval data: one less the ratio of the variance within units to that of all values."""
+    unit = frame["unit"]
+    paired = frame[frame.groupby(unit)["value"].transform("size") >= 2]
+    units = paired.groupby("unit")["value"]
+    within = (units.var() * units.size()).sum() / len(paired)
+    return float(1 - within / paired["value"].var())
 
 
 def test_the_package_is_not_asked_for_what_would_fill_the_memory() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,5 +112,5 @@ def test_the_command_says_it_before_it_writes(project: Project, dataset: Dataset
     call_command("split_passages", *flags)
     assert json.loads(capsys.readouterr().out)["datasets"] == said["datasets"]
     assert Passage.objects.filter(split="train").count() == said["datasets"][0]["passages"]["train"]
-    with pytest.raises(Exception, match="no dataset “other”"):
+    with pytest.raises(CommandError, match="no dataset “other”"):
         call_command("split_passages", *flags, "--dataset", "other")

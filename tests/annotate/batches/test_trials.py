@@ -5,7 +5,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotate.batches import creating, judgments_wanted, lifecycle, trials
@@ -278,7 +278,7 @@ def test_the_command_makes_a_trial_and_says_what_becomes_of_it(project: Project)
     full = ("create_batch", "--project", project.slug, "--judgments", "2")
     said = run(*full, "--trial", "leave_out", "--dry-run")["plan"]
     assert (said["candidates"], said["left_to_the_trial"]) == (100, 200)
-    with pytest.raises(Exception, match="should follow the trial"):
+    with pytest.raises(CommandError, match="should follow the trial"):
         run(*full, "--trial", "leave_out", "--open")
     assert run(*full, "--trial", "leave_out", "--open", "--why", "Now")["state"] == "open"
     made = run("create_batch", "--project", project.slug, "--kind", "trial", "--sample", "all", "--judgments", "2")

@@ -53,7 +53,9 @@ def test_no_two_items_of_a_page_say_the_same(project: Project, annotator: Member
     for question in dataset.questions.all():
         question.candidates.filter(text__contains="says0").update(text=question.references.get().text)
     make_controlled(project, ControlPlan(known_per_hit=3), hit_size=11)
-    for assignment in work(annotator):
+    done = work(annotator)
+    assert len(done) > 1
+    for assignment in done:
         texts = [item.shown_text for item in items_of(assignment) if item.control != "none"]
         ordinary = [item.candidate.text for item in items_of(assignment) if item.candidate]
         assert len({*texts}) == len(texts)

@@ -5,7 +5,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotate.batches import lifecycle
@@ -258,7 +258,7 @@ def test_the_command_says_the_plan_and_starts_it(project: Project) -> None:
     assert OverlapPlan.objects.count() == 1
     raised = run("--rule", "*", "*", "4", "--start")
     assert raised["places_added"] == 3
-    with pytest.raises(Exception, match="no plan 7"):
+    with pytest.raises(CommandError, match="no plan 7"):
         run("--number", "7")
-    with pytest.raises(Exception, match="not a number"):
+    with pytest.raises(CommandError, match="not a number"):
         run("--rule", "*", "*", "many")

@@ -174,7 +174,7 @@ def test_a_running_job_can_be_cancelled(project: Project, manager: Membership, *
     began = time.monotonic()
     assert running.run(Import, job.pk, act) == State.CANCELLED
     other.join()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25  # the statement alone would take 30
     job.refresh_from_db()
     assert (job.state, job.error) == (State.CANCELLED, "")
     assert project.datasets.count() == 0
@@ -239,7 +239,7 @@ def test_whoever_has_lost_the_job_hears_of_it_in_the_middle(project: Project, ma
 
     began = time.monotonic()
     assert running.run(Import, job.pk, act) is None
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < processes.PATIENCE / 2
     job.refresh_from_db()
     assert (job.state, job.attempt) == (State.RUNNING, 7)
 
