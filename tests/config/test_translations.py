@@ -197,7 +197,7 @@ def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
         form
         for message in translating.read_catalogue(language)
         if message.id and pattern
-        for form in ([message.string] if isinstance(message.string, str) else message.string)
+        for form in ([message.string] if isinstance(message.string, str) else message.string or ())
         if pattern.search(re.sub(r"<[^>]*>", "", form))
     ]
     assert not wrong, "\n".join(wrong)
