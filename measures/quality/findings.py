@@ -111,7 +111,9 @@ def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
         if deficit is not None
     ]
     others = [
-        made for made in (each(figures, crowd, thresholds) for each in (_length, _same, _reviewed)) if made is not None
+        result
+        for result in (each(figures, crowd, thresholds) for each in (_length, _same, _reviewed))
+        if result is not None
     ]
     # Counted are the tests that can be made with these figures, and one more for the combination.
     n_tests = len(deficits) + len(others) + (len(deficits) > 1)
@@ -230,11 +232,13 @@ def _same(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bo
     scale = figures.scale
     if isinstance(scale, Undefined) or scale.n < limits.least_items:
         return None
-    theirs = crowd.value_shares[scale.most_used] if scale.most_used < len(crowd.value_shares) else 1 / len(scale.counts)
-    good = theirs + (1 - theirs) * limits.same_above
+    has_others = scale.most_used < len(crowd.value_shares)
+    usual = crowd.value_shares[scale.most_used] if has_others else 1 / len(scale.counts)
+    good = usual + (1 - usual) * limits.same_above
     p = float(binom.sf(max(scale.counts) - 1, scale.n, good))
     message = (
-        f"{_percent(scale.most_used_share)} of {scale.n} scores are the same (others: {_percent(theirs)} of theirs); "
+        f"{_percent(scale.most_used_share)} of {scale.n} scores are the same "
+        f"({'others' if has_others else 'with even use of the scale'}: {_percent(usual)}); "
         f"the longest run of equal scores is {scale.longest_run}."
     )
     # A long run of one score is as suspicious as its share; the smaller p counts.
