@@ -62,7 +62,6 @@ class PassageRows:
         if dataset is None:
             dataset = SeenDataset(text, len(self.datasets), self._read_kind(record, text, line))
             self.datasets[text] = dataset
-
             if len(self.datasets) > self.limits.list_entries:
                 raise Broken(f"more than {self.limits.list_entries:,} datasets in one file", line=line)
         self._last_dataset = (name, dataset)

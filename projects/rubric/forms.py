@@ -158,7 +158,6 @@ class CriterionForm(forms.Form):
     @staticmethod
     def make_initial(criterion: Criterion) -> dict[str, Any]:
         names = ("name", "key", "statement", "kind", "low", "high", "level", "is_reversed", "used_for_quality")
-
         anchors = sorted(criterion.anchors, key=lambda anchor: -anchor["value"])
         lines = [f"{anchor['value']}: {anchor['text']}" for anchor in anchors]
         return {**{name: getattr(criterion, name) for name in names}, "anchors": "\n".join(lines)}

@@ -27,7 +27,7 @@ View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
 SUFFIX_LENGTH = 20
 TEMPORARY_SECONDS = 24 * 3600
-"""Age after which a temporary upload is left over: no upload takes a day."""
+"""Age at which a temporary upload must be left over from a killed process: no upload takes a day."""
 MB = 1024**2
 FORM_BYTES = 1 << 20
 """Bytes for the other fields and the multipart boundaries of a form with a file."""
