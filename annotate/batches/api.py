@@ -107,6 +107,9 @@ class NewBatchSerializer(StrictSerializer):
     order = serializers.ChoiceField(required=False, choices=Batch.Order.choices)
     priority = serializers.IntegerField(required=False, **bounds("priority"))
     presentation = serializers.ChoiceField(required=False, choices=Batch.Presentation.choices)
+    must_read_to_end = StrictBooleanField(
+        required=False, help_text="Whether answers longer than the screen must be read to the end. True by default."
+    )
     max_hits_per_annotator = serializers.IntegerField(required=False, **bounds("max_hits_per_annotator"))
     max_hits_per_day = serializers.IntegerField(required=False, **bounds("max_hits_per_day"))
     max_share = serializers.FloatField(

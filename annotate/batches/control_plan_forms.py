@@ -72,6 +72,20 @@ class PresentationForm(PlanForm):
         required=False,
         widget=forms.RadioSelect,
     )
+    reading = forms.ChoiceField(
+        label="Long answers",
+        choices=[
+            ("end", "Must be read to the end before they are rated"),
+            ("free", "Can be rated at once"),
+        ],
+        initial="end",
+        required=False,
+        widget=forms.RadioSelect,
+        help_text="Applies to answers that are longer than the annotator’s screen.",
+    )
+
+    def must_read_to_end(self) -> bool:
+        return bool(self.cleaned_data["reading"] != "free")
 
     @property
     def shows_controls(self) -> bool:
@@ -84,9 +98,10 @@ class PresentationForm(PlanForm):
     def initial_for(rubric: Rubric | None) -> dict[str, Any]:
         """Return the initial values that suit the rubric: QAScore's shows one item at a time, with its controls."""
         if rubric is None or rubric.preset != "qascore":
-            return {"presentation": Batch.Presentation.PAGE, **PlanForm.initial_plan(DEFAULT_PLAN)}
+            return {"presentation": Batch.Presentation.PAGE, "reading": "end", **PlanForm.initial_plan(DEFAULT_PLAN)}
         return {
             "presentation": Batch.Presentation.ONE,
+            "reading": "end",
             "hit_size": QASCORE_HIT_SIZE,
             **PlanForm.initial_plan(QASCORE),
         }

@@ -246,6 +246,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             priority=cleaned["priority"],
             **self.caps(),
             presentation=Batch.Presentation(cleaned["presentation"] or Batch.Presentation.PAGE),
+            must_read_to_end=self.must_read_to_end(),
             controls=self.plan(),
         )
 

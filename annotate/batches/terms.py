@@ -51,6 +51,7 @@ class Terms:
     use_of_trial: str = ""
     plan: OverlapPlan | None = None
     presentation: Batch.Presentation = Batch.Presentation.PAGE
+    must_read_to_end: bool = True
     controls: ControlPlan = field(default_factory=ControlPlan)
 
     def fields(self) -> dict[str, Any]:
@@ -60,7 +61,8 @@ class Terms:
 
 # The terms that are columns of a batch under the same name.
 _COLUMNS = (
-    *("kind", "judgments", "hit_size", "presentation", "order", "priority", "requires_qualification"),
+    *("kind", "judgments", "hit_size", "presentation", "must_read_to_end", "order", "priority"),
+    "requires_qualification",
     *("max_hits_per_annotator", "max_hits_per_day", "max_share", "trial", "use_of_trial", "plan"),
     *("cents_per_hit", "cents_per_item", "fee_share", "time_limit_minutes"),
 )

@@ -68,6 +68,8 @@ class Batch(models.Model):
     # At most 1,000, so that all rounds of a HIT fit below DEPTH.
     judgments = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(1000)])
     presentation = models.CharField(max_length=12, choices=Presentation.choices, default=Presentation.PAGE)
+    must_read_to_end = models.BooleanField(default=True)
+    """Whether an answer longer than the screen can only be rated once its end has been on the screen."""
     hit_size = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
     order = models.CharField(max_length=12, choices=Order.choices, default=Order.BREADTH)
     max_hits_per_annotator = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])

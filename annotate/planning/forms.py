@@ -76,6 +76,7 @@ class CollectionForm(PresentationForm):
         self.usual = {
             "hit_size": presentation.hit_size,
             "presentation": presentation.presentation,
+            "reading": "end" if presentation.must_read_to_end else "free",
             **self.initial_plan(presentation.controls),
         }
         super().__init__({**self.usual, **{name: sent[name] for name in self.base_fields if name in sent}})
@@ -86,6 +87,7 @@ class CollectionForm(PresentationForm):
         return Presentation(
             hit_size=cleaned["hit_size"] or self.usual["hit_size"],
             presentation=cleaned["presentation"] or self.usual["presentation"],
+            must_read_to_end=(cleaned["reading"] or self.usual["reading"]) == "end",
             controls=self.plan(),
         )
 

@@ -218,6 +218,7 @@ def _create_part(
         plan=plan,
         hit_size=presentation.hit_size,
         presentation=Batch.Presentation(presentation.presentation),
+        must_read_to_end=presentation.must_read_to_end,
         controls=presentation.controls,
     )
     return create_batch(

@@ -14,6 +14,7 @@ class Presentation:
 
     hit_size: int
     presentation: str = Batch.Presentation.PAGE
+    must_read_to_end: bool = True
     controls: ControlPlan = field(default_factory=ControlPlan)
 
     @property
@@ -38,6 +39,7 @@ def read_presentation(plan: OverlapPlan | None, project: Project) -> Presentatio
         return Presentation(
             hit_size=newest.hit_size,
             presentation=newest.presentation,
+            must_read_to_end=newest.must_read_to_end,
             controls=ControlPlan.read(newest.control_plan),
         )
     rubric = current_rubric(project)

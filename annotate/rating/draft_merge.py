@@ -15,8 +15,8 @@ MAX_BYTES = 256 * 1024
 
 Entry = list[float | str | None]
 """A value and its stamp in milliseconds, a list of two as JSON keeps it; None clears the value."""
-Part = Literal["cannot", "comments", "flags"]
-PARTS: tuple[Part, ...] = ("cannot", "comments", "flags")
+Part = Literal["cannot", "comments", "flags", "read"]
+PARTS: tuple[Part, ...] = ("cannot", "comments", "flags", "read")
 
 
 class DraftContent(TypedDict, total=False):
@@ -26,6 +26,8 @@ class DraftContent(TypedDict, total=False):
     cannot: dict[str, Entry]
     comments: dict[str, Entry]
     flags: dict[str, Entry]
+    read: dict[str, Entry]
+    """The answers longer than the annotator's screen that were on it to their end."""
     seconds: list[float]
     passed: int
     """The number of items whose answers are final, if items are shown one at a time: drafts of these change nothing."""
@@ -65,6 +67,11 @@ def read_draft(draft: DraftContent) -> SentAnswers:
 def read_texts(entries: Mapping[str, Entry]) -> dict[int, str]:
     """Return the texts of one part of a draft by position, without their stamps; cleared ones are left out."""
     return {int(position): str(value) for position, (value, _) in entries.items() if value}
+
+
+def list_read(draft: DraftContent) -> list[int]:
+    """Return the positions of the answers longer than a screen that were read to their end."""
+    return sorted(int(position) for position, (is_read, _) in draft.get("read", {}).items() if is_read)
 
 
 def merge_draft(
@@ -153,4 +160,9 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-_IS_VALID: dict[Part, Callable[[object], bool]] = {"cannot": _is_text, "comments": _is_text, "flags": _is_flag}
+_IS_VALID: dict[Part, Callable[[object], bool]] = {
+    "cannot": _is_text,
+    "comments": _is_text,
+    "flags": _is_flag,
+    "read": _is_flag,
+}

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import Assignment, Batch, Draft, Hit
+from annotate.rating.draft_merge import list_read
 from annotate.rating.form_parts import (
     FormParts,
     Group,
@@ -64,6 +65,8 @@ def render_assignment(
         "is_expired": assignment.state == Assignment.State.EXPIRED,
         "due_at_ms": to_milliseconds(assignment.due_at),
         "can_extend": assignment.extended_at is None,
+        "must_read_to_end": batch.must_read_to_end,
+        "positions_read": list_read(draft.answers if draft else {}),
         "before_url": _find_revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),

@@ -43,6 +43,7 @@ def rating_strings() -> Words:
         "cleared": _("Answer {n}: rating cleared."),
         "undone": _("Undone: answer {n}."),
         "nothing_to_undo": _("Nothing to undo."),
+        "read_to_end": _("Read to the end of this answer first: press ↓ or scroll."),
         "instructions_away": _("The instructions will appear here when you're back online."),
         "sending": _("Submitting…"),
         "not_sent": _("Not submitted yet. Your ratings are kept on this device."),

@@ -8,10 +8,14 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
-from annotate.rating import ui_strings
+from annotate.rating import shown, ui_strings
 from projects.language.languages import current_language
 
 register = template.Library()
+
+
+register.filter("is_blank", shown.is_blank)
+register.filter("fold_blank_lines", shown.fold_blank_lines)
 
 
 @register.simple_tag
@@ -33,7 +37,8 @@ RATING = (
     "rate/drafts",
     "rate/saved",
     "rate/clock",
-    "rate/boxes",
+    "rate/question",
+    "rate/reading",
 )
 """The modules that rate.js imports at its start."""
 READING = ("rate/passage", "theme", "rate/find", "rate/look", "rate/text")

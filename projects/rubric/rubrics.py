@@ -62,6 +62,21 @@ class CriterionOnPage:
         return _mark_at(self.marks, self.high)
 
     @property
+    def has_labels(self) -> bool:
+        """Whether any point of the scale has a label; else the buttons are bare numbers."""
+        return any(point["label"] for point in self.points)
+
+    @property
+    def low_words(self) -> object:
+        """The label of the lowest value, or its explanation."""
+        return self.low_mark["label"] or self.low_mark["description"]
+
+    @property
+    def high_words(self) -> object:
+        """The label of the highest value, or its explanation."""
+        return self.high_mark["label"] or self.high_mark["description"]
+
+    @property
     def named_range(self) -> str:
         """The ends of the scale with their labels: “1 (wrong) – 5 (right)”."""
         ends = ((self.low, self.low_mark), (self.high, self.high_mark))

@@ -1,13 +1,16 @@
 // The rating page: which answer is current, what is saved, and sending the HIT once.
 import { keyOf } from "./keep.js";
-import { startBoxes } from "./rate/boxes.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
+import { QuestionLines } from "./rate/question.js";
+import { Reading } from "./rate/reading.js";
 import { Saved } from "./rate/saved.js";
 import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
-import { Walk } from "./rate/walk.js";
+import { Walk, glide } from "./rate/walk.js";
 import { say } from "./words.js";
+
+const NOTE_MS = 4000; // long enough for one short sentence
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
@@ -35,10 +38,18 @@ const walk = new Walk({
   },
   toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
 });
-const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce });
+const reading = new Reading({
+  sheet,
+  walk,
+  isAsked: "readToEnd" in data && !isPreview,
+  onRead: (item) => drafts?.note("read", item.place, true, undefined, { goesOn: true }),
+});
+const lines = new QuestionLines(root, { openPassage: () => askPassage("visit") });
+const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce: hear });
 let missing = null; // the list of missing ratings, once its module is loaded
 let isSending = false;
 let nSaid = sheet.nAnswered();
+let noteTimer = 0;
 
 const drafts = isPreview
   ? null
@@ -51,13 +62,25 @@ const drafts = isPreview
       seconds: () => time.list(),
       onState: (state, details) => saved.show(state, details),
       onAnswer: (part, place, value, key) => {
+        if (part === "read") return reading.note(Number(place));
         sheet.put(part, place, value, key);
         showProgress();
       },
     });
 
-function announce(sentence) {
+// For those who hear the page; what it says is seen elsewhere.
+function hear(sentence) {
   root.querySelector("[data-said]").textContent = sentence;
+}
+
+// What just happened, to be heard and, for a moment, to be seen.
+function announce(sentence) {
+  hear(sentence);
+  const note = root.querySelector("[data-note]");
+  note.textContent = sentence;
+  note.hidden = false;
+  clearTimeout(noteTimer);
+  noteTimer = setTimeout(() => (note.hidden = true), NOTE_MS);
 }
 
 function showProgress() {
@@ -107,14 +130,24 @@ function rate(digit, isTyping) {
   const radio = radioFor(slot, digit);
   if (!radio) return null;
   return () => {
+    if (!mayRate(slot)) return;
     if (radio.checked) return clear(slot);
     choose(slot, Number(radio.value));
     walk.goOn();
   };
 }
 
+// An answer that is longer than the screen is read to its end before it is rated.
+function mayRate(slot) {
+  if (reading.mayRate(slot.item)) return true;
+  walk.revealText(slot);
+  announce(say("read_to_end"));
+  return false;
+}
+
 // Digits that are typed go into the number field.
 function typeNumber() {
+  if (!mayRate(walk.current)) return null;
   walk.current.number?.focus();
   walk.current.number?.select();
   return null;
@@ -127,7 +160,7 @@ function chooseNext(side, target) {
   const by = getComputedStyle(slot.element).direction === "rtl" ? -side : side;
   const at = slot.radios.findIndex((radio) => radio.checked);
   const radio = at < 0 ? slot.radios.at(by > 0 ? 0 : -1) : slot.radios[at + by];
-  if (!radio) return;
+  if (!radio || !mayRate(slot)) return;
   walk.makeCurrent(slot);
   choose(slot, Number(radio.value));
   radio.focus({ preventScroll: true });
@@ -266,8 +299,9 @@ function startKeysHere() {
       submit: send,
       showKeys: () => dialog.showModal(),
       showRubric: () => root.querySelector("a[data-rubric]")?.click(),
-      next: (target) => (missing?.box.contains(target) ? missing.goToFirst() : walk.step(1)),
-      previous: (target) => (target?.closest?.("[data-submit]") ? walk.goTo(walk.current) : walk.step(-1)),
+      next,
+      previous,
+      question: () => lines.toggleAt(walk.current.item.element),
       comment: () => open("comment"),
       cannot: () => open("cannot"),
       flag: () => walk.current.item.flag.click(),
@@ -275,6 +309,18 @@ function startKeysHere() {
       toSpan: () => askPassage("toSpan"),
     },
   });
+}
+
+// On through a long answer by screens, then to the next one.
+function next(target) {
+  if (missing?.box.contains(target)) missing.goToFirst();
+  else if (passage?.visitedFrom) passage.close();
+  else if (!reading.goOn(walk.current, glide())) walk.step(1);
+}
+
+function previous(target) {
+  if (target?.closest?.("[data-submit]")) walk.goTo(walk.current);
+  else if (!reading.goBack(walk.current, glide())) walk.step(-1);
 }
 
 function startSaving() {
@@ -349,6 +395,6 @@ function whenIdle() {
 }
 
 start();
-startBoxes(root);
+reading.start(data.read?.split(","));
 startReading();
 const later = whenIdle().then(startLater);

@@ -1,5 +1,4 @@
 // A spot check, or a HIT from the history: the passage with the same tools as on the rating page.
-import { startBoxes } from "./rate/boxes.js";
 import { startKeys } from "./rate/keys.js";
 import { startPassage } from "./rate/passage.js";
 
@@ -15,5 +14,4 @@ root.addEventListener("focusin", (event) => {
   const question = event.target.closest(".question");
   if (question) passage.lightSpan(question.dataset.span);
 });
-startBoxes(root);
 passage.lightSpan(root.querySelector(".question")?.dataset.span);

@@ -71,5 +71,5 @@ def machine_values(client: Client, annotator: Membership, path: str, language: s
     return [(name, value) for name, value in READ_BY_MACHINES.findall(page) if not name.startswith(WORDS)]
 
 
-WORDS = ("data-confirm", "data-due-over", "data-of", "data-none", "data-empty", "data-size-words")
+WORDS = ("data-confirm", "data-due-over", "data-of", "data-none", "data-size-words")
 """Attributes that hold words for people, which scripts show."""

@@ -251,7 +251,7 @@ def remarks_of(page: Page) -> Remarks:
 
 def submit(page: Page) -> None:
     expect(page.locator("[data-count]")).to_have_text(str(N_ITEMS))
-    page.get_by_role("button", name=f"Submit {N_ITEMS} ratings").click()
+    page.get_by_role("button", name=f"Submit {N_ITEMS} answers").click()
     page.wait_for_url("**/desk/")
 
 

@@ -55,6 +55,17 @@ class Command(ProjectCommand):
             help="only these annotators, each of whom rates everything",
         )
         work.add_argument("--hit-size", type=int, metavar="N")
+        work.add_argument(
+            "--presentation",
+            choices=Batch.Presentation.values,
+            default=Batch.Presentation.PAGE,
+            help="all items on one page, or one at a time without going back (default: page)",
+        )
+        work.add_argument(
+            "--rate-unread",
+            action="store_true",
+            help="allow rating an answer longer than the screen before its end was on the screen",
+        )
         work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
         work.add_argument("--priority", type=int, default=0)
         work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
@@ -160,6 +171,8 @@ def _read_terms(project: Project, options: dict[str, Any]) -> Terms:
         fee_share=options["fee_share"],
         time_limit_minutes=options["time_limit"],
         order=Batch.Order(options["order"]),
+        presentation=Batch.Presentation(options["presentation"]),
+        must_read_to_end=not options["rate_unread"],
         priority=options["priority"],
         max_hits_per_annotator=options["max_hits"],
         max_hits_per_day=options["max_hits_per_day"],

@@ -4,11 +4,11 @@ import { isEmpty, read, wipe, write } from "../keep.js";
 const TYPING_MS = 350; // typing and sliding are sent after this pause
 const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000, 30000];
 
-// Changes that were not sent yet: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments: {place: [value, stamp]}}.
-const PARTS = ["answers", "cannot", "flags", "comments"];
+// Changes that were not sent yet: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments, read: {place: [value, stamp]}}.
+const PARTS = ["answers", "cannot", "flags", "comments", "read"];
 
 function blank() {
-  return { answers: {}, cannot: {}, flags: {}, comments: {} };
+  return { answers: {}, cannot: {}, flags: {}, comments: {}, read: {} };
 }
 
 // Yields [part, place, key or undefined, [value, stamp]].
@@ -22,12 +22,12 @@ function* entriesOf(changes) {
 }
 
 function get(changes, part, place, key) {
-  return part === "answers" ? changes.answers[place]?.[key] : changes[part][place];
+  return part === "answers" ? changes.answers[place]?.[key] : changes[part]?.[place];
 }
 
 function set(changes, part, place, key, stamped) {
   if (part === "answers") (changes.answers[place] ??= {})[key] = stamped;
-  else changes[part][place] = stamped;
+  else (changes[part] ??= {})[place] = stamped;
 }
 
 function drop(changes, part, place, key) {
@@ -52,9 +52,9 @@ function dropSent(changes, sent) {
   }
 }
 
-// Returns the number of ratings, and of flags and comments.
+// Returns the number of ratings, and of flags and comments. That an answer was read is no work that could be lost.
 function countOf(changes) {
-  const parts = [...entriesOf(changes)].map(([part]) => part);
+  const parts = [...entriesOf(changes)].map(([part]) => part).filter((part) => part !== "read");
   const nAnswers = parts.filter((part) => part === "answers" || part === "cannot").length;
   return { nAnswers, nOthers: parts.length - nAnswers };
 }

@@ -73,6 +73,7 @@ const ACTS = {
   r: "showRubric",
   "/": "find",
   m: "toSpan",
+  q: "question",
   "?": "showKeys",
 };
 

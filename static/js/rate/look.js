@@ -1,4 +1,4 @@
-// The width of the passage and the size of its text. A cookie remembers both, so that the server draws the page with them.
+// The width of the passage and the size of all texts. A cookie remembers both, so that the server draws the page with them.
 import { remember } from "../theme.js";
 
 const WIDTH = { least: 24, most: 70, usual: 44, step: 2 }; // in per cent; reading.css has the same
@@ -12,7 +12,8 @@ export function startLook({ details, columns, edge, say }) {
 function startSize(details, say) {
   const words = details.querySelector("[data-size-words]").dataset.sizeWords;
   const buttons = [...details.querySelectorAll("[data-by]")];
-  let size = within(1, Number(details.dataset.size) || SIZE.usual, SIZE.most);
+  const page = details.closest(".rate"); // question, references and answers have the same size
+  let size = within(1, Number(page.dataset.size) || SIZE.usual, SIZE.most);
   const show = () => {
     for (const button of buttons) {
       const isEnd = size === (button.dataset.by < 0 ? 1 : SIZE.most);
@@ -22,7 +23,7 @@ function startSize(details, say) {
   for (const button of buttons) {
     button.addEventListener("click", () => {
       size = within(1, size + Number(button.dataset.by), SIZE.most);
-      details.dataset.size = size;
+      page.dataset.size = size;
       remember("passage_size", size === SIZE.usual ? "" : size);
       details.dispatchEvent(new CustomEvent("resized"));
       say(words.replace("{n}", size).replace("{total}", SIZE.most));

@@ -9,7 +9,7 @@ const REST_MS = 120;
 // Also called on pages without a passage, where it does nothing.
 export function startPassage(root) {
   const details = root.querySelector("[data-passage]");
-  return details ? new Passage(root, details) : { lightSpan() {}, toSpan() {}, find() {} };
+  return details ? new Passage(root, details) : { lightSpan() {}, toSpan() {}, find() {}, visit() {} };
 }
 
 class Passage {
@@ -74,7 +74,23 @@ class Passage {
     else this.restorePlace();
   }
 
+  // To the passage from an answer far below it; closing it, or the key that goes on, leads back there.
+  visit() {
+    this.visitedFrom = { scrollY, isOpen: this.details.open };
+    this.open();
+    this.details.scrollIntoView({ block: "start" });
+    this.body.focus({ preventScroll: true });
+  }
+
   close() {
+    if (this.visitedFrom) {
+      const { scrollY: top, isOpen } = this.visitedFrom;
+      this.visitedFrom = null;
+      this.details.open = isOpen;
+      scrollTo({ top, behavior: "instant" });
+      this.root.querySelector(".item.is-current")?.focus({ preventScroll: true });
+      return;
+    }
     const isWhereItWas = this.leftAt && Math.abs(scrollY - this.leftAt.scrollY) < 2;
     const held = isWhereItWas ? null : this.inView();
     this.details.open = false;

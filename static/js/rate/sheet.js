@@ -66,6 +66,7 @@ export function putField(field, value) {
 function readItem(element) {
   const place = Number(element.dataset.place);
   const item = { element, place, number: place + 1 };
+  item.text = element.querySelector(".candidate");
   item.flag = element.querySelector("input[name^=flag]");
   item.cannot = element.querySelector("[name^=cannot]");
   item.slots = [...element.querySelectorAll(".criterion")].map((criterion) => readSlot(item, criterion));

@@ -6,6 +6,9 @@ export class Walk {
   constructor({ sheet, bars, onMove, toEnd }) {
     Object.assign(this, { sheet, bars, onMove, toEnd });
     this.current = null;
+    this.revealing = null; // the item that the page is scrolling to
+    addEventListener("scrollend", () => (this.revealing = null));
+    addEventListener("wheel", () => (this.revealing = null), { passive: true });
   }
 
   makeCurrent(slot) {
@@ -20,9 +23,10 @@ export class Walk {
   }
 
   goTo(slot) {
+    const isArrival = this.current?.item !== slot.item;
     this.makeCurrent(slot);
     handleOf(slot).focus({ preventScroll: true });
-    this.reveal(slot);
+    this.reveal(slot, { isArrival });
   }
 
   step(by) {
@@ -38,17 +42,26 @@ export class Walk {
     else this.toEnd();
   }
 
-  // Scrolls to the whole item if it fits between the bars, else to the slot alone.
-  reveal(slot) {
+  // Scrolls to the whole item if it fits between the bars; else to the start of its text on arrival, later to the slot alone.
+  reveal(slot, { isArrival = false } = {}) {
     const view = this.view(slot);
     const room = view.bottom - view.top;
-    const item = slot.item.element.getBoundingClientRect();
-    const box = item.height <= room ? item : slot.element.getBoundingClientRect();
+    const item = boxWithHead(slot, room);
+    const isWhole = item.height <= room;
+    const box = isWhole || isArrival ? item : slot.element.getBoundingClientRect();
     let by = 0;
     if (box.top < view.top || box.height > room) by = box.top - view.top;
     else if (box.bottom > view.bottom) by = box.bottom - view.bottom;
     if (Math.abs(by) < 1) return;
-    scrollTo({ top: scrollY + by, behavior: isStill() ? "instant" : "smooth" });
+    this.revealing = slot.item;
+    scrollTo({ top: scrollY + by, behavior: glide() });
+  }
+
+  // To the start of the text, unless some of the text is on screen.
+  revealText(slot) {
+    const view = this.view(slot);
+    const text = slot.item.text.getBoundingClientRect();
+    if (text.top > view.bottom - 2 * AIR || text.bottom < view.top) this.reveal(slot, { isArrival: true });
   }
 
   // Returns whether its buttons are in view.
@@ -58,22 +71,32 @@ export class Walk {
     return box.top >= view.top && box.bottom <= view.bottom;
   }
 
-  // Returns the part of the window between the bars, as it will be after scrolling.
+  // Returns the part of the window between the bars that stay, as it will be after scrolling.
   view(slot) {
-    let top = this.bars.top.offsetHeight;
-    for (const cover of [this.bars.passage, questionOf(slot)?.querySelector(".question-head")]) {
-      if (cover && isOver(cover, slot.item.element)) top += cover.offsetHeight;
+    let top = 0;
+    for (const bar of [this.bars.top, this.bars.passage]) {
+      if (bar && covers(bar, slot.item.element)) top += bar.offsetHeight;
     }
+    top += questionOf(slot)?.querySelector(".question-line-box")?.offsetHeight ?? 0;
     const seen = visualViewport ? visualViewport.height : innerHeight;
     const isAtBottom = this.bars.bottom && getComputedStyle(this.bars.bottom).position === "fixed";
     return { top: top + AIR, bottom: seen - (isAtBottom ? this.bars.bottom.offsetHeight : 0) - AIR };
   }
 }
 
-function isOver(cover, item) {
-  if (getComputedStyle(cover).position !== "sticky") return false;
-  const [one, other] = [cover.getBoundingClientRect(), item.getBoundingClientRect()];
+function covers(bar, item) {
+  if (getComputedStyle(bar).position !== "sticky") return false;
+  const [one, other] = [bar.getBoundingClientRect(), item.getBoundingClientRect()];
   return one.left < other.right && other.left < one.right; // a bar beside the item does not cover it
+}
+
+// The first answer to a question is shown with the question, where both fit.
+function boxWithHead(slot, room) {
+  const item = slot.item.element.getBoundingClientRect();
+  const head = slot.item.element.previousElementSibling;
+  if (!head?.matches(".question-head")) return item;
+  const { top } = head.getBoundingClientRect();
+  return item.bottom - top <= room ? new DOMRect(item.x, top, item.width, item.bottom - top) : item;
 }
 
 function questionOf(slot) {
@@ -85,6 +108,7 @@ export function handleOf(slot) {
   return slot.item.slots.length > 1 ? slot.element : slot.item.element;
 }
 
-function isStill() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+// How the page moves: at once for those who want it still.
+export function glide() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
 }
