@@ -88,6 +88,12 @@ class Desk:
         return self.membership.is_annotator and not self.why_not
 
     @property
+    def can_practise(self) -> bool:
+        """Whether the desk offers practice: not beside an open HIT, which comes first."""
+        is_free = self.membership.is_active and not self.consent.has_withdrawn and self.open_assignment is None
+        return self.practice is not None and is_free
+
+    @property
     def asks_for_test(self) -> bool:
         """Whether the desk leads to the qualification test, or to the reason why they can't take it."""
         is_closed = self.admission is not None and bool(self.admission.why_not)

@@ -26,8 +26,9 @@ from projects.web.refusals import refusals
 @require_safe
 def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
     found = _visible(request).select_related("membership__user")
-    page = paginate(request, found)
-    return render(request, "projects/api/token_list.html", {"page": page, "now": timezone.now()})
+    page, now = paginate(request, found), timezone.now()
+    rows = [(token, token.state_at(now)) for token in page]
+    return render(request, "projects/api/token_list.html", {"page": page, "rows": rows})
 
 
 @requires(Right.READ)

@@ -199,3 +199,11 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} invitation {self.pk}"
+
+    def state_at(self, now: "datetime") -> str:
+        """Return whether the link works at this time, in a word."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.n_uses >= self.max_uses:
+            return "used up"
+        return "expired" if self.expires_at <= now else "active"

@@ -44,3 +44,9 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.start}…"
+
+    def state_at(self, now: "datetime") -> str:
+        """Return whether the token works at this time, in a word."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at <= now else "active"

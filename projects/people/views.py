@@ -86,9 +86,13 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
 @require_safe
 def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
     invitations = project.invitations.select_related("created_by")
-    page = paginate(request, invitations)
+    page, now = paginate(request, invitations), timezone.now()
     annotators = project.memberships.people().annotators().select_related("user").order_by("-joined_at", "-pk")
-    context = {"page": page, "now": timezone.now(), "annotators": annotators[:NEWEST_ANNOTATORS]}
+    context = {
+        "page": page,
+        "rows": [(each, each.state_at(now)) for each in page],
+        "annotators": annotators[:NEWEST_ANNOTATORS],
+    }
     return render(request, "projects/people/invitation_list.html", context)
 
 
