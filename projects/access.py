@@ -162,6 +162,7 @@ def requires(
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: ProjectRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+            # The view gets the project instead of its slug, so that it cannot fetch one without this check.
             try:
                 request.membership = fetch_membership(request.user, slug, right)
             except (Http404, PermissionDenied):
@@ -223,6 +224,7 @@ def may_see_names(viewer: Membership) -> bool:
 
 def explain_refusal(membership: Membership, right: Right) -> str:
     """Return why the member lacks the right, as a sentence to show them, or an empty text if they have it."""
+    # The order matters: removed members may do nothing, suspended ones may still see their own pages.
     if membership.standing == Membership.Standing.REMOVED:
         return _("Your membership in this project has ended. Your work is kept. Thank you!")
     if right is Right.MEMBER:
@@ -264,6 +266,7 @@ class SignInMiddleware:
         if policy.name in ("public", "api"):  # the API has its own ways to sign in: projects/api/auth.py
             return None
         if not request.user.is_authenticated:
+            # A script cannot follow a redirect to a sign-in page; it needs a status that it understands.
             if policy.answers_json:
                 return JsonResponse({"message": _("You're not signed in.")}, status=401)
             if policy.handles_access_lost and request.POST:

@@ -102,6 +102,7 @@ def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) 
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # one import or split at a time
         ids = sorted(plan.assigned)
+        # A split never changes once it is set.
         taken = Passage.objects.filter(pk__in=ids).exclude(split="").order_by("external_id")
         names = [f"{passage.external_id}: {passage.split}" for passage in taken[:100]]
         if names:

@@ -24,6 +24,7 @@ def announce_waiting_jobs() -> None:
     queue.enqueue_waiting()
 
 
+# The name of a task is part of the messages in the broker, so it stays even if the function is renamed.
 @shared_task(name="projects.clear_sessions", ignore_result=True)
 def clear_sessions() -> None:
     call_command("clearsessions")

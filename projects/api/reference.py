@@ -107,6 +107,7 @@ class _Reader:
                 yield from self._fields(members, f"{full}{'[]' if is_list else ''}.", depth + 1)
 
     def _resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
+        # OpenAPI 3.0 has no description beside a $ref, so the generator wraps such a reference in allOf.
         if "allOf" in schema:
             schema = {**self._resolve(schema["allOf"][0]), **{k: v for k, v in schema.items() if k != "allOf"}}
         name = schema.get("$ref", "").rpartition("/")[2]

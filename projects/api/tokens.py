@@ -62,6 +62,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
         raise Refused("This token has expired. Create a new one.")
     life = old.expires_at - old.created_at
     fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
+    # Never later than before: rotating a token must not make the old one live longer.
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))
     log.record(old.membership.project, old.membership, Act.ROTATE_TOKEN, old, after=_described(fresh))
     return fresh, secret

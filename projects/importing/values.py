@@ -55,6 +55,7 @@ class Values:
         if len(value) > self._short and len(value.encode("utf-8", "replace")) > self.limits.cell_bytes:
             self._problem(line, column, f"is larger than {self.limits.cell_bytes // 1024:,} kB")
             return ""
+        # Most texts are plain ASCII, for which the searches below are not needed.
         if value.isascii():
             if value.isspace():
                 self.notes.warn(LOOKS_EMPTY, line)

@@ -40,6 +40,7 @@ def job_fragment(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Render the progress alone, for a page that polls; once the job has finished, htmx reloads the whole page."""
     response = render(request, "projects/jobs/_job.html", context)
     if not context["job"].is_live:
+        # The page around the fragment shows the result, so it is loaded again as a whole.
         response["HX-Refresh"] = "true"
     return response
 

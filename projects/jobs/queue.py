@@ -52,6 +52,7 @@ class Job(models.Model):
 
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     requested_by = models.ForeignKey("projects.Membership", on_delete=models.PROTECT, related_name="+")
+    # Raised by each claim. A worker that was taken for dead and wakes up again finds another number than its own.
     attempt = models.PositiveIntegerField(default=0)
     n_interruptions = models.PositiveSmallIntegerField(default=0)
     done = models.PositiveBigIntegerField(default=0)
@@ -60,6 +61,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+    # Unlike `created_at` set again each time the job is queued; by it a job is announced again.
     queued_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True, blank=True)
     beat_at = models.DateTimeField(null=True, blank=True)
@@ -164,6 +166,7 @@ def job_models() -> Iterator[type[Job]]:
 
 def explain_wait(job: Job) -> str:
     """Return why a job waits, naming the process to start; empty while waiting is normal."""
+    # From the most specific cause to the most general: without a broker, for example, no worker can be blamed.
     if job.will_run_again:
         return "The worker stopped unexpectedly. The job will restart automatically."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < EXPLAIN_WAIT_AFTER:

@@ -118,6 +118,7 @@ def _explain_end(
     A refusal is stored as its sentence. Any other error is logged, and people get a reference number only: its text may
     contain data or SQL.
     """
+    # A cancelled statement ends in a database error, which is a cancellation only if somebody asked for one.
     if isinstance(error, Cancelled) or (heartbeat.is_cancelled and _is_query_cancelled(error)):
         return Job.State.CANCELLED, {}
     if isinstance(error, RefusedWithChanges):

@@ -31,6 +31,7 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
     is_clear = form.is_valid()
     wanted = form.cleaned_data
     page = paginate(request, _filtered(project, wanted))
+    # The choices of the filters are what occurs among the newest lines, plus the current choice itself.
     newest = project.log.order_by("-id").values_list("act", "actor__pseudonym", "object_type")[:NEWEST_ENTRIES]
     seen = set(newest)
     lines = _lines(project, list(page))
@@ -63,6 +64,7 @@ def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":
     if until := wanted.get("until"):
         # The whole last day is included; date.max has no day after it.
         entries = entries.filter(at__lt=_start_day(until) + timedelta(days=1)) if until < date.max else entries
+    # A pseudonym finds lines about that member; any other text is searched in the reasons.
     if text := wanted.get("q"):
         members = project.memberships.filter(pseudonym=text).values_list("pk", flat=True)
         about = Q(object_type="membership", object_id__in=[str(pk) for pk in members])

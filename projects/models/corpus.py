@@ -41,6 +41,7 @@ class Dataset(models.Model):
 class Passage(models.Model):
     """A text that questions are asked about; it may be empty, or a list of titled documents."""
 
+    # No index of its own: the unique constraint below begins with the dataset.
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="passages", db_index=False)
     external_id = models.CharField(max_length=ID_LENGTH)
     title = models.TextField(blank=True, db_default="")
@@ -95,6 +96,7 @@ class Question(models.Model):
 class Reference(models.Model):
     """One correct answer to a question."""
 
+    # No index of its own: the unique constraint below begins with the question.
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="references", db_index=False)
     position = models.PositiveSmallIntegerField()
     text = models.TextField()
@@ -156,6 +158,7 @@ class MinimalPair(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [
+            # One score without the other could not say which candidate people prefer.
             models.CheckConstraint(
                 condition=Q(score_1=None, score_2=None) | Q(score_1__isnull=False, score_2__isnull=False),
                 name="minimal_pair_both_scores",

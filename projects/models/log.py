@@ -111,6 +111,7 @@ class Act(models.TextChoices):
 class LogEntry(models.Model):
     """One act by a member, or by the system. A trigger refuses changes; a row contains no personal data."""
 
+    # No index on the foreign keys: the page reads by `log_newest`, and every act writes a row.
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="log", db_index=False)
     actor = models.ForeignKey(
         Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False

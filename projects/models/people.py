@@ -41,6 +41,7 @@ class Project(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
+    # The defaults are those of MOCHA's collection: ten candidates per HIT, 40 cents and 60 minutes per HIT.
     hit_size = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
     cents_per_hit = models.PositiveIntegerField(default=40, validators=[MaxValueValidator(100_000)])
     cents_per_item = models.PositiveIntegerField(default=0, validators=[MaxValueValidator(100_000)])
@@ -48,11 +49,14 @@ class Project(models.Model):
     time_limit_minutes = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 14)]
     )
+    # None means that managers approve each HIT; 0 approves at once.
     approve_after_days = models.PositiveSmallIntegerField(
         default=7, null=True, blank=True, validators=[MaxValueValidator(365)]
     )
     hourly_floor_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(1_000_000)])
+    # The language of annotators' pages, for annotators who have not chosen one themselves.
     language = models.CharField(max_length=10, db_default="en", default="en")
+    # What annotators see besides the texts, if the owner turns it on.
     shows_question_type = models.BooleanField(db_default=False, default=False)
     shows_entities = models.BooleanField(db_default=False, default=False)
     shows_reference_opinion = models.BooleanField(db_default=False, default=False)
@@ -116,6 +120,7 @@ class Membership(models.Model):
         REMOVED = "removed", pgettext_lazy("standing", "removed")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
+    # Deleting an account keeps the membership, and with it the judgments, under its pseudonym.
     user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="memberships")
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.PERSON)
     imported_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - NULL keeps it out of the key
@@ -130,6 +135,7 @@ class Membership(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [
+            # Members without an account have NULL as their user, and NULLs are never equal to each other.
             models.UniqueConstraint(fields=["project", "user"], name="membership_once_per_user"),
             models.UniqueConstraint(fields=["project", "pseudonym"], name="membership_pseudonym"),
             models.UniqueConstraint(fields=["project", "imported_name"], name="membership_imported_name"),
@@ -194,6 +200,7 @@ class Invitation(models.Model):
         ordering = ("-id",)
         constraints = [
             models.CheckConstraint(condition=Q(n_uses__lte=models.F("max_uses")), name="invitation_uses"),
+            # A link can be passed on, so it must never make anybody an owner.
             models.CheckConstraint(condition=~Q(role="owner"), name="invitation_never_owner"),
         ]
 

@@ -139,6 +139,7 @@ class ConsentAcceptance(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [
+            # Only one agreement at a time: somebody who has withdrawn may agree to the same text again.
             models.UniqueConstraint(
                 fields=["membership", "consent"], condition=Q(withdrawn_at=None), name="consent_accepted_once"
             ),

@@ -115,6 +115,7 @@ def join(*, token: str, user: User) -> Membership:
     present = Membership.objects.filter(project=project, user=user).first()
     if present is not None:
         raise AlreadyMember(present)
+    # Locked, so that an act that takes the creator's right away and this one wait for each other.
     maker = Membership.objects.select_for_update(no_key=True).get(pk=invitation.created_by_id)
     if not _may_grant(maker, invitation):
         raise Refused(OVER)

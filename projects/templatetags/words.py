@@ -19,6 +19,7 @@ def site_words() -> SafeString:
     return _site_words(current_language())
 
 
+# The sentences change with the language only, and every page has them.
 @lru_cache(maxsize=16)
 def _site_words(language: str) -> SafeString:
     return json_script(ui_strings.site_strings(), "site-words")

@@ -36,12 +36,14 @@ def problem(
 
 def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
     """Return the response to an exception of a view, None for an unexpected one, which becomes a logged 500."""
+    # Before Refused, of which it is a subclass.
     if isinstance(exception, TooManyRequests):
         wait = {"Retry-After": str(max(1, math.ceil(exception.wait_seconds)))}
         return problem(HTTPStatus.TOO_MANY_REQUESTS, exception.message, headers=wait)
     if isinstance(exception, Refused):
         return _refused(exception)
     if isinstance(exception, Http404):
+        # One sentence for “does not exist” and “not yours”: a stranger must not learn which projects there are.
         return problem(HTTPStatus.NOT_FOUND, NOT_THERE)
     if isinstance(exception, PermissionDenied):
         return problem(HTTPStatus.FORBIDDEN, str(exception))
