@@ -150,11 +150,6 @@ def postmaster_pid() -> int:
     return int(fields[1])
 
 
-def peak_rss_mb(pid: int) -> float:
-    text = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", text).group(1)) / 1024  # type: ignore[union-attr]
-
-
 @dataclass
 class Tally:
     """Response times and counts of a group of simulated annotators."""

@@ -13,8 +13,6 @@ from measures.quality.degraded import Degraded, DegradedTest, Verdict, degraded_
 from measures.quality.repeats import Repeats, repeats
 from measures.quality.shares import Share, compute_share
 
-Points = st.lists(st.integers(1, 5), min_size=1, max_size=40)
-
 
 def run(degraded: list[float], source: list[float], test: str = "signed_rank", **over: object) -> Degraded:
     found = degraded_test(np.array(degraded, float), np.array(source, float), test=test, **over)  # type: ignore[arg-type]

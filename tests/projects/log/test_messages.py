@@ -9,7 +9,6 @@ from django.template import Context, Template
 from django.test import Client
 from django.urls import reverse
 
-from annotate.batches import lifecycle
 from projects import log
 from projects.log.messages import Named, describe_act
 from projects.models import Act, LogEntry, Membership, Passage, Project
@@ -19,13 +18,6 @@ from tests.page_reader import read
 
 ROOT = Path(__file__).parents[3]
 APPS = ("annotate", "projects", "results", "demo", "config")
-
-WITH_VALUES = {
-    "{move.act} batch": [f"{move.act} batch" for move in vars(lifecycle).values() if isinstance(move, lifecycle.Move)],
-    "withdraw {row._meta.model_name}": ["withdraw candidate", "withdraw passage"],
-    "import {checked.kind.value}": ["import candidates", "import judgments"],
-}
-"""Acts whose name is put together, and what comes of it."""
 
 SAID = {
     "accept controls": ("batch 3", "approved control items of batch 3"),
