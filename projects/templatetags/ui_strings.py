@@ -14,14 +14,14 @@ register = template.Library()
 
 
 @register.simple_tag
-def site_words() -> SafeString:
+def site_strings() -> SafeString:
     """Return the sentences of the scripts of every page as JSON, in the language of the page."""
-    return _site_words(current_language())
+    return _site_strings(current_language())
 
 
 # The sentences change with the language only, and every page has them.
 @lru_cache(maxsize=16)
-def _site_words(language: str) -> SafeString:
+def _site_strings(language: str) -> SafeString:
     return json_script(ui_strings.site_strings(), "site-words")
 
 
