@@ -91,6 +91,7 @@ def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> N
 
 def create(cursor: Any, table: str, columns: str) -> None:
     """Create an empty temporary table, dropped at the end of the transaction."""
+    # Two imports inside one transaction, as in a test, would otherwise meet each other's tables.
     cursor.execute(f"DROP TABLE IF EXISTS pg_temp.{table}")
     cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns}) ON COMMIT DROP")
 
