@@ -11,6 +11,7 @@ from results.sets import freezing, retiring
 from results.studies import running as studying
 
 
+# The broker carries ids alone: what is to be done, and how it ended, is in the row.
 @shared_task(name=Report.task, ignore_result=True)
 def make_report(pk: int) -> None:
     running.run(Report, pk, reports.make, only_reads=True)

@@ -39,6 +39,7 @@ class PlannerForm(JudgmentsForm):
     def clean_judgments(self) -> tuple[int, ...]:
         """Return up to five whole numbers of judgments per item, each at least two."""
         words = self.cleaned_data["judgments"].replace(",", " ").split()
+        # Three digits at most, so that int() never meets a text of a million.
         if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
             raise forms.ValidationError("Enter whole numbers separated by commas, for example 2, 3, 5.")
         numbers = sorted({int(word) for word in words})

@@ -78,4 +78,5 @@ def _pairs(figures: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _kappa(pair: dict[str, Any]) -> float:
+    # Any number will do for a pair without kappa: it sorts last by the first part of the key.
     return pair["kappa"] if isinstance(pair["kappa"], float) else 0.0

@@ -40,6 +40,7 @@ def file_name(form: str, choices: Choices) -> str:
     parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
     # Five are enough to recognise the file; a header must not grow with the number of batches.
     parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
+    # Only what is unusual is named.
     if choices.stage != Stage.FULL and not choices.batches:
         parts.append(_STAGE_NAMES[choices.stage])
     return f"{'-'.join(parts)}.{ending}"

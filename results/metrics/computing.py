@@ -122,6 +122,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
     try:
+        # Loads what is slow to load, such as a model or a program, once for all slices.
         with metric.ready():
             for part in read_answers(run.project, metric):
                 report_slice = _shift_progress(len(column), total, on_progress)

@@ -38,6 +38,7 @@ def list_metrics(project: Project) -> list[Listed]:
     listed = [
         Listed(current.get(subject), None if run == current.get(subject) else run) for subject, run in last.items()
     ]
+    # "computed" sorts before "uploaded".
     return sorted(listed, key=lambda each: (each.run.origin, each.run.title.casefold(), each.run.pk))
 
 

@@ -47,6 +47,7 @@ def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
     """Answer the page that polls the unfinished runs; it reloads itself once these are others."""
     context = _jobs(project)
     response = render(request, "results/metrics/_jobs.html", context)
+    # A run that ended has scores now, which only the whole page shows.
     if request.GET.get("live", "") != context["live_ids"]:
         response["HX-Refresh"] = "true"
     return response

@@ -22,6 +22,7 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
     batch = get_object_or_404(Batch.objects.select_related("project", "rubric"), project=project, number=number)
     criteria = criteria_in_use(project, batch)
     chosen = next((each for each in criteria if each.key == request.GET.get("criterion")), criteria[0])
+    # Every criterion at once, as a batch is small enough; only the chosen one's items are listed.
     reports = {
         each: measure_agreement(
             Scope(project=project, criterion=each, batch=batch), level=Level(each.level), by="dataset"

@@ -63,6 +63,7 @@ def fetch_figures(
     if request.method == "POST":
         request_report(project=request.project, actor=request.membership, kind=kind, settings=settings)
         return redirect(request.get_full_path())
+    # Figures and the version that they are stored under have to be of one moment.
     with snapshot():
         return find_report(request.project, kind, settings)
 

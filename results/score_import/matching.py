@@ -47,6 +47,8 @@ class Candidates:
         else:
             position = self._find_position(dataset, name)
             if position is None:
+                # Our exports put an apostrophe before what a spreadsheet would take for a formula, and a file made
+                # from one brings it back.
                 position = self._find_position(unguard_text(dataset), unguard_text(name))
         if position is None:
             return Found(0, "unknown", self._explain_unknown(dataset, name, half))

@@ -107,6 +107,7 @@ class ScoreRows:
 
     def _find_columns(self) -> None:
         first, self._first = self._first or [], None
+        # In the order of the file, which the page and the stored runs keep.
         names = dict.fromkeys(name for _line, record in first for name in record)
         for name in names:
             self._classify_column(name, (record.get(name) for _line, record in first))

@@ -32,6 +32,7 @@ def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
         specs.bars("score", "n", title="candidates", axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
     )
+    # The largest parts are chosen, and drawn in the order of the table.
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
     drawn = [part for part in chosen["parts"][by] if part in parts]
     rows = [row for part in drawn for row in _make_bars(chosen["bins"], part)]

@@ -146,6 +146,7 @@ class _Tail(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = 0) -> int:
+        # zipfile seeks from the end to find the directory, and from there to where it goes on writing.
         origin = {0: 0, 1: self._at, 2: self._start + len(self._rest.getbuffer())}[whence]
         self._at = origin + offset
         return self._at
@@ -153,6 +154,7 @@ class _Tail(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         if self._at < self._start:
             self._base.seek(self._at)
+            # A read ends at the directory, even if more was asked for: the caller reads on.
             found = self._base.read(self._start - self._at if size < 0 else min(size, self._start - self._at))
         else:
             self._rest.seek(self._at - self._start)

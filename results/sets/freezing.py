@@ -171,6 +171,7 @@ def as_earlier(judgment_set: JudgmentSet) -> Earlier:
         sha256=judgment_set.sha256,
         settings=Settings.from_dict(judgment_set.settings),
         facts=judgment_set.facts,
+        # A function, as the archive is opened only once the comparison begins.
         long_lines=lambda: archive.read_lines(
             find_path(judgment_set), judgment_set.facts["folder"], canonical.LONG_JSONL
         ),

@@ -44,6 +44,7 @@ def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     """Select and preview by GET; freeze by POST."""
     form = SetForm(project, request.POST if request.method == "POST" else request.GET or None)
+    # Without a batch there is nothing to freeze, and the page says what to do first.
     if not form.criteria_in_use:
         return render(request, "results/sets/new.html", {"form": form})
     if form.is_bound and not form.is_valid():

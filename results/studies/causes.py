@@ -22,6 +22,7 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
 
     Raises Refused for a candidate that is not in the list, and for a text that is too long.
     """
+    # The same cause typed with other spaces is the same cause: shares are counted by its text.
     cause = " ".join(cause.split())
     if len(cause) > CAUSE_LENGTH:
         raise Refused(f"The cause is longer than {CAUSE_LENGTH} characters.")

@@ -107,6 +107,7 @@ class Table:
     n_keys: int = 1
     """Columns, from the first on, that identify a row."""
 
+    # Without an annotation, so that the dataclass takes it for no field.
     forms = tuple(FORM_NAMES.items())
 
     @property

@@ -55,6 +55,7 @@ class ReplicationForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         first, second = data.get("first"), data.get("second")
+        # One batch alone would quietly compare nothing.
         if bool(first) != bool(second):
             raise forms.ValidationError("Select two batches.")
         if first and first == second:
