@@ -138,7 +138,7 @@ def test_what_is_done_to_many_things_at_once_names_none() -> None:
 
 
 def test_on_the_page_of_somebody_the_acts_are_sentences_too() -> None:
-    page = Template("{% load saying %}{{ act|done_to:name }}")
+    page = Template("{% load wording %}{{ act|done_to:name }}")
     assert page.render(Context({"act": "give bonus", "name": "a-x"})) == "gave a bonus to a-x"
     assert page.render(Context({"act": "set judgment aside", "name": "this work"})) == (
         "set aside a judgment in this work"
