@@ -99,8 +99,10 @@ def _fix_answer(stored: DraftContent, here: SentAnswers, position: int, n_items:
     key, new = str(position), stamp_answers(here, timezone.now().timestamp() * 1000)
     draft: DraftContent = {**stored, "passed": position + 1}
     draft["answers"] = _replace_entry(stored.get("answers", {}), new["answers"], key)
+    # A form does not say which answers were read to their end: those entries stay as drafts have brought them.
     for part in PARTS:
-        draft[part] = _replace_entry(stored.get(part, {}), new[part], key)
+        if part in new:
+            draft[part] = _replace_entry(stored.get(part, {}), new[part], key)
     if here.seconds and len(here.seconds) == n_items:
         before = stored.get("seconds") or [0.0] * n_items
         draft["seconds"] = [max(pair) for pair in zip(here.seconds, before, strict=True)]
