@@ -1,6 +1,7 @@
 """Texts longer than the screen: they are seen whole, read to their end, and the question stays in reach."""
 
 from itertools import count
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -23,7 +24,7 @@ def long_text(n_words: int) -> str:
     return " ".join(f"word{next(_numbers)}" for _ in range(n_words)) + " the end."
 
 
-def start_long(page: Page, project: Project, *, n_references: int = 3, n_words: int = 900, **over: object) -> None:
+def start_long(page: Page, project: Project, *, n_references: int = 3, n_words: int = 900, **over: Any) -> None:
     batch = open_batch(project, n_hits=0, **over)
     passage = make_passage(make_dataset(project), text="A first line.\n\n\n \n\t\n\n\nA last line.")
     references = tuple(f"Reference text {n}: {long_text(20)}" for n in range(n_references))
