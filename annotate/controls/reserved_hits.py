@@ -108,6 +108,17 @@ class RepeatableItems:
         return kept
 
 
+@dataclass(frozen=True)
+class PlannedHit:
+    """A reserved HIT that is due and can be created."""
+
+    batch_id: int
+    passage_id: int
+    annotator_id: int
+    purpose: Hit.Purpose
+    items: Sequence[ReservedItem]
+
+
 def find_reserved(
     *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
 ) -> int | None:
@@ -116,15 +127,36 @@ def find_reserved(
     A HIT of rated candidates goes before a personal one. None if nothing is due or there is nothing to create it from.
     The caller has locked the membership, so that two requests cannot create it twice.
     """
+    waiting = _find_waiting(annotator_id, batch_id)
+    if waiting is not None:
+        return waiting
+    planned = _plan(annotator_id, batch_id, hit_size, plan, history)
+    return None if planned is None else _create(planned)
+
+
+def is_reserved_due(
+    *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
+) -> bool:
+    """Return whether `find_reserved` would return a HIT, without creating it."""
+    if _find_waiting(annotator_id, batch_id) is not None:
+        return True
+    return _plan(annotator_id, batch_id, hit_size, plan, history) is not None
+
+
+def _find_waiting(annotator_id: int, batch_id: int) -> int | None:
     with connection.cursor() as cursor:
         prepared(_WAITING).execute(cursor, {"me": annotator_id, "batch": batch_id})
         row = cursor.fetchone()
-    if row is not None:
-        return int(row[0])
+    return None if row is None else int(row[0])
+
+
+def _plan(
+    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
+) -> PlannedHit | None:
     # The seed has all that is known of the annotator so far, so that the same request draws the same HIT.
     rng = Random(f"{plan.seed}-{annotator_id}-{history.n_work}-{history.n_gold}-{history.n_personal}")  # noqa: S311
-    made = _make_gold(annotator_id, batch_id, hit_size, rng) if _is_gold_due(plan, history, annotator_id) else None
-    return made or _make_personal(annotator_id, batch_id, hit_size, plan, history, rng)
+    gold = _plan_gold(annotator_id, batch_id, hit_size, rng) if _is_gold_due(plan, history, annotator_id) else None
+    return gold or _plan_personal(annotator_id, batch_id, hit_size, plan, history, rng)
 
 
 def _is_gold_due(plan: ControlPlan, history: ShownControls, annotator_id: int) -> bool:
@@ -132,7 +164,7 @@ def _is_gold_due(plan: ControlPlan, history: ShownControls, annotator_id: int) -
     return bool(every) and history.n_work >= plan.due_at(history.n_gold + 1, every, who=annotator_id, what="gold")
 
 
-def _make_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> int | None:
+def _plan_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> PlannedHit | None:
     with connection.cursor() as cursor:
         cursor.execute(_KNOWN, {"me": annotator_id, "batch": batch_id})
         rows = cursor.fetchall()
@@ -146,12 +178,12 @@ def _make_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> 
     if not by_passage:
         return None
     passage = rng.choice(list(by_passage))
-    return _create(batch_id, passage, annotator_id, Hit.Purpose.GOLD, by_passage[passage][:hit_size])
+    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.GOLD, by_passage[passage][:hit_size])
 
 
-def _make_personal(
+def _plan_personal(
     annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls, rng: Random
-) -> int | None:
+) -> PlannedHit | None:
     every = plan.repeats_every
     is_repeat_due = bool(every) and history.n_work >= plan.due_at(
         history.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
@@ -182,7 +214,7 @@ def _make_personal(
     if not choices:
         return None
     passage, items = rng.choice(choices)
-    return _create(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
+    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
 
 
 def _find_repeatable(
@@ -213,14 +245,12 @@ def _find_repeatable(
     return found
 
 
-def _create(
-    batch_id: int, passage_id: int, annotator_id: int, purpose: Hit.Purpose, items: Sequence[ReservedItem]
-) -> int:
+def _create(planned: PlannedHit) -> int:
     return places.create_reserved(
         # Only its id is needed, so the batch isn't read on the way of every claim.
-        batch=Batch(pk=batch_id),
-        passage_id=passage_id,
-        annotator_id=annotator_id,
-        purpose=purpose,
-        items=items,
+        batch=Batch(pk=planned.batch_id),
+        passage_id=planned.passage_id,
+        annotator_id=planned.annotator_id,
+        purpose=planned.purpose,
+        items=planned.items,
     )

@@ -117,13 +117,13 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
         open_assignment = begun.get((pk, State.OPEN))
         why_not = ""
         if membership.is_annotator:
-            has_work = open_assignment is not None or openings[pk].is_open_to_them
+            has_work = open_assignment is not None or openings[pk].has_hit
             admission = admissions.get(pk)
             closed = admission.why_not if admission else ""
             why_not = (
                 explain_refusal(membership, Right.WORK)
                 or consents[pk].why_not
-                or ("" if has_work else closed or openings[pk].why_no_work)
+                or ("" if has_work else _explain_no_hit(openings[pk], closed))
             )
         expired = begun.get((pk, State.EXPIRED))
         desks.append(
@@ -169,8 +169,13 @@ def list_former_projects(user: User) -> list[FormerProject]:
     ]
 
 
+def _explain_no_hit(opening: Opening, not_qualified: str) -> str:
+    """Explain why there is no HIT; the test is the reason only if no batch serves them without it."""
+    return opening.why_no_work if opening.is_open_to_them else not_qualified or opening.why_no_work
+
+
 def _estimate_next_hit(opening: Opening | None, earned: Earned | None) -> NextHit | None:
-    if opening is None or not opening.is_open_to_them:
+    if opening is None or not opening.has_hit:
         return None
     pace = earned.seconds_an_item if earned else None
     return NextHit(opening, None if pace is None else pace * opening.n_items / 3600)

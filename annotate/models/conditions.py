@@ -55,6 +55,26 @@ def can_be_taken(hit: str) -> str:
         WHERE m.id = {h}.reserved_for_id AND {is_member("m")} AND m.is_annotator)))"""
 
 
+def is_new_to(*, hit: str, annotator: str) -> str:
+    """Return SQL: whether an annotator has had neither a HIT nor, in another HIT, one of its candidates.
+
+    `annotator` is SQL for an id. Each OFFSET 0 keeps the planner from turning its subquery into a join: the conditions
+    are checked for the few HITs at the head of the queue, by index, and not for all HITs of the batch. A test holds the
+    plan.
+    """
+    h = _alias(hit)
+    return f"""(NOT EXISTS (
+        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = {h}.id AND a.annotator_id = {annotator} OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM annotate_item i
+        CROSS JOIN LATERAL (
+          SELECT i2.hit_id FROM annotate_item i2 WHERE i2.candidate_id = i.candidate_id OFFSET 0) same
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM annotate_assignment a
+          WHERE a.hit_id = same.hit_id AND a.annotator_id = {annotator} OFFSET 0) mine
+        WHERE i.hit_id = {h}.id OFFSET 0))"""
+
+
 def is_item(item: str) -> str:
     """Return SQL: whether an item asks about a candidate and is not a control."""
     return f"{_alias(item)}.control = 'none'"

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from annotate.models.batch import ROUND
-from annotate.models.conditions import is_in_use
+from annotate.models.conditions import is_in_use, is_new_to
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
@@ -24,24 +24,12 @@ their position in the same way as any item, so that the position reveals nothing
 # The next HIT with an open place that this annotator has not had, with no candidate that they were served in another
 # HIT, of whatever batch. This is the hottest query of the site. A partial index on (batch, queue_key) of HITs
 # with open places gives them in the order of serving, and the search stops at the first that passes both tests.
-#
-# Each OFFSET 0 keeps the planner from turning its subquery into a join: the tests are to run for the few HITs at the
-# head of the queue, by index, and not for all HITs of the batch. A test holds the plan.
-_FREE_HIT = """
+_FREE_HIT = f"""
     SELECT h.id FROM annotate_hit h
     WHERE h.batch_id = %(batch)s::bigint AND h.reserved_for_id IS NULL AND h.places_open > 0
-      {only}
-      AND NOT EXISTS (
-        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s::bigint OFFSET 0)
-      AND NOT EXISTS (
-        SELECT 1 FROM annotate_item i
-        CROSS JOIN LATERAL (
-          SELECT i2.hit_id FROM annotate_item i2 WHERE i2.candidate_id = i.candidate_id OFFSET 0) same
-        CROSS JOIN LATERAL (
-          SELECT 1 FROM annotate_assignment a
-          WHERE a.hit_id = same.hit_id AND a.annotator_id = %(me)s::bigint OFFSET 0) mine
-        WHERE i.hit_id = h.id OFFSET 0)
-    ORDER BY h.queue_key LIMIT 1 {lock}
+      {{only}}
+      AND {is_new_to(hit="h", annotator="%(me)s::bigint")}
+    ORDER BY h.queue_key LIMIT 1 {{lock}}
 """
 
 # Takes the place and lays the items out in one statement; returns no row if there was no free HIT. queue_key grows by a

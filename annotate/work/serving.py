@@ -98,16 +98,19 @@ def claim(annotator: Membership) -> uuid.UUID | NoWork:
     others are taking at this moment: without the second attempt, the last HITs could be missed.
     """
     found = _attempt(annotator, wait=False)
-    if not isinstance(found, NoWork):
+    if isinstance(found, uuid.UUID):
         return found
     # In a separate transaction: the sweep locks many assignments, and must not hold them while the next attempt waits.
     with transaction.atomic():
         places.sweep(project_id=annotator.project_id)
-    return _attempt(annotator, wait=True)
+    found = _attempt(annotator, wait=True)
+    # Explained after the attempts, and not by each: it asks of every open batch whether it has a HIT.
+    return found if found is not None else NoWork(explain_no_work(annotator))
 
 
 @transaction.atomic
-def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
+def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork | None:
+    """Return an assignment, what is to be confirmed first, or why they may not work; None if there is no HIT."""
     lock_annotator(annotator)
     refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
@@ -117,8 +120,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
         offers = [Offer(*row) for row in cursor.fetchall()]
     # No offer means an open HIT or no batch open to them, which one more query tells apart.
     if not offers:
-        open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
-        return open_one if open_one is not None else NoWork(explain_no_work(annotator))
+        return Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
@@ -129,7 +131,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
                 )
         elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
-    return NoWork(explain_no_work(annotator))
+    return None
 
 
 def _has_hit(annotator: Membership, offer: Offer, wait: bool) -> bool:

@@ -108,7 +108,12 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
             request,
             _("Submitted. Others finished this HIT first: your ratings are kept but don't count in the results."),
         )
-    return next_hit(request, project, after=_find_revisable(annotator, assignment_uuid))
+    return next_hit(
+        request,
+        project,
+        after=_find_revisable(annotator, assignment_uuid),
+        is_submitted=not submitted.was_stored and submitted.mark != Assignment.Mark.SURPLUS,
+    )
 
 
 def _find_revisable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID | None:
@@ -120,10 +125,13 @@ def _find_revisable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.U
     return assignment_uuid if revising.find_window(assignment).is_open else None
 
 
-def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | None = None) -> HttpResponse:
-    """Redirect to the next HIT, to what must be confirmed before it, or to the desk with the reason why there is none.
+def next_hit(
+    request: ProjectRequest, project: Project, *, after: uuid.UUID | None = None, is_submitted: bool = False
+) -> HttpResponse:
+    """Redirect to the next HIT, to what must be confirmed before it, or to the desk, which says why there is none.
 
-    The page of the next HIT offers to edit the HIT submitted just before it, `after`.
+    The page of the next HIT offers to edit the HIT submitted just before it, `after`. The desk confirms that the HIT
+    before `is_submitted`; a next HIT shows that by itself.
     """
     found = serving.claim(request.membership)
     if isinstance(found, serving.ConfirmFirst):
@@ -133,7 +141,8 @@ def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | No
         read = reverse("annotate:instructions-read", args=[project.slug, found.unread_version])
         return _see_other(f"{read}?next=work&batch={number}")
     if isinstance(found, serving.NoWork):
-        messages.info(request, found.reason)
+        if is_submitted:
+            messages.success(request, _("HIT submitted. Thank you!"))
         return _see_other(reverse("annotate:project-desk", args=[project.slug]))
     shown = reverse("annotate:work-show", args=[project.slug, found])
     return _see_other(f"{shown}?after={after}" if after else shown)
