@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, OuterRef, Q, Sum
+from django.db.models import Count, Exists, OuterRef
 from django.db.models.functions import Now
 
 from annotate.models import Assignment, Batch, Hit, Item, Notice
@@ -15,6 +15,7 @@ from annotate.payments.ledger import Sums, sum_by_annotator
 from annotate.payments.pending import Today, sum_today
 from annotate.qualification.admission import Admission, find_admissions
 from annotate.qualification.practice import Practice, find_practices
+from annotate.rating.pace import Duration, find_paces, measure_hits
 from annotate.work import revising
 from annotate.work.openings import Opening, find_openings
 from projects.access import Right, explain_refusal
@@ -28,22 +29,18 @@ MOST_FORMER = 20
 
 @dataclass(frozen=True)
 class Earned:
-    """The HITs that an annotator has submitted in a project, their pay, and their pace.
-
-    The pay is None if the project pays nothing, the pace if no HIT of theirs was measured.
-    """
+    """The HITs that an annotator has submitted in a project, and their pay, None if the project pays nothing."""
 
     n_submitted: int = 0
     cents: int | None = None
-    seconds_an_item: float | None = None
 
 
 @dataclass(frozen=True)
 class NextHit:
-    """The work that is open to an annotator, and the hours that a full HIT takes at their pace, or None if unknown."""
+    """The work that is open to an annotator, and how long the next HIT takes, None for one that is yet to be made."""
 
     opening: Opening
-    hours: float | None
+    duration: Duration | None
 
 
 @dataclass(frozen=True)
@@ -90,14 +87,17 @@ class Desk:
     @property
     def can_practise(self) -> bool:
         """Whether the desk offers practice: not beside an open HIT, which comes first."""
-        is_free = self.membership.is_active and not self.consent.has_withdrawn and self.open_assignment is None
-        return self.practice is not None and is_free
+        return self.practice is not None and self.can_work and self.open_assignment is None
+
+    @property
+    def can_work(self) -> bool:
+        """Whether the pages of HITs, tests and practice are open to them, whether or not there is work."""
+        return not explain_refusal(self.membership, Right.WORK) and not self.consent.has_withdrawn
 
     @property
     def asks_for_test(self) -> bool:
         """Whether the desk leads to the qualification test, or to the reason why they can't take it."""
-        is_closed = self.admission is not None and bool(self.admission.why_not)
-        return is_closed and self.membership.is_active and not self.consent.has_withdrawn
+        return self.can_work and self.admission is not None and bool(self.admission.why_not)
 
 
 def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
@@ -107,6 +107,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     openings = find_openings(annotators)
     today = sum_today(annotators)
     earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
+    next_hits = _find_next_hits(openings)
     admissions = find_admissions(annotators)
     notices = fetch_unread(memberships)
     consents, practices = consent_states(memberships), find_practices(annotators)
@@ -137,12 +138,17 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
                 notices.get(pk, ()),
                 consents.get(pk, Consent()),
                 practices.get(pk),
-                _estimate_next_hit(openings.get(pk), earned.get(pk)),
+                next_hits.get(pk),
                 today.get(pk),
                 revisable.get(pk),
             )
         )
     return desks
+
+
+def explain_start(annotator: Membership) -> str:
+    """Return why an annotator can't start or continue a HIT now, as their desk says it; empty if they can."""
+    return fetch_desks([annotator])[0].why_not
 
 
 @dataclass(frozen=True)
@@ -174,33 +180,39 @@ def _explain_no_hit(opening: Opening, not_qualified: str) -> str:
     return opening.why_no_work if opening.is_open_to_them else not_qualified or opening.why_no_work
 
 
-def _estimate_next_hit(opening: Opening | None, earned: Earned | None) -> NextHit | None:
-    if opening is None or not opening.has_hit:
-        return None
-    pace = earned.seconds_an_item if earned else None
-    return NextHit(opening, None if pace is None else pace * opening.n_items / 3600)
+def _find_next_hits(openings: Mapping[int, Opening]) -> dict[int, NextHit]:
+    paces = find_paces(openings)
+    sizes = measure_hits([opening.hit_id for opening in openings.values() if opening.hit_id is not None])
+    found = {}
+    for pk, opening in openings.items():
+        if not opening.has_hit:
+            continue
+        size, pace = sizes.get(opening.hit_id or 0), paces.get(pk)
+        if size is not None:
+            found[pk] = NextHit(opening, size.find_duration(pace))
+        else:
+            found[pk] = NextHit(opening, None if pace is None else Duration(pace * opening.n_items))
+    return found
 
 
 def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
     """Return what each annotator has submitted and earned, by membership id; given `sums` are not fetched again."""
-    measured = Q(active_seconds__gt=0, has_odd_times=False)
     rows = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
         .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         .order_by()
         .values_list("annotator_id")
         .annotate(n=Count("pk"))
-        # Total time by total items, so that a long HIT weighs more than a short one.
-        .annotate(pace=Sum("active_seconds", filter=measured) / Sum("layout__len", filter=measured))
     )
-    submitted = {pk: (n, pace) for pk, n, pace in rows}
+    submitted = dict(rows)
     sums = sum_by_annotator(annotators) if sums is None else sums
     earned = {}
     for annotator in annotators:
-        n, pace = submitted.get(annotator.pk, (0, None))
         cents = sums[annotator.pk].total
         # Pay from before the project stopped paying is still shown.
-        earned[annotator.pk] = Earned(n, cents if cents or annotator.project.is_paid else None, pace)
+        earned[annotator.pk] = Earned(
+            submitted.get(annotator.pk, 0), cents if cents or annotator.project.is_paid else None
+        )
     return earned
 
 

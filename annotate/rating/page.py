@@ -22,6 +22,7 @@ from annotate.rating.form_parts import (
     prefill_from_draft,
     prefill_from_sent,
 )
+from annotate.rating.pace import estimate_duration, find_duration
 from annotate.rating.sent import SentAnswers
 from annotate.rating.shown import describe_question, format_opinion, list_items, list_references
 from projects.models import Passage, Project
@@ -70,6 +71,7 @@ def render_assignment(
         "before_url": _find_revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
+        "duration": find_duration(assignment.hit_id, assignment.annotator_id, len(assignment.layout)),
         "urls": {
             "submit": show,
             **{act: f"{show}{act}/" for act in ("draft", "return", "extend", "reopen")},
@@ -106,6 +108,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(layout),
+        "duration": estimate_duration(hit.pk),
         "hit": hit,
         "batch": batch,
         "urls": {

@@ -48,7 +48,7 @@ def rating_strings() -> Words:
         "sending": _("Submitting…"),
         "not_sent": _("Not submitted yet. Your ratings are kept on this device."),
         "time_up": _("Time is up. You can still submit."),
-        "few_minutes_left": _("A few minutes left"),
+        "last_minute": _("Less than a minute left"),
         "minutes_left": plural_forms("{n} min left", "{n} min left"),
         "hours_left": plural_forms("{n} h left", "{n} h left"),
         "days_left": plural_forms("{n} day left", "{n} days left"),

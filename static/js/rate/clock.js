@@ -55,7 +55,7 @@ function isInView() {
   return document.visibilityState === "visible";
 }
 
-// Shown in coarse steps and rounded down: no ticking clock, and never more time than there is.
+// Whole minutes or hours, rounded down: never more time than there is. The last minute is not counted down.
 export function startDue(element, dueAt, now, over = say("time_up")) {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);
@@ -68,8 +68,8 @@ export function startDue(element, dueAt, now, over = say("time_up")) {
 }
 
 function sayLeft(minutes) {
-  if (minutes < 5) return say("few_minutes_left");
-  if (minutes < 120) return say("minutes_left", { n: minutes - (minutes % (minutes < 20 ? 5 : 10)) });
+  if (minutes < 1) return say("last_minute");
+  if (minutes < 120) return say("minutes_left", { n: minutes });
   if (minutes < 2880) return say("hours_left", { n: Math.floor(minutes / 60) });
   return say("days_left", { n: Math.floor(minutes / 1440) });
 }

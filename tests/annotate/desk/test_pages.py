@@ -225,11 +225,13 @@ def test_how_long_a_hit_takes_goes_by_ones_own_pace(
         submit(member)
     Assignment.objects.filter(annotator=other_annotator).update(active_seconds=3000)
     client = client_of(annotator)
-    assert "Your usual time is shown after your first HITs." in text_of(client)
+    estimate = "It takes about 1 minute, estimated from the length of the texts."
+    assert estimate in text_of(client)
     Assignment.objects.filter(annotator=annotator).update(active_seconds=240)
     assert "You usually take about 4 minutes." in text_of(client)
+    assert estimate not in text_of(client)
     Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
-    assert "Your usual time is shown after your first HITs." in text_of(client)
+    assert estimate in text_of(client)
 
 
 def test_the_hit_submitted_last_can_be_changed_from_the_desk(
