@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotate.desk.desks import explain_start
 from annotate.desk.forms import WithdrawForm, read_version
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
@@ -81,7 +82,9 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
     guide = onboarding_instructions.find_guide(
         request.membership, hit=request.GET.get("hit", ""), attempt=request.GET.get("attempt", "")
     )
-    return _show_guide(request, guide, can_start=not explain_refusal(request.membership, Right.WORK))
+    is_annotator = not explain_refusal(request.membership, Right.WORK)
+    has_left = onboarding_consent.explain_withdrawal(request.membership)
+    return _show_guide(request, guide, can_start=is_annotator and not has_left)
 
 
 @requires(Right.WORK)
@@ -138,6 +141,8 @@ def _show_guide(
         "shown_examples": [(example, example.rated(guide.criteria)) for example in guide.examples],
         "is_read": guide.is_read,
         "is_asked": is_asked,
+        # Asked only where the page ends with the button, which then leads to a HIT and not back.
+        "why_not": explain_start(me) if can_start and guide.is_read else "",
         "can_start": can_start,
         "following": following,
         "before": before,

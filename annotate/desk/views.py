@@ -13,7 +13,7 @@ from annotate.desk.desks import fetch_desks, fetch_earnings, list_former_project
 from annotate.models import Assignment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments.entries_page import render_entries, require_paying
-from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in
+from projects.access import ProjectRequest, Right, SignedInRequest, explain_refusal, public, requires, signed_in
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
 from projects.web.lists import paginate
@@ -48,7 +48,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
     return render(request, "annotate/desk/show.html", context)
 
 
-@requires(Right.WORK)
+@requires(Right.MEMBER)
 @never_cache
 @require_safe
 @snapshot()
@@ -74,10 +74,11 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         .values_list("assignment_id")
         .annotate(cents=Sum("cents"))
     )
+    can_work = not explain_refusal(request.membership, Right.WORK)
     rows = [
         {
             "assignment": assignment,
-            "url": _find_url(project, assignment),
+            "url": _find_url(project, assignment, can_work=can_work),
             "batch": assignment.hit.batch,
             "n_items": len(assignment.layout),
             "cents": pay.get(assignment.pk),
@@ -88,9 +89,9 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
 
 
-def _find_url(project: Project, assignment: Assignment) -> str:
+def _find_url(project: Project, assignment: Assignment, *, can_work: bool) -> str:
     """Return the address of the rating page while the HIT can be submitted, else of its page in the history."""
-    can_submit = assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED)
+    can_submit = can_work and assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED)
     return reverse(
         "annotate:work-show" if can_submit else "annotate:history-show", args=[project.slug, assignment.uuid]
     )

@@ -253,7 +253,7 @@ DESK = Group(
         Page(
             gettext_lazy("Desk"),
             "annotate:project-desk",
-            Right.WORK,
+            Right.MEMBER,
             below=(
                 "annotate:consent",
                 "annotate:consent-withdraw",
