@@ -10,9 +10,10 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind, check_value
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind, check_value
 from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
+from projects.rubric.presets import find_preset
 
 MOST_KEY_CHARACTERS = 40
 MOST_BUTTONS = 11
@@ -139,7 +140,8 @@ def current_rubric(project: Project) -> Rubric | None:
 
 
 def create_from_preset(project: Project, preset: str) -> Rubric:
-    spec = PRESETS[preset]
+    """Create the next version from a preset, in the language of the project."""
+    spec = find_preset(preset, project.language)
     return create_rubric(project, name=spec.name, preset=preset, criteria=spec.criteria)
 
 

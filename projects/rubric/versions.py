@@ -9,15 +9,18 @@ from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership, Project, Rubric
 from projects.rubric import rubrics
+from projects.rubric.presets import find_preset
 
 
 @transaction.atomic
 def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
-    """Make a preset the next version. Raises Refused if it is already the current one."""
+    """Make a preset, in the project's language, the next version. Raises Refused if it is already the current one."""
     if preset not in PRESETS:
         raise Refused("This preset does not exist.")
     current = rubrics.current_rubric(project)
-    if current is not None and current.preset == preset:
+    spec = find_preset(preset, project.language)
+    criteria = current.criteria.all() if current is not None else ()
+    if tuple(map(rubrics.describe_criterion, criteria)) == spec.criteria:
         raise Refused(f"{PRESETS[preset].name} is already the current rubric.")
     rubric = rubrics.create_from_preset(project, preset)
     _record(rubric, actor)

@@ -34,9 +34,19 @@ class NewProjectForm(forms.Form):
         help_text=f"{SLUG_RULE} Can't be changed later.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
+    language = forms.ChoiceField(
+        label="Language of the annotators' pages",
+        choices=settings.LANGUAGES,
+        initial=settings.LANGUAGE_CODE,
+        required=False,
+        help_text="The scale, the instructions and the worked examples start in this language.",
+    )
     description = forms.CharField(
         label="Description", required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3})
     )
+
+    def clean_language(self) -> str:
+        return self.cleaned_data["language"] or settings.LANGUAGE_CODE
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]

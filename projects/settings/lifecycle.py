@@ -1,18 +1,19 @@
 """Creating a project, changing its settings, deleting and restoring it."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-import orjson
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from measures.rubric import DEFAULT_PRESET
 from projects import log
 from projects.errors import Refused
+from projects.language.languages import is_known
 from projects.models import Act, Instructions, Membership, Project, User
 from projects.rubric import rubrics
+from projects.texts import starting_texts
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 SLUG_RULE = "Use 2 to 60 lowercase letters, digits and single hyphens, for example narrative-qa."
@@ -33,9 +34,6 @@ SETTINGS = (
     "shows_candidate_opinion",
     "revision_minutes",
 )
-INSTRUCTIONS = Path(__file__).parent.parent / "texts" / "instructions.md"
-EXAMPLES = Path(__file__).parent.parent / "texts" / "examples.json"
-"""Worked examples for the default rubric."""
 
 
 def explain_invalid_slug(slug: str) -> str:
@@ -43,11 +41,16 @@ def explain_invalid_slug(slug: str) -> str:
     return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
 
 
-def create_project(*, slug: str, name: str, owner: User, description: str = "") -> Project:
-    """Create a project with its owner, the default rubric and the first instructions.
+def create_project(
+    *, slug: str, name: str, owner: User, description: str = "", language: str = settings.LANGUAGE_CODE
+) -> Project:
+    """Create a project with its owner, and the default rubric and the first instructions in its language.
 
-    Raises Refused for an invalid address, and for one that is in use or belonged to a deleted project.
+    Raises Refused for an unknown language, an invalid address, and one that is in use or belonged to a deleted project.
     """
+    if not is_known(language):
+        codes = ", ".join(code for code, _name in settings.LANGUAGES)
+        raise Refused(f"The language “{language}” is not available. Choose one of these: {codes}.")
     if reason := explain_invalid_slug(slug):
         raise Refused(reason)
     taken = f"The address “{slug}” is already in use."
@@ -55,16 +58,22 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
         raise Refused(taken)
     try:
         with transaction.atomic():
-            project = Project.objects.create(slug=slug, name=name, description=description)
+            project = Project.objects.create(slug=slug, name=name, description=description, language=language)
             membership = Membership.objects.create(project=project, user=owner, role=Membership.Role.OWNER)
             rubrics.create_from_preset(project, DEFAULT_PRESET)
             Instructions.objects.create(
                 project=project,
                 version=1,
-                text=INSTRUCTIONS.read_text(encoding="utf-8"),
-                examples=orjson.loads(EXAMPLES.read_bytes()),
+                text=starting_texts.read_instructions(language),
+                examples=starting_texts.read_examples(language),
             )
-            log.record(project, membership, Act.CREATE_PROJECT, project, after={"slug": slug, "name": name})
+            log.record(
+                project,
+                membership,
+                Act.CREATE_PROJECT,
+                project,
+                after={"slug": slug, "name": name, "language": language},
+            )
     except IntegrityError as error:  # somebody else has created it since the check above
         raise Refused(taken) from error
     return project

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
@@ -20,13 +21,21 @@ class Command(ReportingCommand):
         parser.add_argument("slug", metavar="SLUG", help="short name of the project in URLs")
         parser.add_argument("--owner", required=True, metavar="NAME", help="the owner's username")
         parser.add_argument("--name", default="", help="name of the project (default: derived from the short name)")
+        parser.add_argument(
+            "--language",
+            default=settings.LANGUAGE_CODE,
+            metavar="CODE",
+            help="language of the annotators' pages, the scale, the instructions and the examples: "
+            + ", ".join(code for code, _name in settings.LANGUAGES)
+            + f" (default: {settings.LANGUAGE_CODE})",
+        )
 
     @transaction.atomic  # a refused project leaves no new account behind
     def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
         owner, is_new = users.ensure_user(options["owner"])
         name = options["name"] or slug.replace("-", " ").capitalize()
-        project = lifecycle.create_project(slug=slug, name=name, owner=owner)
+        project = lifecycle.create_project(slug=slug, name=name, owner=owner, language=options["language"])
         result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}
         text = f"Project “{project.name}” created. Owner: {owner.username}"
         if is_new:

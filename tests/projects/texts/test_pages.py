@@ -11,7 +11,7 @@ from projects.errors import Refused
 from projects.models import Consent, ConsentAcceptance, Instructions, LogEntry, Membership, Project
 from projects.rubric import rubrics
 from projects.settings import lifecycle
-from projects.texts import examples, versions
+from projects.texts import examples, starting_texts, versions
 from projects.texts import versions as texts_versions
 from projects.texts.examples import MOST_EXAMPLES, Example
 from projects.texts.versions import Counts, count_uses
@@ -209,7 +209,7 @@ def test_a_rating_that_is_not_on_the_newer_rubrics_scale_is_left_out(project: Pr
     assert first[1:] == ("5", "Same meaning")
 
 
-@pytest.mark.parametrize("path", [lifecycle.EXAMPLES, making.EXAMPLES], ids=["new project", "demo"])
+@pytest.mark.parametrize("path", [starting_texts.TEXTS / "en.json", making.EXAMPLES], ids=["new project", "demo"])
 def test_the_examples_that_come_with_the_app_fit_its_rubric(path: Any) -> None:
     project = lifecycle.create_project(slug="fresh", name="Fresh", owner=make_user())
     rubric = rubrics.current_rubric(project)
