@@ -21,7 +21,7 @@ from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_position, read_rating
-from annotate.work import drafts, revising, revision_views, serving, stepping, submitting
+from annotate.work import drafts, revising, revision_views, serving, sessions, stepping, submitting
 from annotate.work.forms import ReturnForm
 from annotate.work.not_stored import (
     keep_as_draft,
@@ -108,6 +108,8 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
             request,
             _("Submitted. Others finished this HIT first: your ratings are kept but don't count in the results."),
         )
+    for hint in [] if submitted.was_stored else sessions.list_hints(request.user):
+        messages.info(request, hint)
     return next_hit(
         request,
         project,

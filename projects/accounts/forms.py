@@ -100,3 +100,19 @@ class AccountForm(forms.Form):
     email = forms.EmailField(
         label=_("Email"), required=False, help_text=_("Only managers of your projects see your name and email.")
     )
+
+
+class WorkForm(forms.Form):
+    """How somebody likes to work, in all of their projects."""
+
+    session_goal = forms.IntegerField(
+        label=_("Goal for a session"),
+        required=False,
+        min_value=0,
+        max_value=500,
+        help_text=_("How many HITs you want to submit before a break. You're told when you've reached it."),
+    )
+    suggests_breaks = forms.BooleanField(label=_("Suggest a break after about 45 minutes of work"), required=False)
+
+    def clean_session_goal(self) -> int:
+        return self.cleaned_data["session_goal"] or 0

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import SignedInRequest, client_address, public, signed_in
 from projects.accounts import passwords
-from projects.accounts.forms import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
+from projects.accounts.forms import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm, WorkForm
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import User
@@ -61,13 +61,23 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def account(request: SignedInRequest) -> HttpResponse:
     user = request.user
     own = {"first_name": user.first_name, "last_name": user.last_name, "email": user.email}
-    form = AccountForm(request.POST if request.method == "POST" else None, initial=own)
-    if request.method == "POST" and form.is_valid():
-        User.objects.filter(pk=user.pk).update(**form.cleaned_data)
-        messages.success(request, _("Changes saved."))
-        return redirect("projects:account")
-    memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
-    return render(request, "projects/accounts/show.html", {"form": form, "memberships": memberships})
+    habits = {"session_goal": user.session_goal or None, "suggests_breaks": user.suggests_breaks}
+    # Two forms on one page: a hidden field says which of them was sent.
+    sent = (request.POST.get("form") or "details") if request.method == "POST" else ""
+    form = AccountForm(request.POST if sent == "details" else None, initial=own)
+    work_form = WorkForm(request.POST if sent == "work" else None, initial=habits)
+    for each in (form, work_form):
+        if each.is_bound and each.is_valid():
+            User.objects.filter(pk=user.pk).update(**each.cleaned_data)
+            messages.success(request, _("Changes saved."))
+            return redirect("projects:account")
+    memberships = list(user.memberships.filter(project__deleted_at=None).select_related("project"))
+    context = {
+        "form": form,
+        "work_form": work_form if any(each.is_annotator for each in memberships) else None,
+        "memberships": memberships,
+    }
+    return render(request, "projects/accounts/show.html", context)
 
 
 @public

@@ -28,6 +28,9 @@ class User(AbstractUser):
 
     can_create_projects = models.BooleanField(default=False)
     language = models.CharField(max_length=10, blank=True, db_default="", default="")
+    session_goal = models.PositiveSmallIntegerField(db_default=0, default=0, validators=[MaxValueValidator(500)])
+    """The HITs that the person wants to submit in one session, or 0 for no goal."""
+    suggests_breaks = models.BooleanField(db_default=True, default=True)
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
