@@ -71,6 +71,7 @@ SECTIONS = {
     "annotate:instructions-read": "annotators#before-you-start",
     "annotate:qualification": "annotators#before-you-start",
     "annotate:attempt-show": "annotators#before-you-start",
+    "annotate:attempt-feedback": "annotators#before-you-start",
     "annotate:attempt-result": "annotators#before-you-start",
     "annotate:work-show": "annotators#rate-a-hit",
     "annotate:history": "annotators#after-you-submit",

@@ -115,6 +115,33 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     return render_page(request, project, attempt, pages, pages[number - 1])
 
 
+@requires(Right.WORK)
+@never_cache
+@require_safe
+@snapshot()
+def attempt_feedback(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID, page: int) -> HttpResponse:
+    """Show the correct rating of an answer in practice, once it is rated; a test tells nothing before its end."""
+    attempt = _fetch_attempt(request.membership, attempt_uuid)
+    if attempt.state != State.OPEN:
+        return redirect(_make_url("result", project, attempt.uuid))
+    pages = list_pages(attempt)
+    if attempt.purpose != Purpose.PRACTICE or not 1 <= page <= len(pages):
+        raise Http404("No such page.")
+    explained = results.explain_answer(attempt, pages[page - 1])
+    show = _make_url("show", project, attempt.uuid)
+    if explained is None:
+        return redirect(f"{show}?page={page}")
+    context = {
+        "pages": [explained],
+        "is_right": explained.items[0].is_right,
+        "number": page,
+        "n_pages": len(pages),
+        "next_url": f"{show}?page={page + 1}" if page < len(pages) else "",
+        "again_url": f"{show}?page={page}",
+    }
+    return render(request, "annotate/qualification/attempt_feedback.html", context)
+
+
 def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
     """Save the page; then show the next one, or submit the attempt after the last."""
     me, number, sent = request.membership, _read_page_number(request), read_rating(request.POST)
@@ -130,6 +157,9 @@ def _save_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     page = pages[number - 1]
     if wrong:
         return render_page(request, project, attempt, pages, page, sent=sent, errors=wrong)
+    if number < len(pages) and attempt.purpose == Purpose.PRACTICE:
+        # Leads back to the page if it is not rated yet.
+        return _redirect_with_get(reverse("annotate:attempt-feedback", args=[project.slug, attempt.uuid, number]))
     if number < len(pages):
         return _redirect_with_get(f"{_make_url('show', project, attempt.uuid)}?page={number + 1}")
     try:

@@ -1,4 +1,4 @@
-"""The pages of an attempt, one passage each, and the answers so far."""
+"""The pages of an attempt, one passage each, or one answer each in practice, and the answers so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 @dataclass(frozen=True)
 class AttemptPage:
-    """The items of one passage, numbered from 1; `first` is the position of the first one in the attempt."""
+    """Items of one passage, on a page numbered from 1; `first` is the position of the first one in the attempt."""
 
     number: int
     first: int
@@ -56,7 +56,18 @@ def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annot
 
 
 def list_pages(attempt: Attempt) -> list[AttemptPage]:
-    """Return the pages of an attempt in order, retired items included: they stay in attempts that have them."""
+    """Return the pages of an attempt in order, retired items included: they stay in attempts that have them.
+
+    Practice has one answer on a page, because each is followed by its correct rating.
+    """
+    if attempt.purpose != QualificationItem.Purpose.PRACTICE:
+        return list_passages(attempt)
+    items = [item for passage in list_passages(attempt) for item in passage.items]
+    return [AttemptPage(place + 1, place, [item]) for place, item in enumerate(items)]
+
+
+def list_passages(attempt: Attempt) -> list[AttemptPage]:
+    """Return the items of an attempt by passage, as results show them."""
     by_id = QualificationItem.objects.in_bulk(attempt.layout)
     items = [by_id[pk] for pk in attempt.layout]
     pages, first = [], 0

@@ -8,8 +8,9 @@ from django.utils.translation import gettext, pgettext
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification.admission import is_time_up
+from annotate.qualification.attempts import grade_answers
 from annotate.qualification.items import find_quality_criteria
-from annotate.qualification.pages import ItemAnswer, list_pages
+from annotate.qualification.pages import AttemptPage, ItemAnswer, list_pages, list_passages, read_answers
 from measures.grading import least_right
 from measures.rubric import format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
@@ -136,7 +137,7 @@ def explain_result(attempt: Attempt) -> list[ExplainedPage]:
     # Graded answers are stored by position in the layout, across pages.
     entries = (attempt.answers or {}).get("items", [])
     pages = []
-    for page in list_pages(attempt):
+    for page in list_passages(attempt):
         items = []
         for place, item in enumerate(page.items, start=page.first):
             entry = entries[place]
@@ -145,6 +146,22 @@ def explain_result(attempt: Attempt) -> list[ExplainedPage]:
             items.append(ExplainedItem(place + 1, item, answer, entry["right"], ratings))
         pages.append(ExplainedPage(page.items[0].passage_title, page.items[0].passage_text, items))
     return pages
+
+
+def explain_answer(attempt: Attempt, page: AttemptPage) -> ExplainedPage | None:
+    """Return the one item of a page of practice with its correct rating, or None before it is rated."""
+    criteria = read_criteria(attempt.rubric)
+    keys = [criterion.key for criterion in find_quality_criteria(attempt.rubric)]
+    (item,) = page.items
+    answer = read_answers(attempt.draft, list_pages(attempt))[page.first]
+    # Nothing is explained that can't be graded: the rubric may have changed since the practice began.
+    if not answer.is_complete(criteria) or not keys or any(key not in item.expected for key in keys):
+        return None
+    (is_right,) = grade_answers([item], [answer], keys).is_right
+    ratings = [_explain_rating(criterion, answer, item, set(keys)) for criterion in criteria]
+    return ExplainedPage(
+        item.passage_title, item.passage_text, [ExplainedItem(page.number, item, answer, is_right, ratings)]
+    )
 
 
 def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:

@@ -16,6 +16,11 @@ urlpatterns = [
         name="attempt-draft",
     ),
     path(
+        "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/feedback/<int:page>/",
+        attempt_views.attempt_feedback,
+        name="attempt-feedback",
+    ),
+    path(
         "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/result/",
         attempt_views.attempt_result,
         name="attempt-result",

@@ -260,6 +260,7 @@ DESK = Group(
                 "annotate:qualification",
                 "annotate:attempt-begin",
                 "annotate:attempt-show",
+                "annotate:attempt-feedback",
                 "annotate:attempt-result",
                 "annotate:work-start",
                 "annotate:work-show",

@@ -40,6 +40,8 @@ def read_all(client: Client) -> dict[str, str]:
         if answer.status_code == 405:  # a form is sent there
             continue
         assert answer.status_code in (200, 302), f"{address}: {answer.status_code}"
+        if not answer.headers["Content-Type"].startswith("text/html"):  # a file
+            continue
         pages[address] = html = condense(answer.content.decode())
         found = {each for each in list_links(html) if each.startswith(("/p/", "/desk/"))}
         waiting += [each for each in found if each not in pages and each not in waiting]

@@ -12,7 +12,8 @@ from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from tests.annotate.qualification.factories import answer, make_test
+from tests.annotate.qualification.factories import SECRET, answer, make_test
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +106,54 @@ def test_an_attempt_that_cannot_be_graded_ends_where_it_is_handed_in(
     assert sent.status_code == 200
     attempt.refresh_from_db()
     assert attempt.state == Attempt.State.EXPIRED
+
+
+def feedback(attempt: Attempt, number: int) -> str:
+    return f"/p/bridges/qualification/attempts/{attempt.uuid}/feedback/{number}/"
+
+
+def test_each_answer_in_practice_is_followed_by_its_correct_rating(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project, n_practice=3, n_passages=1, feedback="none")
+    attempt, client = attempts.begin(annotator=annotator, purpose="practice"), client_of(annotator)
+    show = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
+    for number, value, said in ((1, "4", "Your rating is correct"), (2, "2", "Your rating differs")):
+        page = client.get(f"{show}?page={number}").content.decode()
+        assert f"Answer {number} of 3" in condense(page)
+        assert SECRET not in page
+        told = client.post(show, {"page": str(number), "a0-correctness": value}, follow=True)
+        assert told.redirect_chain == [(feedback(attempt, number), 303)]
+        html = condense(told.content.decode())
+        assert said in html
+        assert html.count(SECRET) == 1
+        assert f"{show}?page={number + 1}" in html
+    done = client.post(show, {"page": "3", "a0-correctness": "4"}, follow=True)
+    assert "2 of 3 correct. Practice doesn" in condense(done.content.decode())
+    assert done.content.decode().count(SECRET) == 3
+
+
+def test_an_answer_that_is_not_rated_is_not_explained(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project, n_practice=2)
+    attempt, client = attempts.begin(annotator=annotator, purpose="practice"), client_of(annotator)
+    show = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
+    for sent in ({"page": "1"}, {"page": "1", "a0-correctness": "9"}):
+        told = client.post(show, sent, follow=True)
+        assert SECRET not in told.content.decode()
+        assert 'name="a0-correctness"' in told.content.decode()
+    assert client.get(feedback(attempt, 1))["Location"] == f"{show}?page=1"
+    for number in (0, 3, 99):
+        assert client.get(feedback(attempt, number)).status_code == 404
+
+
+def test_a_test_explains_nothing_before_its_end(
+    project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project, n_practice=1, feedback="full")
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt)
+    assert client_of(annotator).get(feedback(attempt, 1)).status_code == 404
+    practice = attempts.begin(annotator=other_annotator, purpose="practice")
+    assert client_of(annotator).get(feedback(practice, 1)).status_code == 404
