@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.rating.draft_merge import list_read
@@ -71,7 +72,10 @@ def render_assignment(
         "before_url": _find_revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
-        "duration": find_duration(assignment.hit_id, assignment.annotator_id, len(assignment.layout)),
+        # Asked only by the templates that show it.
+        "duration": SimpleLazyObject(
+            lambda: find_duration(assignment.hit_id, assignment.annotator_id, len(assignment.layout))
+        ),
         "urls": {
             "submit": show,
             **{act: f"{show}{act}/" for act in ("draft", "return", "extend", "reopen")},

@@ -48,8 +48,11 @@ def test_from_the_link_to_the_first_hit_and_out_again(
 
     page.get_by_role("button", name="Practise with 2 answers").click()
     page.wait_for_url(re.compile("/qualification/attempts/"))
-    for place in range(2):
-        page.locator(f'input[name="a{place}-correctness"][value="4"]').check(force=True)
+    page.locator('input[name="a0-correctness"][value="2"]').check(force=True)
+    page.get_by_role("button", name="Check my rating").last.click()
+    expect(page.get_by_role("heading", name="Your rating differs from the expected one")).to_be_visible()
+    page.get_by_role("link", name="Next answer").click()
+    page.locator('input[name="a0-correctness"][value="4"]').check(force=True)
     page.get_by_role("button", name="See the results").last.click()
     expect(page.get_by_role("heading", name="Practice")).to_be_visible()
     page.get_by_role("link", name="Back to your desk").click()

@@ -302,7 +302,9 @@ def test_what_was_earned_says_why_it_waits_and_leads_to_the_hit(
     page = condense(client.get("/p/bridges/earned/").content.decode())
     submitted_at = fetch(done).submitted_at
     assert submitted_at is not None
-    assert page.count(f"{submitted_at + timedelta(days=3):%-d %b %Y, %H:%M} UTC") == 2
+    due_at = submitted_at + timedelta(days=3)
+    assert page.count(f"{due_at:%-d %b %Y, %H:%M} UTC") == 1
+    assert page.count(f"until {due_at:%-d %b %Y}") == 1
     assert f'href="{own(done)}"' in page
     decisions.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
     assert "rejected: <bdi>Too quick.</bdi>" in condense(client.get("/p/bridges/earned/").content.decode())
