@@ -146,11 +146,6 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     return desks
 
 
-def explain_start(annotator: Membership) -> str:
-    """Return why an annotator can't start or continue a HIT now, as their desk says it; empty if they can."""
-    return fetch_desks([annotator])[0].why_not
-
-
 @dataclass(frozen=True)
 class FormerProject:
     """A project that a user was removed from; what they did and earned there is still shown to them."""
@@ -168,7 +163,10 @@ def list_former_projects(user: User) -> list[FormerProject]:
         .filter(user=user, project__deleted_at=None, standing=Membership.Standing.REMOVED)
         .order_by("-pk")[:MOST_FORMER]
     )
-    earned, sums = fetch_earnings(memberships), sum_by_annotator(memberships)
+    if not memberships:
+        return []
+    sums = sum_by_annotator(memberships)
+    earned = fetch_earnings(memberships, sums)
     return [
         FormerProject(each.project, explain_refusal(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
         for each in memberships

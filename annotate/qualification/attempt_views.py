@@ -124,11 +124,13 @@ def attempt_feedback(request: ProjectRequest, project: Project, attempt_uuid: uu
     attempt = _fetch_attempt(request.membership, attempt_uuid)
     if attempt.state != State.OPEN:
         return redirect(_make_url("result", project, attempt.uuid))
-    pages = list_pages(attempt)
-    if attempt.purpose != Purpose.PRACTICE or not 1 <= page <= len(pages):
-        raise Http404("No such page.")
-    explained = results.explain_answer(attempt, pages[page - 1])
     show = _make_url("show", project, attempt.uuid)
+    pages = list_pages(attempt)
+    if not 1 <= page <= len(pages):
+        raise Http404("No such page.")
+    if attempt.purpose != Purpose.PRACTICE:
+        return redirect(show)
+    explained = results.explain_answer(attempt, pages[page - 1])
     if explained is None:
         return redirect(f"{show}?page={page}")
     context = {

@@ -72,7 +72,7 @@ def find_paces(annotator_ids: Collection[int]) -> dict[int, float]:
 def find_pace_of_all(project: Project) -> float | None:
     """Return the seconds an item of a project's annotators together, or None if too few HITs were measured."""
     with connection.cursor() as cursor:
-        prepared(_PACE_OF_ALL).execute(cursor, {"project": project.pk})
+        cursor.execute(_PACE_OF_ALL, {"project": project.pk})
         n_hits, pace = cursor.fetchone()
     return pace if n_hits >= LEAST_OF_ALL else None
 
@@ -80,7 +80,7 @@ def find_pace_of_all(project: Project) -> float | None:
 def measure_hits(hit_ids: Collection[int]) -> dict[int, HitSize]:
     """Return the size of each HIT that has items in use."""
     with connection.cursor() as cursor:
-        prepared(_SIZES).execute(cursor, {"hits": list(hit_ids)})
+        cursor.execute(_SIZES, {"hits": list(hit_ids)})
         return {pk: HitSize(*map(int, size)) for pk, *size in cursor.fetchall()}
 
 

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import is_reserved_due
 from annotate.controls.sampling import fetch_shown_controls
+from annotate.models import Assignment
 from annotate.models.conditions import can_be_taken, counts_toward_caps, is_admitted, is_collected, is_new_to
 from annotate.places import GRACE
 from annotate.qualification.admission import find_admission
-from projects.database.prepared import prepared
 from projects.language.amounts import format_near_moment
 from projects.models import Membership
 
@@ -124,7 +124,7 @@ def find_openings(annotators: Iterable[Membership]) -> dict[int, Opening]:
     ids = [annotator.pk for annotator in annotators]
     batches: dict[int, list[OpenBatch]] = {}
     with connection.cursor() as cursor:
-        prepared(_OPEN_BATCHES).execute(cursor, {"annotators": ids, "grace": GRACE.total_seconds()})
+        cursor.execute(_OPEN_BATCHES, {"annotators": ids, "grace": GRACE.total_seconds()})
         for row in cursor.fetchall():
             batches.setdefault(row[0], []).append(OpenBatch(*row))
     return {pk: _fold(batches.get(pk, [])) for pk in ids}
@@ -134,9 +134,20 @@ def find_opening(annotator: Membership) -> Opening:
     return find_openings([annotator])[annotator.pk]
 
 
+def explain_start(annotator: Membership) -> str:
+    """Return why an annotator who may work can't start or continue a HIT now; empty if they can."""
+    if Assignment.objects.open().filter(annotator=annotator.pk).exists():
+        return ""
+    opening = find_opening(annotator)
+    return "" if opening.has_hit else _explain(opening, annotator)
+
+
 def explain_no_work(annotator: Membership) -> str:
     """Explain why there is no HIT for this annotator now, and what to do if they are not qualified."""
-    opening = find_opening(annotator)
+    return _explain(find_opening(annotator), annotator)
+
+
+def _explain(opening: Opening, annotator: Membership) -> str:
     if opening.is_open_to_them or not opening.is_gated:
         return opening.why_no_work
     admission = find_admission(annotator)

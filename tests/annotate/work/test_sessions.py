@@ -123,7 +123,7 @@ def test_a_goal_is_set_in_the_account_and_shown(project: Project, annotator: Mem
     client = client_of(annotator)
     assert "This session" not in client.get("/desk/").content.decode()
     assert client.post(ACCOUNT, {"form": "work", "session_goal": "2", "suggests_breaks": "on"}).status_code == 302
-    user = User.objects.get(pk=annotator.user_id)
+    user = User.objects.get(memberships=annotator)
     assert (user.session_goal, user.suggests_breaks, user.first_name) == (2, True, annotator.user.first_name)  # type: ignore[union-attr]
     assert "your goal" not in submit_page(client, annotator)
     assert "This session: 1 of 2 HITs." in condense(client.get("/desk/").content.decode())
@@ -136,14 +136,14 @@ def test_an_impossible_goal_is_refused(annotator: Membership, client_of: SignIn,
     answer = client_of(annotator).post(ACCOUNT, {"form": "work", "session_goal": goal, "suggests_breaks": "on"})
     assert answer.status_code == 200
     assert "field--error" in answer.content.decode()
-    assert User.objects.get(pk=annotator.user_id).session_goal == 0
+    assert User.objects.get(memberships=annotator).session_goal == 0
 
 
 def test_the_two_forms_of_the_account_leave_each_other_alone(annotator: Membership, client_of: SignIn) -> None:
     client = client_of(annotator)
     client.post(ACCOUNT, {"form": "work", "session_goal": "7"})
     client.post(ACCOUNT, {"first_name": "Anna", "last_name": "", "email": ""})
-    user = User.objects.get(pk=annotator.user_id)
+    user = User.objects.get(memberships=annotator)
     assert (user.first_name, user.session_goal, user.suggests_breaks) == ("Anna", 7, False)
 
 

@@ -97,7 +97,7 @@ def test_the_way_back_stays_on_this_site(client: Client, target: str) -> None:
 def test_a_refusal_is_said_in_the_language_of_the_project(annotator: Membership, client_of: SignIn) -> None:
     Project.objects.filter(pk=annotator.project_id).update(language="ar")
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
-    response = client_of(annotator).get(reverse("annotate:project-desk", args=[annotator.project.slug]))
+    response = client_of(annotator).get(reverse("annotate:qualification", args=[annotator.project.slug]))
     assert (response.status_code, response["Content-Language"]) == (403, "ar")
 
 
