@@ -39,7 +39,7 @@ MAY_NAME_IT = {
 LEAST_PAGES = 45
 
 
-OF_METRICS = re.compile(r"\b[Bb]onus(?:-weight| for| in)\b|\b(?:of|the|a|without) bonus\b")
+OF_METRICS = re.compile(r"\b[Bb]onus(?:-weight| for| in)\b|\b(?:of|the|a|without|opinion|entity) bonus\b")
 """Adapted metrics give an answer a bonus, which nobody is paid."""
 
 

@@ -24,6 +24,7 @@ from annotate.qualification.practice import find_practice
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.sent import read_rating
+from annotate.rating.submit_requests import answers_script
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.database.snapshots import snapshot
@@ -95,6 +96,7 @@ def _keep_page_on_access_lost(
     return render_closed(request, attempt, number, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
 
 
+@answers_script
 @requires(Right.WORK, on_access_lost=_keep_page_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

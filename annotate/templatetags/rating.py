@@ -39,6 +39,7 @@ RATING = (
     "rate/clock",
     "rate/question",
     "rate/reading",
+    "rate/submit",
 )
 """The modules that rate.js imports at its start."""
 READING = ("rate/passage", "theme", "rate/find", "rate/look", "rate/text")

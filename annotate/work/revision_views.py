@@ -24,6 +24,7 @@ from annotate.rating.draft_requests import save_draft
 from annotate.rating.form_parts import ItemOnPage
 from annotate.rating.page import PageParts, read_assignment, render_assignment, site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers, read_rating
+from annotate.rating.submit_requests import answers_script
 from annotate.work import revising, submitting
 from annotate.work import revision_draft as work_revision_draft
 from annotate.work.forms import ReplyForm
@@ -70,6 +71,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
     return render(request, "annotate/work/history_show.html", context)
 
 
+@answers_script
 @requires(Right.WORK, on_access_lost=show_answers_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

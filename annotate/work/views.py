@@ -21,6 +21,7 @@ from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_position, read_rating
+from annotate.rating.submit_requests import answers_script
 from annotate.work import drafts, revising, revision_views, serving, sessions, stepping, submitting
 from annotate.work.forms import ReturnForm
 from annotate.work.not_stored import (
@@ -59,6 +60,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
     return next_hit(request, project)
 
 
+@answers_script
 @requires(Right.WORK, on_access_lost=keep_draft_on_access_lost)
 @never_cache
 @gzip_page

@@ -7,6 +7,7 @@ import { QuestionLines } from "./rate/question.js";
 import { Reading } from "./rate/reading.js";
 import { Saved } from "./rate/saved.js";
 import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
+import { Submission } from "./rate/submit.js";
 import { Walk, glide } from "./rate/walk.js";
 import { say } from "./words.js";
 
@@ -47,7 +48,16 @@ const reading = new Reading({
 const lines = new QuestionLines(root, { openPassage: () => askPassage("visit") });
 const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce: hear });
 let missing = null; // the list of missing ratings, once its module is loaded
-let isSending = false;
+const submission = new Submission({
+  form,
+  prepare,
+  onState: showSending,
+  onSent: ({ isAccepted }) => {
+    isSent = true;
+    drafts.end(isAccepted);
+  },
+});
+let isSent = false;
 let nSaid = sheet.nAnswered();
 let noteTimer = 0;
 
@@ -224,13 +234,18 @@ function goOnSoon(slot) {
 
 // --- submitting
 
-function lock(isLocked) {
+const BUTTON_WORDS = { sending: "sending", waiting: "waiting" };
+
+function showSending(state) {
   for (const button of document.querySelectorAll("[data-submit]")) {
     button.dataset.label ??= button.textContent;
-    button.disabled = isLocked;
-    button.textContent = isLocked ? say("sending") : button.dataset.label;
+    button.disabled = state !== "stopped";
+    button.textContent = state in BUTTON_WORDS ? say(BUTTON_WORDS[state]) : button.dataset.label;
   }
-  isSending = isLocked;
+  const isNew = state === "waiting" && !saved.isWaiting;
+  saved.wait(state === "waiting");
+  if (isNew) announce(say("will_send"));
+  if (state === "stopped") announce(say("not_sent"));
 }
 
 async function showMissing() {
@@ -240,20 +255,20 @@ async function showMissing() {
   announce(say("missing", { n: sheet.unanswered().length }));
 }
 
-async function send() {
-  if (isSending || isPreview) return;
+function send() {
+  if (isPreview) return;
   if (sheet.unanswered().length) return showMissing();
-  lock(true);
-  if (!(await drafts.makeReady())) {
-    lock(false);
-    return announce(say("not_sent"));
-  }
+  submission.send();
+}
+
+// Everything is saved as a draft first, so that nothing depends on the submit alone.
+async function prepare() {
+  if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stop";
   time.tick();
   form.elements.csrfmiddlewaretoken.value = drafts.csrf;
   form.elements.seconds.value = JSON.stringify(time.list());
   form.elements.wall_ms.value = String(Math.round(performance.now()));
-  drafts.wipe(); // the server has everything as a draft by now
-  form.submit();
+  return "ready";
 }
 
 // --- start
@@ -277,7 +292,9 @@ function start() {
   startKeysHere();
   if (!isPreview) startSaving();
   showProgress();
-  walk.makeCurrent(sheet.slots.find((slot) => !isOut(slot.item) && !hasValue(slot)) ?? sheet.slots[0]);
+  const first = sheet.slots.find((slot) => !isOut(slot.item) && !hasValue(slot)) ?? sheet.slots[0];
+  walk.makeCurrent(first);
+  if (first.item !== sheet.items[0]) walk.reveal(first, { isArrival: true }); // back to where somebody left off
 }
 
 function startKeysHere() {
@@ -337,10 +354,10 @@ function startSaving() {
   addEventListener("focus", () => drafts.wake());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") drafts.wake();
-    else if (!isSending) drafts.flush({ keepalive: true });
+    else if (!isSent) drafts.flush({ keepalive: true });
   });
   addEventListener("beforeunload", (event) => {
-    if (drafts.hasUnsent && !isSending) event.preventDefault();
+    if (drafts.hasUnsent && !isSent) event.preventDefault();
   });
   addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, BrowserType, Error, Page, expect
+from playwright.sync_api import BrowserContext, BrowserType, Error, Page, Route, expect
 
-from annotate.models import Assignment, Draft, Judgment
+from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn, session_of
@@ -200,3 +200,89 @@ def kill_browser_of(folder: Path) -> None:
             continue
         if argument in words and not any(word.startswith(b"--type=") for word in words):
             os.kill(int(process.name), signal.SIGKILL)
+
+
+def rate_three(page: Page, annotator: Membership, **over: Any) -> str:
+    """Rate a HIT of three answers; return its address."""
+    start(page, annotator.project)
+    wait_for_keys(page)
+    for _ in range(3):
+        page.keyboard.press("4")
+    saved(page).to_have_text("Saved")
+    return page.url
+
+
+def test_a_submit_without_a_network_waits_in_sight_and_goes_once(page: Page, annotator: Membership) -> None:
+    address = rate_three(page, annotator)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.context.set_offline(True)
+    page.keyboard.press("Control+Enter")
+    saved(page).to_have_text("Will be submitted when you're back online.")
+    expect(page.locator("[data-note]")).to_have_text("Will be submitted when you're back online.")
+    expect(page.locator(".rate-acts [data-submit]")).to_have_text("Waiting for the network…")
+    assert page.url == address
+    assert Assignment.objects.submitted().count() == 0
+    sent.clear()
+    page.context.set_offline(False)
+    page.wait_for_url(lambda url: url != address)
+    assert Assignment.objects.submitted().count() == 1
+    assert sent.count(address) == 1
+
+
+def test_a_submit_that_reaches_no_server_waits_too(page: Page, annotator: Membership) -> None:
+    address = rate_three(page, annotator)
+    answers = iter([503, 502])
+
+    def refuse(route: Route) -> None:
+        status = next(answers, None) if route.request.method == "POST" else None
+        if status is None:
+            route.continue_()
+        else:
+            route.fulfill(status=status, body="<h1>Bad gateway</h1>", content_type="text/html")
+
+    page.route(address, refuse)
+    page.keyboard.press("Control+Enter")
+    saved(page).to_have_text("Will be submitted when you're back online.")
+    page.wait_for_url(lambda url: url != address)
+    assert Assignment.objects.submitted().count() == 1
+
+
+def test_a_submit_whose_answer_is_lost_is_not_counted_twice(page: Page, annotator: Membership) -> None:
+    address = rate_three(page, annotator)
+    lost: list[int] = []
+
+    def lose(route: Route) -> None:
+        if route.request.method != "POST" or lost:
+            return route.continue_()
+        lost.append(route.fetch(max_redirects=0).status)
+        return route.abort()
+
+    page.route(address, lose)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != address)
+    assert lost == [200]
+    assert Judgment.objects.count() == 3
+
+
+def test_one_at_a_time_waits_for_the_network_as_well(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=2, presentation=Batch.Presentation.ONE)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.keyboard.press("4")
+    saved(page).to_have_text("Saved")
+    page.context.set_offline(True)
+    page.keyboard.press("Control+Enter")
+    saved(page).to_have_text("Will be submitted when you're back online.")
+    page.context.set_offline(False)
+    expect(page.locator("#rate")).to_have_attribute("data-alone", "1")
+
+
+def test_whoever_was_signed_out_meanwhile_signs_in_and_nothing_is_lost(page: Page, annotator: Membership) -> None:
+    address = rate_three(page, annotator)
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="You're signed out")).to_be_visible()
+    assert page.url == address
+    assert Draft.objects.get().answers["answers"].keys() == {"0", "1", "2"}

@@ -66,7 +66,9 @@ def test_a_second_submit_of_other_answers_shows_both(
     page = signed_in(annotator.user, viewport=viewport)
     start(page, annotator.project)
     wait_for_keys(page)
-    other = second_tab(page)
+    other = signed_in(annotator.user, viewport=viewport)  # another device: it hears nothing of the first
+    other.goto(page.url)
+    wait_for_keys(other)
     rate_all(page, "543")
     submit(page)
     rate_all(other, "542")
@@ -136,3 +138,31 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     expect(page.get_by_role("heading", name="Your ratings weren't submitted")).to_be_visible()
     page.get_by_role("link", name="Back to your desk").click()
     expect(page.get_by_role("heading", name="Past projects")).to_be_visible()
+
+
+def test_two_tabs_follow_each_other_before_anything_is_saved(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    other = second_tab(page)
+    for tab in (page, other):
+        tab.route("**/draft/", lambda route: route.abort())
+    page.locator("#item0").focus()
+    page.keyboard.press("5")
+    expect(other.locator("#item0 input[value='5']")).to_be_checked()
+    other.locator("#item1").focus()
+    other.keyboard.press("2")
+    expect(page.locator("#item1 input[value='2']")).to_be_checked()
+    expect(page.locator("[data-count]")).to_have_text("2")
+
+
+def test_a_tab_says_that_another_has_submitted(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=2)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    rate_all(page, "543")
+    expect(page.locator("[data-saved]")).to_have_text(SAVED)
+    other = second_tab(page)
+    submit(page)
+    expect(other.locator("[data-saved]")).to_have_text("Submitted in another tab.")

@@ -221,7 +221,7 @@ def start_the_plan(walk: Walk) -> None:
     wanted = sum(planned_of_all(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
     expect(stat(desk, "Cost")).to_contain_text("$")
-    desk.get_by_text("one item at a time and controls").click()
+    desk.get_by_text("presentation and controls").click()
     desk.get_by_label("Known answers per HIT").fill("1")
     desk.get_by_label("Degraded answers per HIT").fill("0.5")
     desk.get_by_role("button", name="Recalculate").click()

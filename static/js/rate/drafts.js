@@ -73,7 +73,13 @@ export class Drafts {
     this.ended = "";
     this.trouble = "";
     this.isOffline = false;
+    this.startChannel();
     this.isOnServer = false; // whether the server has anything from this page
+  }
+
+  // Whether the last try to save found no server, not one that refused.
+  get isUnreachable() {
+    return this.nFailed > 0 && !this.trouble && !this.isSignedOut;
   }
 
   get hasUnsent() {
@@ -93,7 +99,9 @@ export class Drafts {
   // Saves one change. While a request is running, further changes wait and are sent together.
   note(part, place, value, key, { goesOn = false } = {}) {
     if (this.isClosed) return;
-    set(this.unsent, part, String(place), key, [value, this.now()]);
+    const stamp = this.now();
+    set(this.unsent, part, String(place), key, [value, stamp]);
+    this.channel?.postMessage({ part, place: String(place), key, value, stamp });
     this.keep();
     if (this.isSignedOut) return;
     if (this.nFailed) {
@@ -155,8 +163,15 @@ export class Drafts {
       body: JSON.stringify({ ...sent, seconds: this.seconds() }),
       redirect: "error",
       keepalive,
-      signal: keepalive ? undefined : AbortSignal.timeout(20000),
+      signal: keepalive ? undefined : this.signal(),
     });
+  }
+
+  // Ends a request that takes too long, and every request when the network goes: it would hang, and saving with it.
+  signal() {
+    this.aborter = new AbortController();
+    const timeout = AbortSignal.timeout(20000);
+    return AbortSignal.any ? AbortSignal.any([timeout, this.aborter.signal]) : timeout;
   }
 
   saved(sent, merged) {
@@ -246,6 +261,7 @@ export class Drafts {
   // The browser reports that it is offline.
   offline() {
     if (this.isClosed || this.isSignedOut) return;
+    this.aborter?.abort();
     this.isOffline = true;
     this.sayKept();
   }
@@ -262,8 +278,22 @@ export class Drafts {
     }
   }
 
-  wipe() {
+  // The server has everything, so this device keeps nothing; other tabs with this HIT say so if it was submitted.
+  end(isSubmitted) {
     wipe(this.key);
+    if (isSubmitted) this.channel?.postMessage({ isSent: true });
+  }
+
+  // Other tabs of this browser with the same HIT show each change at once; the server's answer would tell them later.
+  startChannel() {
+    if (!this.urls.draft || typeof BroadcastChannel === "undefined") return;
+    this.channel = new BroadcastChannel(`concord:${this.urls.draft}`);
+    this.channel.addEventListener("message", ({ data: { part, place, key, value, stamp, isSent } }) => {
+      if (this.isClosed) return;
+      if (isSent) return this.onState("sent-elsewhere");
+      const mine = get(this.unsent, part, place, key);
+      if (!mine || mine[1] < stamp) this.onAnswer(part, place, value, key);
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 // The saving status: saved how long ago, or how much is only on this device.
 import { say } from "../words.js";
 
-const TROUBLE = ["kept", "signed-out", "closed", "ended"];
+const TROUBLE = ["kept", "signed-out", "closed", "ended", "sent-elsewhere"];
 
 export class Saved {
   // place: the element in the bar; announce(sentence): for screen readers
@@ -11,6 +11,7 @@ export class Saved {
     this.ago = place.querySelector("[data-ago]");
     Object.assign(this, { signInUrl, announce });
     this.savedAt = null;
+    this.isWaiting = false; // the HIT is to be submitted as soon as there is a network
     setInterval(() => this.showAgo(), 1000);
   }
 
@@ -18,6 +19,7 @@ export class Saved {
     const before = this.place.dataset.state;
     this.place.dataset.state = state;
     if (isFresh) this.savedAt = performance.now();
+    this.last = [state, { message, nAnswers, nOthers, isOffline, isKept }];
     const sentence = message || this.sentence(state, nAnswers, nOthers, isOffline, isKept);
     if (this.text.textContent !== sentence) this.text.textContent = sentence;
     if (state === "signed-out") this.text.append(" ", this.signInLink());
@@ -27,16 +29,24 @@ export class Saved {
   }
 
   sentence(state, nAnswers, nOthers, isOffline, isKept) {
+    if (this.isWaiting && state !== "signed-out" && state !== "closed") return say("will_send");
     if (state === "idle") return "";
     if (state === "saving") return say("saving");
     if (state === "saved") return say("saved");
     if (state === "signed-out") return say("signed_out");
     if (state === "closed") return say("closed");
+    if (state === "sent-elsewhere") return say("sent_elsewhere");
     if (!isKept) return say("unkept");
     const n = nAnswers + nOthers;
     if (n === 0) return say("offline");
     if (isOffline) return say(nOthers ? "offline_changes" : "offline_answers", { n });
     return say(nOthers ? "kept_changes" : "kept_answers", { n });
+  }
+
+  wait(isWaiting) {
+    if (this.isWaiting === isWaiting) return;
+    this.isWaiting = isWaiting;
+    if (this.last) this.show(...this.last);
   }
 
   showAgo() {

@@ -55,6 +55,28 @@ def test_the_page_tells_nothing_of_where_an_answer_comes_from(
     assert "planted" not in page.content.decode() + str(page.headers)
 
 
+def test_a_script_that_submits_gets_the_address_of_the_next_page(
+    assignment: Assignment, url: str, client_of: SignIn
+) -> None:
+    client = client_of(assignment.annotator)
+    answer = client.post(url, form(), headers={"Accept": "application/json"})
+    assert answer.status_code == 200
+    assert fetch(uuid.UUID(answer.json()["next"].split("/")[-2])).hit != assignment.hit
+    again = client.post(url, form(), headers={"Accept": "application/json"})
+    assert again.json()["next"] == answer.json()["next"]
+    assert Judgment.objects.count() == 3
+    page = client.get(answer.json()["next"])
+    assert "Those ratings were already saved." in page.content.decode()
+
+
+def test_a_script_gets_a_page_where_the_server_has_something_to_explain(
+    assignment: Assignment, url: str, client_of: SignIn
+) -> None:
+    answer = client_of(assignment.annotator).post(url, form(n_items=2), headers={"Accept": "application/json"})
+    assert answer.status_code == 422
+    assert answer["Content-Type"].startswith("text/html")
+
+
 def test_submitting_leads_to_the_next_hit(assignment: Assignment, url: str, client_of: SignIn) -> None:
     answer = client_of(assignment.annotator).post(url, form())
     assert answer.status_code == 303

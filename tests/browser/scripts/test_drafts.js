@@ -52,7 +52,7 @@ test("an answer is sent at once and saved is said after the reply", async () => 
   await settle();
   equal(states, ["saving", "saved"]);
   equal(asked[0].headers["X-CSRFToken"], "token");
-  equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, seconds: [12.5] }]);
+  equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, read: {}, seconds: [12.5] }]);
   equal([drafts.hasUnsent, read(KEY).unsent.answers], [false, {}]);
 });
 

@@ -1,0 +1,59 @@
+// Sends the form once: at once, or as soon as the network is back. The server takes the same ratings twice for one submit.
+const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000];
+const TIMEOUT_MS = 20_000;
+const GATEWAY_ERRORS = [502, 503, 504]; // the server restarts, or cannot be reached behind its proxy
+
+export class Submission {
+  // prepare(): fills in the form and returns "ready", "wait" (no network) or "stop"; onState(state): "sending", "waiting", "stopped";
+  // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page
+  constructor({ form, prepare, onState, onSent }) {
+    Object.assign(this, { form, prepare, onState, onSent });
+    this.isBusy = false;
+    this.isWaiting = false;
+    this.nTries = 0;
+    this.timer = null;
+    addEventListener("online", () => this.isWaiting && this.send());
+    // a request that is under way may hang until its timeout: what is known at once is said at once
+    addEventListener("offline", () => this.isBusy && this.onState("waiting"));
+  }
+
+  async send() {
+    if (this.isBusy) return;
+    this.isBusy = true;
+    clearTimeout(this.timer);
+    if (!this.isWaiting) this.onState("sending");
+    const result = await this.attempt();
+    if (result === "sent") return; // the next page comes
+    this.isBusy = false;
+    this.isWaiting = result === "wait";
+    this.onState(this.isWaiting ? "waiting" : "stopped");
+    if (!this.isWaiting) return;
+    this.timer = setTimeout(() => this.send(), BACK_OFF_MS[Math.min(this.nTries, BACK_OFF_MS.length - 1)]);
+    this.nTries += 1;
+  }
+
+  async attempt() {
+    if (!navigator.onLine) return "wait";
+    const state = await this.prepare();
+    if (state !== "ready") return state;
+    let response;
+    let next = null;
+    try {
+      response = await fetch(this.form.action, {
+        method: "POST",
+        headers: { Accept: "application/json" },
+        body: new URLSearchParams(new FormData(this.form)),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (GATEWAY_ERRORS.includes(response.status)) return "wait";
+      const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+      if (response.ok && isJson) ({ next } = await response.json());
+    } catch {
+      return "wait";
+    }
+    this.onSent({ isAccepted: next !== null });
+    if (next) location.assign(next);
+    else this.form.submit(); // the answer is a page that explains something: the browser asks for it once more and shows it
+    return "sent";
+  }
+}
