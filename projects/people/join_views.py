@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from projects.access import client_address, public
 from projects.accounts.forms import SignUpForm
 from projects.errors import Refused
+from projects.language.languages import activate_for
 from projects.models import Guesses, Membership
 from projects.people import invitations as people_invitations
 from projects.texts.versions import current_consent
@@ -62,6 +63,7 @@ def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 
 def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
+    activate_for(membership)  # the message is read on a page of the project, in its language
     messages.success(request, _("Welcome to {project}.").format(project=membership.project.name))
     if membership.can_read:
         return redirect(membership.project)

@@ -147,6 +147,15 @@ def test_the_database_itself_refuses_an_invitation_to_own(manager: Membership) -
         )
 
 
+def test_the_welcome_is_in_the_language_of_the_project(manager: Membership) -> None:
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    browser = Client(headers={"Accept-Language": "de"})
+    assert sign_up(browser, token, "nina") == 302
+    page = browser.get(f"/p/{manager.project.slug}/desk/").content.decode()
+    assert "Welcome to Bridges." in page
+    assert "Your desk" in page
+
+
 def test_links_that_are_over_make_nobody_a_member(manager: Membership, client_of: SignIn) -> None:
     revoked, revoked_token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     old, old_token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
