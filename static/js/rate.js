@@ -212,8 +212,9 @@ function leaveText(target, isDone) {
   else walk.goTo(slot);
 }
 
-// Pressing the chosen point clears the rating; the second press of a double click does not.
+// Pressing the chosen point clears the rating; the second press of a double click does not. A flag asks what is wrong.
 function pressed(event) {
+  if (event.target.matches?.("input[name^=flag]:checked")) return open("comment");
   const radio = event.target.closest?.("input[type=radio]");
   if (!radio) return;
   const slot = sheet.slotOf(radio);

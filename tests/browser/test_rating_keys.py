@@ -67,6 +67,13 @@ def drafted() -> dict[str, dict[str, Any]]:
 
 NUMBER_PAD = """([key, code]) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", {key, code, location: 3, bubbles: true, cancelable: true}))"""
+OTHER_LAYOUT = """([key, code, more]) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", {key, code, bubbles: true, cancelable: true, ...more}))"""
+
+
+def press_on(page: Page, key: str, code: str, **more: bool) -> None:
+    """A key as a keyboard of another layout reports it: what it writes, and where it is."""
+    page.evaluate(OTHER_LAYOUT, [key, code, more])
 
 
 @pytest.mark.parametrize(
@@ -252,7 +259,6 @@ def test_what_was_done_is_taken_back_step_by_step(page: Page) -> None:
     page.keyboard.press("5")
     page.keyboard.press("4")
     page.keyboard.press("f")
-    page.keyboard.press("c")
     page.keyboard.type("half a word")
     page.keyboard.press("Escape")
     page.keyboard.press("x")
@@ -287,3 +293,87 @@ def test_in_a_text_ctrl_z_belongs_to_the_text(page: Page) -> None:
     page.keyboard.type("word")
     page.keyboard.press("Control+z")
     assert checked(page, 0) == "5"
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("ت", "KeyJ"),  # Arabic
+        ("о", "KeyJ"),  # Russian
+        ("ξ", "KeyJ"),  # Greek
+        ("J", "KeyJ"),  # Caps Lock
+        ("j", "KeyC"),  # a Latin layout of another order: what is written on the key counts
+    ],
+)
+def test_letters_work_on_every_layout(page: Page, key: str, code: str) -> None:
+    press_on(page, key, code)
+    current(page).to_have_attribute("data-place", "1")
+
+
+def test_signs_and_ctrl_z_work_on_every_layout(page: Page) -> None:
+    expect(page.locator("[data-rubric-body] > *").first).to_be_attached()
+    page.keyboard.press("4")
+    press_on(page, "я", "KeyZ", ctrlKey=True)
+    assert checked(page, 0) is None
+    press_on(page, "ق", "KeyR")
+    expect(page.locator("[data-rubric-dialog]")).to_be_visible()
+    press_on(page, "к", "KeyR")
+    expect(page.locator("[data-rubric-dialog]")).to_be_hidden()
+    press_on(page, "؟", "Slash", shiftKey=True)
+    expect(page.locator("[data-keys-dialog]")).to_be_visible()
+    page.keyboard.press("Escape")
+    press_on(page, "ظ", "Slash")
+    expect(page.locator("#find-text")).to_be_focused()
+
+
+def test_a_latin_letter_elsewhere_on_the_keyboard_is_not_taken_for_its_neighbour(page: Page) -> None:
+    press_on(page, "ğ", "KeyJ")  # a Turkish layout: a letter of its own
+    press_on(page, "a", "KeyQ")  # a French layout
+    current(page).to_have_attribute("data-place", "0")
+    expect(page.locator(".question-panel").first).to_be_hidden()
+
+
+def test_a_bouncing_key_rates_one_answer(page: Page) -> None:
+    page.evaluate(
+        """() => {
+          for (const key of "4435") document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", {key, code: `Digit${key}`, bubbles: true, cancelable: true}));
+        }"""
+    )
+    assert [checked(page, place) for place in range(5)] == ["4", "3", "5", None, None]
+    page.wait_for_timeout(130)
+    page.keyboard.press("5")
+    assert checked(page, 3) == "5"
+
+
+def test_a_number_with_the_same_digit_twice_is_typed_as_fast_as_one_likes(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
+    scales(annotator.project, (0, 100))
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.type("77")
+    assert page.locator("input[type=number]").first.input_value() == "77"
+
+
+def test_a_flag_asks_what_is_wrong(page: Page) -> None:
+    said = page.locator("[name=comment0]")
+    page.keyboard.press("f")
+    expect(page.locator("[name=flag0]")).to_be_checked()
+    expect(said).to_be_focused()
+    expect(page.locator("#item0").get_by_text("What's wrong?")).to_be_visible()
+    page.keyboard.type("j5fx? the text ends")
+    expect(said).to_have_value("j5fx? the text ends")
+    assert checked(page, 0) is None
+    expect(page.locator("[name=flag0]")).to_be_checked()
+    page.keyboard.press("Escape")
+    current(page).to_have_attribute("data-place", "0")
+    page.keyboard.press("4")
+    assert checked(page, 0) == "4"
+    page.keyboard.press("k")
+    page.keyboard.press("f")  # the flag goes, what was written stays
+    expect(page.locator("[name=flag0]")).not_to_be_checked()
+    expect(said).to_have_value("j5fx? the text ends")
+    expect(page.locator("#item0").get_by_text("What's wrong?")).to_be_hidden()
+    page.locator("#item1 .flag").click()
+    expect(page.locator("[name=comment1]")).to_be_focused()

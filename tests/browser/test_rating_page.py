@@ -84,6 +84,7 @@ def test_letters_comment_flag_and_refuse_to_judge(page: Page) -> None:
     page.keyboard.type("jk 12 fx?")
     page.keyboard.press("Escape")
     page.keyboard.press("f")
+    page.keyboard.press("Escape")
     page.keyboard.press("4")
     page.keyboard.press("x")
     page.keyboard.type("Not readable")

@@ -229,6 +229,7 @@ def remark_by_keys(page: Page) -> Remarks:
             page.keyboard.press("k")
         if place in FLAGS:
             page.keyboard.press("f")
+            page.keyboard.press("Escape")
         for letter, texts in (("c", COMMENTS), ("x", REASONS)):
             if place in texts:
                 page.keyboard.press(letter)

@@ -1,5 +1,7 @@
 // The keyboard: digits rate and move on, ←/→ choose a point, ↑/↓ or j/k move, Backspace clears, z undoes; ? shows the rest.
 
+const BOUNCE_MS = 120; // faster than a finger: a worn key reports one press twice
+
 function isText(element) {
   return element.matches?.("textarea, input:not([type]), input[type=text], input[type=search], select");
 }
@@ -11,7 +13,29 @@ function digitOf(event) {
   return code && !event.shiftKey ? code[1] : null;
 }
 
+// Returns the key as the page names it: letters in lower case (Caps Lock), and where the layout writes another script,
+// the letter or sign that stands at this place on the usual layout.
+export function keyName({ key, code, shiftKey }) {
+  if (/^[A-Z]$/.test(key)) return key.toLowerCase();
+  if (/^[\x00-\x7f]|\p{Script=Latin}/u.test(key)) return key;
+  const letter = /^Key([A-Z])$/.exec(code);
+  if (letter) return letter[1].toLowerCase();
+  if (code === "Slash") return shiftKey ? "?" : "/";
+  return key;
+}
+
+// Returns whether a press is the bounce of the one before it.
+function bounceFilter() {
+  let last = { digit: null, at: -Infinity };
+  return (digit, at) => {
+    const isBounce = digit === last.digit && at - last.at < BOUNCE_MS;
+    last = { digit, at };
+    return isBounce;
+  };
+}
+
 export function startKeys({ root, acts }) {
+  const isBounce = bounceFilter();
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     const target = event.target;
@@ -19,13 +43,18 @@ export function startKeys({ root, acts }) {
     if (isCommand && event.key === "Enter") return run(event, acts.submit);
     if (!root.contains(target) && target !== document.body) return;
     if (target.closest?.("[data-no-keys]")) return;
-    if (isCommand && event.key === "z" && acts.undo && !isTyping(target)) return run(event, acts.undo);
+    if (isCommand && !event.shiftKey && keyName(event) === "z" && acts.undo && !isTyping(target)) return run(event, acts.undo);
     if (isCommand || event.altKey) return;
     if (isText(target)) {
       if (event.key === "Escape" || (event.key === "Enter" && target.matches("input"))) {
         run(event, () => acts.leaveText(target, event.key === "Enter"));
       }
       return;
+    }
+    const digit = digitOf(event);
+    if (digit !== null) {
+      const isAgain = !event.repeat && isBounce(digit, event.timeStamp);
+      if (isAgain && !isTyping(target)) return event.preventDefault();
     }
     const act = actOf(event, target, acts);
     if (act) run(event, act);
@@ -35,7 +64,7 @@ export function startKeys({ root, acts }) {
 function run(event, act) {
   event.preventDefault();
   // a key that is held down only moves
-  if (!event.repeat || /^(Arrow|[jk]$)/.test(event.key)) act();
+  if (!event.repeat || MOVES.has(ACTS[keyName(event)])) act();
 }
 
 function isTyping(target) {
@@ -54,9 +83,10 @@ function actOf(event, target, acts) {
   if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // nobody means 1e1
   if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
   if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;
-  return actNamed(event.key, target, acts);
+  return actNamed(keyName(event), target, acts);
 }
 
+const MOVES = new Set(["next", "previous", "chooseLeft", "chooseRight"]);
 const ACTS = {
   ArrowDown: "next",
   j: "next",

@@ -1,4 +1,5 @@
 // The dialog with the scale, the instructions and the examples. It is loaded when the page is idle, so it works offline too.
+import { keyName } from "./keys.js";
 import { say } from "../words.js";
 
 export function startRubric({ root, url }) {
@@ -45,7 +46,7 @@ export function startRubric({ root, url }) {
     });
   }
   dialog.addEventListener("keydown", (event) => {
-    if (event.key !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (keyName(event) !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault(); // otherwise the page's own handler would open it again
     dialog.close();
   });
