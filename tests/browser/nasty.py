@@ -82,7 +82,7 @@ class World:
     more: list[str]
 
 
-def make_world() -> World:
+def make_world(*, is_nasty: bool = True) -> World:
     project = factories.make_project("nasty")
     member = factories.make_membership
     owner = member(project, factories.make_user("owner", can_create_projects=True), role=Role.OWNER)
@@ -102,7 +102,8 @@ def make_world() -> World:
         earn(rater, amount, is_approved=True, note="x")
     paying.make_payment(project=project, actor=owner, note="x")
     earn(rater, 3)
-    plant()
+    if is_nasty:
+        plant()
     assert owner.user
     assert annotator.user
     samples = samples_of(annotator, batch=batch.number, token=token)

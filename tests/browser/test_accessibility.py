@@ -26,6 +26,44 @@ SMALL = """([selector, least]) => {
 }"""
 """JavaScript: the controls that a selector finds and that are smaller than they may be, each with its size."""
 
+LINKS = """(least) => {
+  const isShown = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const isOff = (box) => box.width < 2 || box.height < 2 || box.bottom < 0;
+  const isInSentence = (link) => {
+    if (getComputedStyle(link).display !== "inline") return false;
+    const block = link.closest("p, li, td, dd, h1, h2, h3, h4, h5, label, .text, .prose") ?? link.parentElement;
+    const links = [...block.querySelectorAll("a")].reduce((n, each) => n + each.textContent.trim().length, 0);
+    return block.textContent.replace(/\\s+/g, " ").trim().length - links >= 8;
+  };
+  const found = [...document.querySelectorAll("a[href], label:has(input:is([type=checkbox], [type=radio]))")];
+  return found.filter((e) => isShown(e) && !isOff(e.getBoundingClientRect()) && !isInSentence(e))
+    .map((e) => [e, e.getBoundingClientRect()])
+    .filter(([e, box]) => Math.min(Math.round(box.width), Math.round(box.height)) < least)
+    .map(([e, box]) => `${Math.round(box.width)}×${Math.round(box.height)} ${e.outerHTML.slice(0, 120)}`);
+}"""
+"""JavaScript: the links and labels that are smaller than they may be, but for links in a sentence (WCAG 2.5.8)."""
+
+OPEN_ALL = """() => document.querySelectorAll("details").forEach((each) => (each.open = true))"""
+
+BROKEN = """() => {
+  const seen = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const around = node.parentElement;
+    if (!around.checkVisibility({ visibilityProperty: true })) continue;
+    if (around.closest("script, style, code, .visually-hidden")) continue;
+    for (const word of node.data.matchAll(/[\\p{L}\\p{M}\\p{N}’']{2,16}/gu)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = [...range.getClientRects()].filter((box) => box.width > 0.5).map((box) => box.top);
+      if (tops.length && Math.max(...tops) - Math.min(...tops) > 6) seen.push(word[0]);
+    }
+  }
+  return seen;
+}"""
+"""JavaScript: the words of normal length that are broken over two lines."""
+
 FOCUS = """() => {
   const e = document.activeElement;
   if (!e || e === document.body) return null;
@@ -51,6 +89,12 @@ FOCUS = """() => {
 @pytest.fixture
 def world(live_site: Site) -> World:
     return make_world()
+
+
+@pytest.fixture
+def plain_world(live_site: Site) -> World:
+    """The same pages with the words of everyday."""
+    return make_world(is_nasty=False)
 
 
 def annotators_pages(world: World) -> list[tuple[User | None, str]]:
@@ -96,6 +140,34 @@ def test_controls_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: Sig
             pages[user].goto(path)
             wrong += [f"{path}: {each}" for each in pages[user].evaluate(SMALL, [selector, least])]
     assert not wrong, "\n".join(wrong)
+
+
+def test_links_and_labels_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
+    todo = annotators_pages(world)
+    wrong = []
+    for viewport, touch, least in ((PHONE, True, 44), (ZOOMED, False, 24)):
+        pages = {user: signed_in(user, viewport=viewport, has_touch=touch) for user in {user for user, _ in todo}}
+        for user, path in todo:
+            pages[user].goto(path)
+            wrong += [f"{least} {path}: {each}" for each in pages[user].evaluate(LINKS, least)]
+            pages[user].evaluate(OPEN_ALL)
+            wrong += [f"{least} open {path}: {each}" for each in pages[user].evaluate(LINKS, least)]
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
+
+
+@pytest.mark.parametrize("size", [{"width": 320, "height": 256}, {"width": 720, "height": 450}], ids=["400 %", "200 %"])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_no_word_is_broken_on_a_page_at_400_percent(
+    signed_in: SignedIn, plain_world: World, size: ViewportSize, language: str
+) -> None:
+    User.objects.update(language=language)
+    todo = annotators_pages(plain_world)
+    pages = {user: signed_in(user, viewport=size) for user in {user for user, _ in todo}}
+    wrong = []
+    for user, path in todo:
+        pages[user].goto(path)
+        wrong += [f"{path}: {each}" for each in pages[user].evaluate(BROKEN)]
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
 @pytest.mark.parametrize("size", [ZOOMED, PHONE], ids=["wide", "phone"])
