@@ -1,5 +1,6 @@
 """What the rating page's script needs: its messages, and its modules, fetched before it imports them."""
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -9,13 +10,27 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from annotate.rating import shown, ui_strings
+from projects.accounts.rating_keys import ACTIONS, choose_key
 from projects.language.languages import current_language
+from projects.models import User
 
 register = template.Library()
 
 
 register.filter("is_blank", shown.is_blank)
 register.filter("fold_blank_lines", shown.fold_blank_lines)
+
+
+@register.filter
+def rating_key(user: User, action: str) -> str:
+    """Return the key of an action, as the user has chosen it or by default."""
+    return choose_key(user, action)
+
+
+@register.filter
+def own_rating_keys(user: User) -> str:
+    """Return the user's own keys for the page's script, as JSON by action."""
+    return json.dumps({action: key for action, key in user.rating_keys.items() if action in ACTIONS})
 
 
 @register.simple_tag

@@ -7,9 +7,11 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from projects.accounts.rating_keys import ACTIONS, is_possible, list_keys
 from projects.models import User
 
 
@@ -116,3 +118,31 @@ class WorkForm(forms.Form):
 
     def clean_session_goal(self) -> int:
         return self.cleaned_data["session_goal"] or 0
+
+
+class RatingKeysForm(forms.Form):
+    """A key for each action of the rating page; no two actions share one."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for action, key in list_keys(user).items():
+            self.fields[action] = forms.CharField(
+                label=capfirst(ACTIONS[action][1]),
+                initial=key,
+                max_length=10,  # what is too long gets the same sentence as what is no key
+                widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        taken: dict[str, str] = {}
+        for action, typed in cleaned.items():
+            key = cleaned[action] = typed.lower()
+            if not is_possible(key):
+                self.add_error(action, gettext("Use one letter or sign, but no digit and none of - + . ,"))
+            elif key in taken:
+                words = gettext("“{key}” is already the key for “{action}”. Choose another one.")
+                self.add_error(action, words.format(key=key, action=ACTIONS[taken[key]][1]))
+            else:
+                taken[key] = action
+        return cleaned

@@ -11,6 +11,7 @@ urlpatterns = [
     path("language/", views.language_choose, name="language"),
     path("account/", views.account, name="account"),
     path("account/password/", views.password_change, name="password-change"),
+    path("account/keys/", views.rating_keys, name="rating-keys"),
     path("reset/", views.password_forgotten, name="password-forgotten"),
     path("reset/<str:uidb64>/<str:token>/", views.password_reset, name="password-reset"),
 ]

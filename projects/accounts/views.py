@@ -15,7 +15,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import SignedInRequest, client_address, public, signed_in
 from projects.accounts import passwords
-from projects.accounts.forms import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm, WorkForm
+from projects.accounts.forms import (
+    AccountForm,
+    ChangePasswordForm,
+    NewPasswordForm,
+    RatingKeysForm,
+    SignInForm,
+    WorkForm,
+)
+from projects.accounts.rating_keys import save_keys
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import User
@@ -78,6 +86,22 @@ def account(request: SignedInRequest) -> HttpResponse:
         "memberships": memberships,
     }
     return render(request, "projects/accounts/show.html", context)
+
+
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def rating_keys(request: SignedInRequest) -> HttpResponse:
+    if request.method == "POST" and "reset" in request.POST:
+        save_keys(user=request.user, keys={})
+        messages.success(request, _("Default keys restored."))
+        return redirect("projects:rating-keys")
+    form = RatingKeysForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        save_keys(user=request.user, keys=form.cleaned_data)
+        messages.success(request, _("Changes saved."))
+        return redirect("projects:rating-keys")
+    return render(request, "projects/accounts/rating_keys.html", {"form": form})
 
 
 @public

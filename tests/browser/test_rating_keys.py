@@ -377,3 +377,36 @@ def test_a_flag_asks_what_is_wrong(page: Page) -> None:
     expect(page.locator("#item0").get_by_text("What's wrong?")).to_be_hidden()
     page.locator("#item1 .flag").click()
     expect(page.locator("[name=comment1]")).to_be_focused()
+
+
+def test_keys_that_the_annotator_has_chosen(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=5)
+    page = signed_in(annotator.user)
+    page.goto("/account/")
+    page.get_by_role("link", name="Change keys").click()
+    page.get_by_label("Next", exact=True).fill("h")
+    page.get_by_label("Flag a problem").fill("ت")
+    page.get_by_label("Instructions").fill("i")
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_text("Changes saved.")).to_be_visible()
+    opened(page, annotator)
+    expect(page.locator("[data-rubric-body] > *").first).to_be_attached()
+    page.keyboard.press("j")
+    current(page).to_have_attribute("data-place", "0")
+    page.keyboard.press("h")
+    current(page).to_have_attribute("data-place", "1")
+    press_on(page, "р", "KeyH")  # the same place on a Russian layout
+    current(page).to_have_attribute("data-place", "2")
+    press_on(page, "ت", "KeyJ")
+    expect(page.locator("[name=flag2]")).to_be_checked()
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    expect(page.locator("[data-rubric-dialog]")).to_be_visible()
+    page.keyboard.press("i")
+    expect(page.locator("[data-rubric-dialog]")).to_be_hidden()
+    expect(page.locator(".rate-acts kbd").first).to_have_text("i")
+    page.keyboard.press("?")
+    listed = page.locator("[data-keys-dialog] kbd").all_inner_texts()
+    assert "h" in listed
+    assert "ت" in listed
+    assert "j" not in listed

@@ -34,8 +34,19 @@ function bounceFilter() {
   };
 }
 
+// Returns a function from an event to the act of its key, with the keys that the annotator has chosen.
+export function readKeys(root) {
+  const own = { ...LETTERS, ...JSON.parse(root.dataset.ownKeys ?? "{}") };
+  const acts = new Map(Object.entries(own).map(([act, key]) => [key, act]));
+  return (event) => {
+    const written = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    return ACTS[event.key] ?? acts.get(written) ?? acts.get(keyName(event));
+  };
+}
+
 export function startKeys({ root, acts }) {
   const isBounce = bounceFilter();
+  const nameOf = readKeys(root);
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     const target = event.target;
@@ -56,22 +67,23 @@ export function startKeys({ root, acts }) {
       const isAgain = !event.repeat && isBounce(digit, event.timeStamp);
       if (isAgain && !isTyping(target)) return event.preventDefault();
     }
-    const act = actOf(event, target, acts);
-    if (act) run(event, act);
+    const name = nameOf(event);
+    const act = actOf(event, target, acts, name);
+    if (act) run(event, act, MOVES.has(name));
   });
 }
 
-function run(event, act) {
+function run(event, act, isMove = false) {
   event.preventDefault();
   // a key that is held down only moves
-  if (!event.repeat || MOVES.has(ACTS[keyName(event)])) act();
+  if (!event.repeat || isMove) act();
 }
 
 function isTyping(target) {
   return isText(target) || target.matches?.("input[type=number]");
 }
 
-function actOf(event, target, acts) {
+function actOf(event, target, acts, name) {
   const isNumber = target.matches?.("input[type=number]");
   const digit = digitOf(event);
   if (digit !== null) return target.closest?.("[data-submit]") ? null : acts.rate(digit, isNumber);
@@ -83,32 +95,30 @@ function actOf(event, target, acts) {
   if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // nobody means 1e1
   if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
   if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;
-  return actNamed(keyName(event), target, acts);
+  // not every page offers every action
+  return acts[name] ? () => acts[name](target) : null;
 }
 
 const MOVES = new Set(["next", "previous", "chooseLeft", "chooseRight"]);
 const ACTS = {
   ArrowDown: "next",
-  j: "next",
   ArrowUp: "previous",
-  k: "previous",
   ArrowLeft: "chooseLeft",
   ArrowRight: "chooseRight",
   Backspace: "clear",
   Delete: "clear",
-  c: "comment",
-  f: "flag",
-  x: "cannot",
-  z: "undo",
-  r: "showRubric",
-  "/": "find",
-  m: "toSpan",
-  q: "question",
-  "?": "showKeys",
 };
-
-// Not every page offers every action.
-function actNamed(key, target, acts) {
-  const act = acts[ACTS[key]];
-  return act ? () => act(target) : null;
-}
+// What annotators can change; projects/accounts/rating_keys.py has the same defaults.
+const LETTERS = {
+  next: "j",
+  previous: "k",
+  undo: "z",
+  comment: "c",
+  flag: "f",
+  cannot: "x",
+  showRubric: "r",
+  find: "/",
+  question: "q",
+  toSpan: "m",
+  showKeys: "?",
+};

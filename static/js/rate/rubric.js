@@ -1,10 +1,11 @@
 // The dialog with the scale, the instructions and the examples. It is loaded when the page is idle, so it works offline too.
-import { keyName } from "./keys.js";
+import { readKeys } from "./keys.js";
 import { say } from "../words.js";
 
 export function startRubric({ root, url }) {
   const dialog = root.querySelector("[data-rubric-dialog]");
   const body = dialog.querySelector("[data-rubric-body]");
+  const nameOf = readKeys(root);
   let isThere = false;
 
   body.append(copyOf(root.querySelector("[data-scale] .scale-body")));
@@ -46,7 +47,7 @@ export function startRubric({ root, url }) {
     });
   }
   dialog.addEventListener("keydown", (event) => {
-    if (keyName(event) !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (nameOf(event) !== "showRubric" || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault(); // otherwise the page's own handler would open it again
     dialog.close();
   });

@@ -1,0 +1,47 @@
+"""The keys of the rating page: which actions have one, and those that a user has chosen."""
+
+import unicodedata
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import User
+
+ACTIONS: Mapping[str, tuple[str, str | Promise]] = {
+    "next": ("j", _("next")),
+    "previous": ("k", _("previous")),
+    "undo": ("z", _("undo")),
+    "comment": ("c", _("comment")),
+    "flag": ("f", _("flag a problem")),
+    "cannot": ("x", _("can't be judged")),
+    "showRubric": ("r", _("instructions")),
+    "find": ("/", _("find in the passage")),
+    "question": ("q", _("show the question and references")),
+    "toSpan": ("m", _("go to the marked words")),
+    "showKeys": ("?", _("show the keys")),
+}
+"""Each action whose key can be changed, as the page's script names it, with its default key and its label."""
+
+TYPED_IN_NUMBERS = frozenset("-.,+")
+
+
+def list_keys(user: User) -> dict[str, str]:
+    """Return the key of each action for this user."""
+    return {action: choose_key(user, action) for action in ACTIONS}
+
+
+def choose_key(user: User, action: str) -> str:
+    chosen = user.rating_keys.get(action)
+    return chosen if isinstance(chosen, str) and chosen else ACTIONS[action][0]
+
+
+def is_possible(key: str) -> bool:
+    """Return whether a key can be given to an action: one letter or sign that rates nothing and types no number."""
+    return len(key) == 1 and unicodedata.category(key)[0] in "LPS" and key not in TYPED_IN_NUMBERS
+
+
+def save_keys(*, user: User, keys: Mapping[str, str]) -> None:
+    """Store the keys that differ from the defaults; none restores the defaults."""
+    changed = {action: key for action, key in keys.items() if key != ACTIONS[action][0]}
+    User.objects.filter(pk=user.pk).update(rating_keys=changed)
