@@ -29,6 +29,7 @@ from annotate.onboarding import consent
 from annotate.qualification import design
 from annotate.work import serving
 from config import translating
+from projects.accounts.rating_keys import ACTIONS
 from projects.models import Membership, User
 from projects.people import invitations
 from tests import factories
@@ -154,6 +155,11 @@ class Tour:
             self.get(client, reverse("annotate:desk"))
         self.get(client, reverse("projects:account"))
         self.post(client, reverse("projects:account"), {"email": "none"})
+        keys = reverse("projects:rating-keys")
+        self.get(client, keys)
+        clash = dict.fromkeys(ACTIONS, "c") | {"flag": "5", "undo": ""}
+        for sent in (clash, {"reset": "1"}, {action: key for action, (key, _) in ACTIONS.items()}):
+            self.post(client, keys, sent)
         self.get(client, reverse("projects:password-change"))
         self.post(client, reverse("projects:password-change"))
         for new in ("12345678", "short", "password1234", "zz-account"):

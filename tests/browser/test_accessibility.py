@@ -13,6 +13,7 @@ from tests.every_page import addresses
 
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 1280, "height": 800}
+MAGNIFIED: list[ViewportSize] = [{"width": 320, "height": 256}, {"width": 720, "height": 450}]
 MOST_STOPS = 400
 
 BROAD = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -155,9 +156,9 @@ def test_links_and_labels_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
-@pytest.mark.parametrize("size", [{"width": 320, "height": 256}, {"width": 720, "height": 450}], ids=["400 %", "200 %"])
+@pytest.mark.parametrize("size", MAGNIFIED, ids=["400 %", "200 %"])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_no_word_is_broken_on_a_page_at_400_percent(
+def test_no_word_is_broken_on_a_page_at_200_and_400_percent(
     signed_in: SignedIn, plain_world: World, size: ViewportSize, language: str
 ) -> None:
     User.objects.update(language=language)
@@ -170,7 +171,7 @@ def test_no_word_is_broken_on_a_page_at_400_percent(
     assert not wrong, "\n".join(dict.fromkeys(wrong))
 
 
-@pytest.mark.parametrize("size", [ZOOMED, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("size", [ZOOMED, PHONE, *MAGNIFIED], ids=["wide", "phone", "400 %", "200 %"])
 def test_the_focus_is_seen_wherever_it_goes_on_the_rating_page(
     signed_in: SignedIn, annotator: Membership, size: dict[str, int]
 ) -> None:

@@ -136,10 +136,10 @@ def test_the_criterion_and_the_slider_are_seen(
     start(page, annotator.project)
     wait_for_keys(page)
     pictures = Pictures(page)
-    first = page.locator("#item0 .criterion").first
+    first = page.locator("#item0 .criterion-name strong").first
     before = pictures.take(first)
     page.keyboard.press("j")
-    assert pictures.difference(before, pictures.take(first)) > CLEARLY / 4
+    assert pictures.difference(before, pictures.take(first)) > CLEARLY
     slider = page.locator("#item0 input[type=range]")
     before = pictures.take(slider)
     page.locator("#item0 input[type=number]").fill("70")
@@ -201,7 +201,7 @@ def test_progress_and_states_of_managers_are_seen(
         dot.evaluate("(dot, state) => { dot.className = `status status--${state}`; dot.textContent = ''; }", state)
         drawn[state] = pictures.take(dot)
     for one, other in combinations(drawn, 2):
-        assert pictures.difference(drawn[one], drawn[other]) > 0.05, (one, other)
+        assert pictures.difference(drawn[one], drawn[other]) > 0.02, (one, other)
 
 
 def test_where_one_is_is_seen(signed_in: SignedIn, manager: Membership, look: dict[str, Any]) -> None:
