@@ -136,7 +136,7 @@ class RatingKeysForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         taken: dict[str, str] = {}
-        for action, typed in cleaned.items():
+        for action, typed in list(cleaned.items()):
             key = cleaned[action] = typed.lower()
             if not is_possible(key):
                 self.add_error(action, gettext("Use one letter or sign, but no digit and none of - + . ,"))
