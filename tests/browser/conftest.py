@@ -98,15 +98,23 @@ BOUNCE_SECONDS = 0.13
 
 def take_time(page: Page) -> Page:
     """A digit is pressed again only after the time that a finger takes."""
-    press, last = page.keyboard.press, dict[str, float]()
+    press, type_text, last = page.keyboard.press, page.keyboard.type, dict[str, float]()
 
-    def press_like_a_person(key: str, **options: Any) -> None:
+    def wait_for_finger(key: str) -> None:
         if key.isdigit() and (wait := last.get(key, 0.0) + BOUNCE_SECONDS - time.monotonic()) > 0:
             page.wait_for_timeout(wait * 1000)
+
+    def press_like_a_person(key: str, **options: Any) -> None:
+        wait_for_finger(key)
         press(key, **options)
         last[key] = time.monotonic()
 
+    def type_like_a_person(text: str, **options: Any) -> None:
+        wait_for_finger(text[:1])
+        type_text(text, **options)
+
     page.keyboard.press = press_like_a_person  # type: ignore[method-assign]
+    page.keyboard.type = type_like_a_person  # type: ignore[method-assign]
     return page
 
 
