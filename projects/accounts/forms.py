@@ -127,7 +127,7 @@ class RatingKeysForm(forms.Form):
         super().__init__(*args, **kwargs)
         for action, key in list_keys(user).items():
             self.fields[action] = forms.CharField(
-                label=capfirst(ACTIONS[action][1]),
+                label=capfirst(str(ACTIONS[action][1])),
                 initial=key,
                 max_length=10,  # what is too long gets the same sentence as what is no key
                 widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
