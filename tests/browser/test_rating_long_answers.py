@@ -24,7 +24,11 @@ def long_text(n_words: int) -> str:
     return " ".join(f"word{next(_numbers)}" for _ in range(n_words)) + " the end."
 
 
-def start_long(page: Page, project: Project, *, n_references: int = 3, n_words: int = 900, **over: Any) -> None:
+def start_long(page: Page, project: Project, *, n_references: int = 3, **over: Any) -> None:
+    """A HIT of three answers, each about three screens long."""
+    size = page.viewport_size
+    assert size is not None
+    n_words = size["width"] * size["height"] // 1200 + 60
     batch = open_batch(project, n_hits=0, **over)
     passage = make_passage(make_dataset(project), text="A first line.\n\n\n \n\t\n\n\nA last line.")
     references = tuple(f"Reference text {n}: {long_text(20)}" for n in range(n_references))
