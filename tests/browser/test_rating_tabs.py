@@ -112,7 +112,7 @@ def test_two_projects_in_two_tabs_keep_apart(signed_in: SignedIn, annotator: Mem
     assert one.evaluate("localStorage.length") == 1
     submit(one)
     assert values_of(Assignment.objects.get(annotator=annotator)) == [5, 4, 3]
-    assert values_of(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 2]
+    assert values_of(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 3]
 
 
 def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
