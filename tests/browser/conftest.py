@@ -112,6 +112,7 @@ def take_time(page: Page) -> Page:
     def type_like_a_person(text: str, **options: Any) -> None:
         wait_for_finger(text[:1])
         type_text(text, **options)
+        last[text[-1:]] = time.monotonic()
 
     page.keyboard.press = press_like_a_person  # type: ignore[method-assign]
     page.keyboard.type = type_like_a_person  # type: ignore[method-assign]

@@ -28,6 +28,8 @@ N_ITEMS = 11
 """Ten, so that the longest scale shows each of its points once, and one that cannot be judged."""
 
 Values = dict[str, dict[str, float]]
+MOST_KEYS = 60
+"""More than it takes to go up from any item to the next one."""
 
 
 class Remarks(NamedTuple):
@@ -225,8 +227,11 @@ def remark(page: Page, press: Callable[[Locator], Any]) -> Remarks:
 def remark_by_keys(page: Page) -> Remarks:
     """From the last item upwards, which is where the keys have led."""
     for place in reversed(range(N_ITEMS)):
-        while page.locator(f"#item{place}.is-current").count() == 0:
+        for _ in range(MOST_KEYS):
+            if page.locator(f"#item{place}.is-current").count():
+                break
             page.keyboard.press("k")
+        expect(page.locator(f"#item{place}")).to_contain_class("is-current")
         if place in FLAGS:
             page.keyboard.press("f")
             page.keyboard.press("Escape")
