@@ -19,7 +19,7 @@ from tests.conftest import Site
 from tests.every_page import Address, addresses
 from tests.routes import all_routes
 
-GROUPS = [("de", "ar")]
+GROUPS: list[tuple[str, ...]] = [("de", "ar")]
 if int(os.environ.get("SCALE", "1")) > 1:
     GROUPS += [("es", "fr"), ("zh-hans",)]
 """Languages that one test walks after English: several short walks go side by side, a long one holds up the rest."""
