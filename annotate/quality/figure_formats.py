@@ -8,7 +8,9 @@ from typing import Any
 from django.db.models import F, FloatField, Func, Value
 
 from annotate.models import Finding
-from annotate.quality.figure_names import FINDINGS, TESTS, VERDICTS
+from annotate.quality.degraded_tests import NAMES
+from annotate.quality.figure_names import FINDINGS, VERDICTS
+from measures.quality.degraded import DegradedTest
 
 # `jsonb_path_query_first` rather than `#>>`: an undefined figure is stored as an object with its reason, and the filter
 # by type in `FigureKind.order` turns it into NULL, where a cast of its text to a number would raise an error.
@@ -255,10 +257,14 @@ def _format_details(key: str, figures: Mapping[str, Any]) -> str:
 
 
 def _format_degraded_details(around: Mapping[str, Any]) -> str:
-    text = "{verdict}, {test} over {n_used} of {n} pairs, {n_lower} lower; mean {mean} against {source}"
+    test = str(around["test"])
+    # The unpaired tests compare with all ordinary answers, so for them "of so many pairs" would be wrong.
+    is_paired = test in list(DegradedTest) and DegradedTest(test).is_paired
+    rested_on = "{n_used} of {n} pairs" if is_paired else "{n_used} degraded answers and all ordinary ones"
+    text = "{verdict}, {test} over " + rested_on + ", {n_lower} lower than their originals; mean {mean} against {source}"
     return text.format(
         verdict=VERDICTS.get(str(around["verdict"]), around["verdict"]),
-        test=TESTS.get(str(around["test"]), around["test"]),
+        test=NAMES.get(test, test),
         n_used=around["n_used"],
         n=around["n"],
         n_lower=around["n_lower"],

@@ -1,15 +1,9 @@
-"""The names that pages give to verdicts, tests and kinds of findings of `measures.quality`."""
+"""The names that pages give to verdicts and kinds of findings of `measures.quality`."""
 
 VERDICTS: dict[str, str] = {
     "passed": "passed",
     "failed": "failed",
     "too few": "too few",
-}
-TESTS: dict[str, str] = {
-    "signed_rank": "signed rank",
-    "paired_t": "paired t",
-    "mannwhitney": "mannwhitney",
-    "ranksum": "ranksum",
 }
 # Findings that indicate poor work come first, then hints: the filter of the list of alerts keeps this order.
 FINDINGS: dict[str, str] = {

@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 
 from annotate.models import Finding, QualityRules
+from annotate.quality.degraded_tests import DESCRIPTIONS, TestDescription
 from annotate.reviews.forms import MAX_NOTE
-from measures.quality.degraded import DegradedTest
 from measures.quality.thresholds import Thresholds
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
@@ -64,13 +64,8 @@ class RulesForm(forms.Form):
     least_items = forms.IntegerField(label="Minimum items before an alert", min_value=5, max_value=10_000)
     degraded_test = forms.ChoiceField(
         label="Test of degraded answers",
-        choices=[
-            (DegradedTest.SIGNED_RANK.value, "Wilcoxon signed rank (paired with the original)"),
-            (DegradedTest.PAIRED_T.value, "paired t (paired with the original)"),
-            (DegradedTest.MANN_WHITNEY.value, "Mann-Whitney (against all ordinary items)"),
-            (DegradedTest.RANK_SUM.value, "rank sum (against all ordinary items)"),
-        ],
-        help_text="The last two fail many careful annotators if ordinary answers get low scores too.",
+        choices=[(each.test.value, each.name) for each in DESCRIPTIONS],
+        widget=forms.RadioSelect,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -101,7 +96,12 @@ class RulesForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        return [self["chance"], self["least_items"], self["degraded_test"]]
+        return [self["chance"], self["least_items"]]
+
+    @property
+    def degraded_tests(self) -> list[tuple[forms.boundfield.BoundWidget, TestDescription]]:
+        """Return the radio button of each test with its description."""
+        return list(zip(self["degraded_test"], DESCRIPTIONS, strict=True))
 
     @property
     def levels(self) -> list[forms.BoundField]:

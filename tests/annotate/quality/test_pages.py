@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.quality import monitoring
+from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, KINDS, format_figures
 from annotate.quality.figure_names import FINDINGS
 from annotate.reviews import spot_checks
+from measures.quality.degraded import DegradedTest, degraded_test
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
 from projects.models import LogEntry, Membership, Project
@@ -151,6 +153,29 @@ def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: 
     assert wrong.status_code == 422
     assert "must be below" in wrong.content.decode()
     assert QualityRules.objects.get().spot_check_share == 0.1
+
+
+def test_each_degraded_test_can_be_chosen_and_is_explained(office: Client, project: Project) -> None:
+    page = office.get(f"{BASE}rules/")
+    form = page.context["form"]
+    sent = {name: form[name].value() for name in form.fields}
+    explained = read(page.content.decode()).rows("Tests of degraded answers")
+    assert {row["Test"] for row in explained} == set(NAMES.values())
+    assert all(row["Compares"] and row["Needs"] and row["Use it"] for row in explained)
+    for test in DegradedTest:
+        office.post(f"{BASE}rules/", sent | {"degraded_test": test.value})
+        assert monitoring.read_thresholds(project).degraded_test is test
+    assert 'value="ranksum" id="id_degraded_test_3" checked' in condense(office.get(f"{BASE}rules/").content.decode())
+
+
+def test_unpaired_tests_name_what_they_compare_with() -> None:
+    degraded, source, ordinary = np.full(5, 1.0), np.full(5, 4.0), np.arange(1.0, 9.0)
+    texts = {}
+    for test in DegradedTest:
+        figures = pack(Figures(degraded=degraded_test(degraded, source, test=test, ordinary=ordinary)))
+        texts[test] = next(each.details for each in format_figures(figures) if each.kind.key == "degraded")
+    assert "Wilcoxon signed rank over 5 of 5 pairs" in texts[DegradedTest.SIGNED_RANK]
+    assert "rank sum over 5 degraded answers and all ordinary ones" in texts[DegradedTest.RANK_SUM]
 
 
 def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -> None:
