@@ -26,11 +26,11 @@ from projects.api.serializers import (
     make_page_serializer,
     render_page,
 )
-from projects.models import Membership, Project
+from projects.models import Membership, Project, Question
 
 INT32 = 2**31 - 1
 COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
-SELECTION_FIELDS = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
+SELECTION_FIELDS = ("datasets", "splits", "sources", "types", "sample", "questions", "seed", "with_pairs", "only_pairs")
 """The fields of a new batch that select its candidates; all others are terms."""
 
 # Opening and reopening take a reason, the other changes of state none.
@@ -78,17 +78,38 @@ class BatchQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number", "name", "-name"], default="-number")
 
 
+class QuestionsByTypeField(serializers.DictField):
+    """Numbers of questions by type; a type that does not exist is refused as a key."""
+
+    child = serializers.IntegerField(min_value=1, max_value=10_000_000)
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(set(data) - set(Question.Type.values)) if isinstance(data, dict) else []
+        if unknown:
+            raise serializers.ValidationError(f"“{unknown[0]}” is not a question type.")
+        return super().to_internal_value(data)
+
+
 class NewBatchSerializer(StrictSerializer):
     name = TextField(required=False, max_length=120, help_text="If omitted, the batch is named by its number.")
     kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="If omitted, a full collection.")
     datasets = serializers.ListField(required=False, child=TextField())
     splits = serializers.ListField(required=False, child=TextField(allow_blank=True))
     sources = serializers.ListField(required=False, child=TextField(allow_blank=True))
+    types = serializers.ListField(
+        required=False,
+        child=serializers.ChoiceField(choices=Question.Type.choices, allow_blank=True),
+        help_text="Question types; empty for questions without one.",
+    )
     sample = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=10_000_000,
         help_text="Sample whole passages, up to about this many candidates.",
+    )
+    questions = QuestionsByTypeField(
+        required=False,
+        help_text='Questions to draw of each type, for example {"yes-no": 201}; other types are left out.',
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     with_pairs = StrictBooleanField(required=False, help_text="Include candidates of minimal pairs.")

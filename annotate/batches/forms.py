@@ -14,7 +14,8 @@ from annotate.batches.terms import MAX_JUDGMENTS, Terms
 from annotate.batches.terms_forms import CapsForm
 from annotate.models import Batch, QualificationTest
 from annotate.payments.ledger import pays_anything
-from projects.models import Candidate, Membership, MinimalPair, Project
+from projects.language.amounts import format_number, plural
+from projects.models import Candidate, Membership, MinimalPair, Project, Question
 from projects.rubric.rubrics import current_rubric
 
 NONE = "(none)"
@@ -62,6 +63,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)
     splits = forms.MultipleChoiceField(label="Splits", required=False, widget=forms.CheckboxSelectMultiple)
     sources = forms.MultipleChoiceField(label="Sources", required=False, widget=forms.CheckboxSelectMultiple)
+    types = forms.MultipleChoiceField(label="Question types", required=False, widget=forms.CheckboxSelectMultiple)
     sample = forms.IntegerField(
         label="Sample size",
         required=False,
@@ -135,6 +137,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             ("datasets", "dataset__name"),
             ("splits", "question__passage__split"),
             ("sources", "source"),
+            ("types", "question__type"),
         ):
             self._offer(name, candidates.values_list(path).annotate(n=Count("pk")).order_by(path))
         self.fields["annotators"].queryset = (  # type: ignore[attr-defined]
@@ -145,6 +148,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         )
         self.fields["annotators"].label_from_instance = _format_name  # type: ignore[attr-defined]
         self._offer_trial_and_test()
+        self._offer_questions_by_type()
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
             del self.fields["with_pairs"], self.fields["only_pairs"]
         if not pays_anything(project):
@@ -163,6 +167,39 @@ class NewBatchForm(PresentationForm, CapsForm):
                 self.fields["trial"].widget = forms.HiddenInput()
         if not QualificationTest.objects.filter(project=self.project).exists():
             del self.fields["requires_qualification"]
+
+    def _offer_questions_by_type(self) -> None:
+        """Offer a number of questions to draw for each type, if the project's questions have any."""
+        counts = dict(
+            Candidate.objects.in_project(self.project)
+            .judgeable()
+            .order_by()
+            .values_list("question__type")
+            .annotate(n=Count("question", distinct=True))
+        )
+        # Fields are numbered: a type's value is no name for a field.
+        self.numbers_by_type: dict[str, str] = {}
+        for number, type_ in enumerate(Question.Type if any(counts) else ()):
+            if type_ not in counts:
+                continue
+            n = counts[type_]
+            self.numbers_by_type[f"questions{number}"] = type_.value
+            self.fields[f"questions{number}"] = forms.IntegerField(
+                label=str(capfirst(type_.label)),
+                help_text=plural(n, "of %(n)s question", "of %(n)s questions") % {"n": format_number(n)},
+                required=False,
+                min_value=1,
+                max_value=10_000_000,
+            )
+
+    @property
+    def questions_by_type(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.numbers_by_type]
+
+    @property
+    def shows_questions_by_type(self) -> bool:
+        """Return whether these fields are unfolded: one has a value or an error."""
+        return any(field.value() or field.errors for field in self.questions_by_type)
 
     def _offer(self, name: str, counts: Any) -> None:
         """Offer the values that the project has, with their numbers; drop the field if there is only one."""
@@ -196,6 +233,8 @@ class NewBatchForm(PresentationForm, CapsForm):
             cleaned["judgments"] = None
         elif not cleaned.get("judgments") and "judgments" not in self.errors:
             self.add_error("judgments", "Set the number of judgments, or choose annotators below.")
+        if cleaned.get("sample") and any(cleaned.get(name) for name in self.numbers_by_type):
+            self.add_error("sample", "Set a sample size or questions by type, not both.")
         return cleaned
 
     @property
@@ -215,6 +254,10 @@ class NewBatchForm(PresentationForm, CapsForm):
             datasets=chosen("datasets"),
             splits=chosen("splits"),
             sources=chosen("sources"),
+            types=chosen("types"),
+            questions={
+                type_: cleaned[name] for name, type_ in self.numbers_by_type.items() if cleaned[name] is not None
+            },
             sample=cleaned["sample"],
             seed=cleaned["seed"],
             with_pairs=cleaned.get("with_pairs", False),

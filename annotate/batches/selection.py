@@ -1,7 +1,8 @@
 """Selecting the candidates of a batch, and the annotators if it has chosen ones."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
 from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
@@ -9,21 +10,26 @@ from django.db.models.functions import Coalesce
 from annotate.batches.cutting import sample_passages
 from annotate.models import Batch, Item
 from projects.errors import Refused
-from projects.models import Candidate, Membership, Project
+from projects.language.amounts import format_number
+from projects.models import Candidate, Membership, Project, Question
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """Which candidates a batch takes; an empty part excludes nothing.
 
-    `sample` draws whole passages, with the seed, up to about this many candidates. Minimal pairs are excluded unless
-    `with_pairs` or `only_pairs` is set; withdrawn candidates always are.
+    `types` are question types, "" that of questions without one. `sample` draws whole passages, with the seed, up to
+    about this many candidates; `questions` draws this many questions of each type it names, with all their candidates,
+    and none of other types. Minimal pairs are excluded unless `with_pairs` or `only_pairs` is set; withdrawn candidates
+    always are.
     """
 
     datasets: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     sample: int | None = None
+    questions: Mapping[str, int] = field(default_factory=dict)
     seed: int = 0
     with_pairs: bool = False
     only_pairs: bool = False
@@ -37,7 +43,9 @@ class Selection:
             "datasets": list(self.datasets),
             "splits": list(self.splits),
             "sources": list(self.sources),
+            "types": list(self.types),
             "sample": self.sample,
+            "questions": dict(self.questions),
             "seed": self.seed,
             "with_pairs": self.with_pairs,
             "only_pairs": self.only_pairs,
@@ -62,22 +70,29 @@ class Row:
 def select_candidates(project: Project, selection: Selection, *, without: Batch | None = None) -> list[Row]:
     """Return the selected candidates in canonical order: by passage, question and candidate as imported.
 
-    Candidates of the batch `without` are excluded before a sample is drawn. Raises Refused if none is left, or for a
-    dataset, split or source that the project does not have.
+    Candidates of the batch `without` are excluded before a sample is drawn. Raises Refused if none is left, if a type
+    has fewer questions than are to be drawn, or for a dataset, split, source or type that the project does not have.
     """
     _check_names(project, selection)
+    if selection.sample is not None and selection.questions:
+        raise Refused("Set a sample size or questions by type, not both.", field="sample")
     has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
     candidates = list_candidates(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
     if without is not None:
         candidates = candidates.exclude(
             pk__in=Item.objects.filter(hit__batch=without, control="none").values("candidate")
         )
+    ordered = candidates.order_by("question__passage_id", "question_id", "id")
     rows = [
         Row(*values)
-        for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
+        for values in ordered.values_list(
             "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_id_sql(selection.takes_pairs)
         )
     ]
+    if selection.questions:
+        types = dict(ordered.values_list("question_id", "question__type"))
+        chosen = _draw_questions(types, selection.questions, selection.seed)
+        rows = [row for row in rows if row.question in chosen]
     if selection.sample is not None:
         rows = _sample(rows, selection.sample, selection.seed)
     if not rows:
@@ -94,6 +109,8 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
         candidates = candidates.filter(question__passage__split__in=selection.splits)
     if selection.sources:
         candidates = candidates.filter(source__in=selection.sources)
+    if selection.types:
+        candidates = candidates.filter(question__type__in=selection.types)
     is_of_pair = Q(pair_as_1__isnull=False) | Q(pair_as_2__isnull=False)
     if selection.only_pairs:
         candidates = candidates.filter(is_of_pair)
@@ -134,19 +151,37 @@ def _sample(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     return [row for row in rows if row.passage in chosen]
 
 
+def _draw_questions(types: Mapping[int, str], numbers: Mapping[str, int], seed: int) -> set[int]:
+    """Return the questions drawn, by type; more of one type never change those of another, and add to the same ones."""
+    drawn: set[int] = set()
+    for type_, n in numbers.items():
+        label = Question.Type(type_).label
+        found = [question for question, each in types.items() if each == type_]
+        if n < 1:
+            raise Refused(f"Set at least 1 question of the type “{label}”, or none.", field="questions")
+        if n > len(found):
+            has = "is only 1 question" if len(found) == 1 else f"are only {format_number(len(found))} questions"
+            raise Refused(
+                f"There {has} of the type “{label}” in this selection, fewer than {format_number(n)}.",
+                field="questions",
+            )
+        Random(f"{seed}-{type_}").shuffle(found)  # noqa: S311 - to be repeated, not to be secret
+        drawn.update(found[:n])
+    return drawn
+
+
 def _check_names(project: Project, selection: Selection) -> None:
     candidates = Candidate.objects.in_project(project)
-    for noun, named, field in (
+    for noun, named, column in (
         ("dataset", selection.datasets, "dataset__name"),
         ("split", selection.splits, "question__passage__split"),
         ("source", selection.sources, "source"),
+        ("type", (*selection.types, *selection.questions), "question__type"),
     ):
         if not named:
             continue
-        known = set(candidates.order_by().values_list(field, flat=True).distinct())
+        known = set(candidates.order_by().values_list(column, flat=True).distinct())
         unknown = [name for name in named if name not in known]
         if unknown:
-            raise Refused(
-                f"No candidate of this project has the {noun} “{unknown[0]}”.",
-                field=f"{noun}s",
-            )
+            kind = "question type" if noun == "type" else noun
+            raise Refused(f"No candidate of this project has the {kind} “{unknown[0]}”.", field=f"{noun}s")

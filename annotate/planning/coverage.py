@@ -32,7 +32,7 @@ coming AS (
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
     WHERE b.project_id = %(project)s AND b.kind = 'full' AND {is_work("h")} AND {is_item("i")}
       AND {is_in_use("i")} AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
-SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
+SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split, q.type,
        coalesce(had.n, 0), coalesce(coming.n, 0),
        EXISTS (SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
                WHERE i.candidate_id = c.id AND h.batch_id = %(left_out_trial)s)
@@ -72,7 +72,15 @@ def fetch_coverage(
     with connection.cursor() as cursor:
         cursor.execute(_COVERAGE, parameters)
         return [
-            Coverage(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
+            Coverage(
+                Row(*row[:5]),
+                kind=row[5],
+                split=row[6],
+                type=row[7],
+                n_had=row[8],
+                n_coming=int(row[9]),
+                is_left_out=row[10],
+            )
             for row in cursor.fetchall()
         ]
 

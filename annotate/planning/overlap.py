@@ -8,26 +8,29 @@ from typing import Any
 from annotate.batches.selection import Row
 from projects.errors import Refused
 from projects.language.amounts import format_number
-from projects.models import Dataset
+from projects.models import Dataset, Question
 
 ANY = "*"
 MAX_JUDGMENTS = 1_000
 """Judgments per candidate: the limit of Batch.judgments."""
 
+DataPart = tuple[str, str, str]
+"""A part of the data: a kind of dataset, a split, and a question type or `*` in a plan that names none."""
 Cut = Callable[[Sequence[Row]], Iterable[list[Row]]]
 """A function that divides candidates into HITs."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A number of judgments for the candidates of a type of dataset in a split; `*` stands for any."""
+    """A number of judgments for the candidates of a kind of dataset, a split and a question type; `*` is any."""
 
     kind: str
     split: str
     judgments: int
+    type: str = ANY
 
-    def fits(self, kind: str, split: str) -> bool:
-        return self.kind in (ANY, kind) and self.split in (ANY, split)
+    def fits(self, kind: str, split: str, type_: str) -> bool:
+        return self.kind in (ANY, kind) and self.split in (ANY, split) and self.type in (ANY, type_)
 
 
 MOCHA = (
@@ -36,8 +39,13 @@ MOCHA = (
     Rule("span", "test", 2),
     Rule("generative", "dev", 3),
     Rule("generative", "test", 3),
+    Rule("question_generation", "dev", 3),
+    Rule("question_generation", "test", 3),
 )
-"""MOCHA's plan: 1 judgment on train, 2 on dev and test of span datasets, 3 on those of generative ones."""
+"""MOCHA's plan: 1 judgment on train, 2 on dev and test of span datasets, 3 on those of generative ones.
+
+MOCHA has no generated questions. They are free text, as generative answers are, and get the same numbers.
+"""
 
 
 def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
@@ -45,21 +53,32 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     rules = []
     for each in stored:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
-        if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
+        # Plans of earlier versions have no question types.
+        type_ = each.get("type", ANY)
+        if not all(isinstance(part, str) for part in (kind, split, type_)) or type(judgments) is not int:
             raise Refused("Give a kind of dataset, a split and a whole number of judgments per candidate.")
+        if type_ != ANY and type_ not in Question.Type.values:
+            raise Refused(
+                f"“{type_}” is not a question type. The types are {', '.join(filter(None, Question.Type.values))}."
+            )
         if not 0 <= judgments <= MAX_JUDGMENTS:
             raise Refused(f"Set 0 to {format_number(MAX_JUDGMENTS)} judgments per candidate.")
-        rules.append(Rule(kind, split, judgments))
+        rules.append(Rule(kind, split, judgments, type_))
     return tuple(rules)
 
 
 def write_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
-    return [asdict(rule) for rule in rules]
+    return [{name: value for name, value in asdict(rule).items() if (name, value) != ("type", ANY)} for rule in rules]
 
 
-def count_judgments_wanted(rules: Sequence[Rule], kind: str, split: str) -> int | None:
+def are_by_type(rules: Iterable[Rule]) -> bool:
+    """Return whether a rule names a question type, so that parts of the data are divided by type too."""
+    return any(rule.type != ANY for rule in rules)
+
+
+def count_judgments_wanted(rules: Sequence[Rule], kind: str, split: str, type_: str) -> int | None:
     """Return the number of the first rule that fits, or None if none does."""
-    return next((rule.judgments for rule in rules if rule.fits(kind, split)), None)
+    return next((rule.judgments for rule in rules if rule.fits(kind, split, type_)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +88,7 @@ class Coverage:
     row: Row
     kind: str
     split: str
+    type: str = ""
     n_had: int = 0
     n_coming: int = 0
     is_left_out: bool = False
@@ -86,10 +106,14 @@ class OpenHit:
 
 @dataclass(frozen=True)
 class Line:
-    """One part of the data: judgments planned, collected, in progress and missing."""
+    """One part of the data: judgments planned, collected, in progress and missing.
+
+    The type is `*` in a plan that does not divide by question type.
+    """
 
     kind: str
     split: str
+    type: str
     judgments: int | None
     n_candidates: int = 0
     n_left_out: int = 0
@@ -100,6 +124,10 @@ class Line:
     @property
     def kind_label(self) -> str:
         return str(Dataset.Kind(self.kind).label)
+
+    @property
+    def type_label(self) -> str:
+        return "" if self.type == ANY else str(Question.Type(self.type).label)
 
     @property
     def n_planned(self) -> int:
@@ -162,6 +190,10 @@ class MissingJudgments:
         return sum(part.n_judgments for part in self.parts) + sum(each.n_judgments for each in self.top_ups)
 
     @property
+    def is_by_type(self) -> bool:
+        return any(line.type != ANY for line in self.lines)
+
+    @property
     def n_without_rule(self) -> int:
         return sum(line.n_candidates for line in self.lines if line.judgments is None)
 
@@ -173,14 +205,16 @@ def compute_missing(
 
     Each candidate ends with the planned number of judgments, or keeps what it has if that is more.
     """
-    wanted = {(each.kind, each.split): count_judgments_wanted(rules, each.kind, each.split) for each in coverage}
+    is_by_type = are_by_type(rules)
+    parts_of = {each.row.candidate: (each.kind, each.split, each.type if is_by_type else ANY) for each in coverage}
+    wanted = {part: count_judgments_wanted(rules, *part) for part in set(parts_of.values())}
     # Left-out candidates are those of a trial that the plan excludes.
     missing = {
-        each.row.candidate: max(0, (wanted[each.kind, each.split] or 0) - each.n_had - each.n_coming)
+        each.row.candidate: max(0, (wanted[parts_of[each.row.candidate]] or 0) - each.n_had - each.n_coming)
         for each in coverage
         if not each.is_left_out
     }
-    lines = _sum_lines(coverage, wanted, missing)
+    lines = _sum_lines(coverage, parts_of, wanted, missing)
     # Existing HITs first: they reduce `missing`, and the new batches below are cut from what is left.
     top_ups = _top_up(hits, missing)
     parts = []
@@ -192,15 +226,18 @@ def compute_missing(
 
 
 def _sum_lines(
-    coverage: Sequence[Coverage], wanted: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
+    coverage: Sequence[Coverage],
+    parts_of: Mapping[int, DataPart],
+    wanted: Mapping[DataPart, int | None],
+    missing: Mapping[int, int],
 ) -> list[Line]:
-    sums: dict[tuple[str, str], Counter[str]] = {part: Counter() for part in sorted(wanted)}
+    sums: dict[DataPart, Counter[str]] = {part: Counter() for part in sorted(wanted)}
     for each in coverage:
-        part = sums[each.kind, each.split]
+        part = sums[parts_of[each.row.candidate]]
         part.update(n_candidates=1, n_left_out=int(each.is_left_out), n_missing=missing.get(each.row.candidate, 0))
         if not each.is_left_out:
             part.update(n_had=each.n_had, n_coming=each.n_coming)
-    return [Line(kind, split, wanted[kind, split], **part) for (kind, split), part in sums.items()]
+    return [Line(*part, wanted[part], **counts) for part, counts in sums.items()]
 
 
 def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:

@@ -12,7 +12,7 @@ from annotate.batches import trials
 from annotate.batches.progress import fetch_progress
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.forms import CollectionForm, PlanForm, StartForm
-from annotate.planning.overlap import MOCHA, Rule, read_rules
+from annotate.planning.overlap import MOCHA, Rule, are_by_type, read_rules
 from annotate.planning.plans import Started, change_plan, create_plan, find_trial_use, price_plan, start_plan
 from annotate.planning.presentation import read_presentation
 from projects.access import ProjectRequest, Right, requires
@@ -41,7 +41,7 @@ def plan_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
     preset = MOCHA if request.GET.get("preset") == "mocha" else ()
-    form = PlanForm(project, request.POST or None, rules=preset)
+    form = PlanForm(project, request.POST or None, rules=preset, by_type=_is_by_type(request))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             plan = create_plan(
@@ -56,7 +56,8 @@ def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
 def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _fetch_plan(project, plan_number)
     preset = MOCHA if request.GET.get("preset") == "mocha" else read_rules(plan.rules)
-    form = PlanForm(project, request.POST or None, rules=preset, initial={"name": plan.name})
+    by_type = _is_by_type(request, default=are_by_type(preset))
+    form = PlanForm(project, request.POST or None, rules=preset, by_type=by_type, initial={"name": plan.name})
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             change_plan(plan=plan, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules())
@@ -117,6 +118,11 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
         )
         messages.success(request, _describe_started(started, opened=form.cleaned_data["opens"]))
     return redirect("annotate:plan-show", project.slug, plan.number)
+
+
+def _is_by_type(request: ProjectRequest, *, default: bool = False) -> bool:
+    """Return whether the form has a field for each question type: `by` in the address, which a POST keeps."""
+    return {"type": True, "split": False}.get(request.GET.get("by", ""), default)
 
 
 def _describe_started(started: Started, *, opened: bool) -> str:

@@ -260,8 +260,8 @@ def _format_degraded_details(around: Mapping[str, Any]) -> str:
     test = str(around["test"])
     # The unpaired tests compare with all ordinary answers, so for them "of so many pairs" would be wrong.
     is_paired = test in list(DegradedTest) and DegradedTest(test).is_paired
-    rested_on = "{n_used} of {n} pairs" if is_paired else "{n_used} degraded answers and all ordinary ones"
-    text = "{verdict}, {test} over " + rested_on + ", {n_lower} lower than their originals; mean {mean} against {source}"
+    basis = "{n_used} of {n} pairs" if is_paired else "{n_used} degraded answers and all ordinary ones"
+    text = "{verdict}, {test} over " + basis + ", {n_lower} lower than their originals; mean {mean} against {source}"
     return text.format(
         verdict=VERDICTS.get(str(around["verdict"]), around["verdict"]),
         test=NAMES.get(test, test),

@@ -13,8 +13,10 @@ from annotate.batches.terms import Terms
 from annotate.models import Batch
 from projects.commands import ProjectCommand
 from projects.errors import Refused
-from projects.models import Project
+from projects.models import Project, Question
 
+TYPES = {each.value or "none": each.value for each in Question.Type}
+"""The question types as they are written on the command line."""
 _USES = "leave_out (exclude its candidates), count (count its judgments) or anew (collect again)"
 
 
@@ -35,6 +37,16 @@ class Command(ProjectCommand):
         choice = parser.add_argument_group("candidates")
         for noun in ("dataset", "split", "source"):
             choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
+        choice.add_argument("--type", nargs="+", action="extend", default=[], choices=TYPES, help="question type")
+        choice.add_argument(
+            "--questions",
+            nargs="+",
+            action="extend",
+            type=_read_questions,
+            default=[],
+            metavar="TYPE=N",
+            help="questions to draw of each type, for example yes-no=201 entity=201 description=98",
+        )
         choice.add_argument(
             "--sample",
             type=_read_sample,
@@ -86,7 +98,7 @@ class Command(ProjectCommand):
         if options["kind"] == Batch.Kind.TRIAL:
             if options["judgments"] is None and not options["annotators"]:
                 options["judgments"] = trials.N_JUDGMENTS
-            if options["sample"] is None:
+            if options["sample"] is None and not options["questions"]:
                 options["sample"] = trials.N_CANDIDATES
         if options["judgments"] is None and not options["annotators"]:
             self.refuse_usage("--judgments or --annotators is required")
@@ -94,6 +106,8 @@ class Command(ProjectCommand):
             datasets=tuple(options["dataset"]),
             splits=tuple(options["split"]),
             sources=tuple(options["source"]),
+            types=tuple(TYPES[name] for name in options["type"]),
+            questions=dict(options["questions"]),
             sample=options["sample"] or None,
             seed=options["seed"],
             with_pairs=options["with_pairs"],
@@ -142,6 +156,14 @@ def _read_sample(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise argparse.ArgumentTypeError("a number of candidates, or “all”")
     return int(text)
+
+
+def _read_questions(text: str) -> tuple[str, int]:
+    """Return a type and a number, as in “yes-no=201”. Raises ArgumentTypeError for any other text."""
+    name, _, number = text.partition("=")
+    if name not in TYPES or not (number.isascii() and number.isdigit()):
+        raise argparse.ArgumentTypeError(f"TYPE=N, with a type of {', '.join(TYPES)}")
+    return TYPES[name], int(number)
 
 
 def _read_names(text: str) -> list[str]:

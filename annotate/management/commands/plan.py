@@ -25,10 +25,11 @@ class Command(ProjectCommand):
         parser.add_argument("--name", default="Overlap plan", help="name of a new plan")
         parser.add_argument(
             "--rule",
-            nargs=3,
+            nargs="+",
             action="append",
-            metavar=("KIND", "SPLIT", "K"),
-            help="judgments for a type of dataset in a split, * for any; the first rule that matches applies",
+            metavar="KIND SPLIT [TYPE] K",
+            help="judgments for a kind of dataset in a split, and for a question type if you name one (none for "
+            "questions without); * for any; the first rule that matches applies",
         )
         parser.add_argument("--trial", choices=Batch.UseOfTrial.values, default="", help="use of trial judgments")
         parser.add_argument("--start", action="store_true", help="create the missing batches and assignments")
@@ -74,6 +75,7 @@ def describe(figures: Figures) -> dict[str, Any]:
             {
                 "kind": line.kind,
                 "split": line.split,
+                "type": line.type,
                 "judgments_each": line.judgments,
                 "candidates": line.n_candidates,
                 "left_to_the_trial": line.n_left_out,
@@ -126,8 +128,12 @@ def _find_plan(project: Project, number: int | None) -> OverlapPlan | None:
 
 def _read_new_rules(asked: list[list[str]] | None) -> tuple[Rule, ...]:
     rules = []
-    for kind, split, judgments in asked or ():
+    for words in asked or ():
+        if len(words) not in (3, 4):
+            raise Refused("A rule has a kind, a split, a question type if you name one, and a number: span dev 2.")
+        kind, split, *_, judgments = words
         if not (judgments.isascii() and judgments.isdigit()):
             raise Refused(f"“{judgments}” is not a number of judgments.")
-        rules.append({"kind": kind, "split": split, "judgments": int(judgments)})
+        named = {"type": "" if words[2] == "none" else words[2]} if len(words) == 4 else {}
+        rules.append({"kind": kind, "split": split, "judgments": int(judgments), **named})
     return read_rules(rules)

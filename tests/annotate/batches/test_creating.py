@@ -1,10 +1,13 @@
 import json
+import re
+from collections import Counter
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate.batches.costs import SECONDS_PER_ITEM
@@ -13,7 +16,7 @@ from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item
 from projects.errors import Refused
-from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Rubric
+from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Question, Rubric
 from tests.annotate.open_batches import assert_equation
 from tests.factories import (
     make_candidates,
@@ -25,6 +28,7 @@ from tests.factories import (
     make_question,
     make_rubric,
 )
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +112,94 @@ def test_choosing_by_dataset_split_and_source(project: Project) -> None:
     assert candidates_of(make(project, Selection(datasets=("two",)))) == {"two-dev-gpt", "two-dev-span"}
     chosen = Selection(datasets=("one", "two"), splits=("dev",), sources=("gpt",))
     assert candidates_of(make(project, chosen)) == {"one-dev-gpt", "two-dev-gpt"}
+
+
+def make_typed_questions(project: Project, **numbers: int) -> None:
+    """Questions of each type, each with a passage of its own and five systems' answers, as in Yang et al. (2018)."""
+    dataset = make_dataset(project)
+    passages = Passage.objects.bulk_create(
+        Passage(dataset=dataset, external_id=f"{type_}-{n}", text="A text.")
+        for type_, count in numbers.items()
+        for n in range(count)
+    )
+    questions = Question.objects.bulk_create(
+        Question(
+            dataset=dataset,
+            passage=passage,
+            external_id=passage.external_id,
+            text="What is it?",
+            type=passage.external_id.rsplit("-", 1)[0].replace("_", "-"),
+        )
+        for passage in passages
+    )
+    Candidate.objects.bulk_create(
+        Candidate(dataset_id=dataset.pk, question=question, external_id=f"{question.external_id}-{n}", text=f"It {n}.")
+        for question in questions
+        for n in range(5)
+    )
+
+
+def types_of(batch: Batch) -> dict[str, int]:
+    items = Item.objects.filter(hit__batch=batch).order_by().values_list("question__type", "question_id").distinct()
+    return dict(Counter(type_ for type_, _ in items))
+
+
+def test_yangs_questions_are_drawn_by_type(project: Project) -> None:
+    make_typed_questions(project, yes_no=260, entity=230, description=110, other=30)
+    asked = {"yes-no": 201, "entity": 201, "description": 98}
+    batch = make(project, Selection(questions=asked, seed=3))
+    assert types_of(batch) == asked
+    assert batch.n_items == 2_500
+    assert batch.selection["questions"] == asked
+    # The same seed draws the same questions, and more of one type keep those of the others.
+    more = candidates_of(make(project, Selection(questions={"yes-no": 202, "entity": 201, "description": 98}, seed=3)))
+    assert candidates_of(batch) < more
+    assert len(more) == 2_505
+    assert candidates_of(make(project, Selection(questions=asked, seed=4))) != candidates_of(batch)
+    assert types_of(make(project, Selection(types=("other",)))) == {"other": 30}
+    for selection, sentence in (
+        (Selection(questions={"entity": 231}), "only 230 questions of the type “entity” in this selection"),
+        (Selection(types=("entity",), questions={"other": 1}), "are only 0 questions of the type “other”"),
+        (Selection(questions={"other": 0}), "at least 1 question of the type “other”"),
+        (Selection(types=("riddle",)), "question type “riddle”"),
+        (Selection(questions={"other": 1}, sample=5), "not both"),
+    ):
+        with pytest.raises(Refused, match=sentence):
+            plan_batch(project=project, selection=selection, terms=Terms(judgments=1))
+
+
+def test_the_form_the_command_and_the_api_draw_by_type(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    make_typed_questions(project, yes_no=4, entity=3)
+    client = client_of(manager)
+    address = reverse("annotate:batch-new", args=[project.slug])
+    form = client.get(address).context["form"]
+    sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, [], False)}
+    names = {type_: name for name, type_ in form.numbers_by_type.items()}
+    assert set(names) == {"yes-no", "entity"}
+    page = client.get(address, sent | {names["yes-no"]: 2, names["entity"]: 9})
+    assert "There are only 3 questions of the type “entity”" in page.content.decode()
+    assert client.get(address, sent | {names["entity"]: 1, "sample": 3}).status_code == 422
+    chosen = sent | {names["yes-no"]: 2, names["entity"]: 1}
+    assert client.get(address, chosen).context["plan"].n_questions == 3
+    shown = client.post(address, chosen, follow=True).content.decode()
+    assert types_of(Batch.objects.get()) == {"yes-no": 2, "entity": 1}
+    assert re.search(r"Questions drawn</dt>\s*<dd>\s*2 yes-no,\s*1 entity", shown)
+    client.post(address, sent | {"types": ["entity"]})
+    assert types_of(Batch.objects.get(number=2)) == {"entity": 3}
+    options = ("--project", project.slug, "--judgments", "1", "--questions", "yes-no=1", "entity=2", "--seed", "1")
+    call_command("create_batch", *options, stdout=StringIO())
+    assert types_of(Batch.objects.get(number=3)) == {"yes-no": 1, "entity": 2}
+    with pytest.raises(CommandError, match="TYPE=N"):
+        call_command("create_batch", "--project", project.slug, "--judgments", "1", "--questions", "riddle=1")
+    api = f"/api/v1/projects/{project.slug}/batches/"
+    body = {"judgments": 1, "questions": {"yes-no": 3}, "types": ["yes-no"]}
+    assert client.post(api, body, content_type="application/json").status_code == 201
+    assert types_of(Batch.objects.get(number=4)) == {"yes-no": 3}
+    wrong = client.post(api, {"judgments": 1, "questions": {"riddle": 3}}, content_type="application/json")
+    assert wrong.status_code == 400
+    assert "“riddle” is not a question type." in wrong.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from annotate.planning.overlap import (
     OpenHit,
     Rule,
     compute_missing,
+    count_judgments_wanted,
     read_rules,
     write_rules,
 )
@@ -130,3 +131,26 @@ def test_rules_that_cannot_be_are_refused(stored: dict[str, object]) -> None:
 
 def test_rules_come_back_as_they_were_written() -> None:
     assert read_rules(write_rules(MOCHA)) == MOCHA
+
+
+def test_a_plan_divides_by_question_type_only_if_a_rule_names_one() -> None:
+    stands = [stand(n, passage=n, type=type_) for n, type_ in enumerate(("yes-no", "yes-no", "entity", ""))]  # type: ignore[arg-type]
+    whole = reckoned(stands, (Rule("*", "dev", 2),))
+    assert [(line.type, line.n_missing, line.type_label) for line in whole.lines] == [("*", 8, "")]
+    assert not whole.is_by_type
+    rules = (Rule("*", "dev", 3, "yes-no"), Rule("*", "dev", 1, ""))
+    found = reckoned(stands, rules)
+    assert [(line.type, line.judgments, line.n_missing) for line in found.lines] == [
+        ("", 1, 1),
+        ("entity", None, 0),
+        ("yes-no", 3, 6),
+    ]
+    assert (found.is_by_type, found.n_without_rule, found.n_judgments) == (True, 1, 7)
+    assert read_rules(write_rules(rules)) == rules
+    assert write_rules((Rule("*", "dev", 2),)) == [{"kind": "*", "split": "dev", "judgments": 2}]
+    with pytest.raises(Refused, match="“riddle” is not a question type"):
+        read_rules([{"kind": "*", "split": "dev", "judgments": 2, "type": "riddle"}])
+
+
+def test_mochas_preset_has_a_number_for_generated_questions() -> None:
+    assert [count_judgments_wanted(MOCHA, "question_generation", split, "*") for split in SPLITS] == [1, 3, 3]

@@ -15,7 +15,7 @@ from annotate.planning.overlap import Rule
 from annotate.planning.plans import Started, change_plan, create_plan, start_plan
 from annotate.work import serving, submitting
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Passage, Project
+from projects.models import LogEntry, Membership, Passage, Project, Question
 from tests.annotate.batches.test_trials import run_trial
 from tests.annotate.open_batches import answered, assert_equation
 from tests.concurrency import all_at_once
@@ -226,6 +226,37 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
     assert edited.context["figures"].missing.n_assignments == 1
     assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_plan_by_question_type_is_made_edited_and_started(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    Question.objects.filter(dataset__kind="span").update(type="yes-no")
+    client = client_of(manager)
+    address = reverse("annotate:plan-new", args=[project.slug]) + "?by=type"
+    form = client.get(address).context["form"]
+    fields = {part: name for name, part in form.parts.items()}
+    assert set(fields) == {("generative", "dev", ""), ("span", "test", "yes-no")}
+    made = client.post(address, {"name": "Typed", fields["span", "test", "yes-no"]: "2"})
+    shown = client.get(made["Location"])
+    rows = read(shown.content.decode()).rows("Parts of the data")
+    assert [(row["Question type"], row["Judgments per candidate"]) for row in rows] == [
+        ("not specified", "not covered"),
+        ("yes-no", "2"),
+    ]
+    assert shown.context["figures"].missing.n_judgments == 8
+    assert client.get(made["Location"] + "edit/").context["form"].by_type
+    assert not client.get(made["Location"] + "edit/?by=split").context["form"].by_type
+    answer = StringIO()
+    call_command("plan", "--project", project.slug, "--json", "--rule", "*", "*", "none", "1", stdout=answer)
+    assert [(part["type"], part["missing"]) for part in json.loads(answer.getvalue())["parts"]] == [
+        ("", 4),
+        ("yes-no", 0),
+    ]
+    with pytest.raises(CommandError, match="a question type if you name one"):
+        call_command("plan", "--project", project.slug, "--rule", "*", "1")
 
 
 @pytest.mark.django_db
