@@ -12,9 +12,11 @@ from projects.models import Project
 _IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id <> ALL(%(without)s)"""
 
+SPLIT_ORDER_SQL = """array_position(ARRAY['train', 'dev', 'validation', 'test'], split), split COLLATE "C\""""
+"""SQL: the usual splits first, in their usual order, then others by name."""
+
 # References and candidates are counted per question before they are joined: joining both at once would multiply them.
-# One statement gives all numbers, so that they come from one snapshot and agree. The usual splits come first, in their
-# usual order.
+# One statement gives all numbers, so that they come from one snapshot and agree.
 _TABLE = """
 WITH p AS (
     SELECT p.id, p.dataset_id, p.split FROM projects_passage p
@@ -53,7 +55,7 @@ LEFT JOIN questions USING (dataset_id, split)
 LEFT JOIN sources USING (dataset_id, split)
 LEFT JOIN judged USING (dataset_id, split)
 WHERE d.project_id = %(project)s
-ORDER BY d.name COLLATE "C", array_position(ARRAY['train', 'dev', 'validation', 'test'], split), split COLLATE "C"
+ORDER BY d.name COLLATE "C", {split_order}
 """
 
 
@@ -113,7 +115,7 @@ def data_table(project: Project) -> DataTable:
     stage = default_stage(project)
     without = list(left_out(project, stage))
     with connection.cursor() as cursor:
-        table = _TABLE.format(in_stage=_IN_STAGE if without else "")
+        table = _TABLE.format(in_stage=_IN_STAGE if without else "", split_order=SPLIT_ORDER_SQL)
         cursor.execute(table, {"project": project.pk, "without": without})
         rows = cursor.fetchall()
     return DataTable(

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.data.forms import SplitForm
+from annotate.data.lengths import TEXTS, UNITS, fetch_lengths
 from annotate.data.table import data_table
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -42,6 +43,19 @@ def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
         "imports": project.imports.select_related("requested_by__user")[:5] if request.membership.can_manage else [],
     }
     return render(request, "annotate/data/overview.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+def data_lengths(request: ProjectRequest, project: Project) -> HttpResponse:
+    unit = read_word(request, "unit", UNITS) or UNITS[0]
+    context = {
+        "lines": [(line, line.averages(unit)) for line in fetch_lengths(project)],
+        "texts": TEXTS,
+        "unit": unit,
+        "units": UNITS,
+    }
+    return render(request, "annotate/data/lengths.html", context)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotate.data.table import data_table
 from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, User
 from tests.factories import make_candidates, make_corpus, make_dataset, make_passage, make_question
+from tests.page_reader import read
 
 pytestmark = pytest.mark.django_db
 
@@ -241,3 +242,41 @@ def test_the_passage_of_another_project_is_not_there(project: Project, client: C
     passage = Passage.objects.get(dataset=other)
     assert client.get(url("passage-show", passage.pk)).status_code == 404
     assert not Candidate.objects.in_project(project).exists()
+
+
+def test_average_lengths_by_dataset_and_split(project: Project, client: Client) -> None:
+    assert "No data yet" in client.get(url("data-lengths")).content.decode()
+    dataset = make_dataset(project, "towns")
+    for split, text, answers in (("train", "one two\nthree", ("a b", "")), ("dev", "x  y", ("a b c d",))):
+        question = make_question(
+            make_passage(dataset, split=split, text=text), text="Which one?", references=("one", "one two three")
+        )
+        for answer in answers:
+            make_candidates(question, 1, text=answer)
+    # A list of documents has the length of its texts, and a question without a text has none.
+    documents = [{"title": "Title", "text": "四个汉字"}, {"title": "", "text": "再来"}]
+    make_question(make_passage(make_dataset(project, "渡口"), text="", documents=documents), text="", references=())
+    other = Project.objects.create(slug="other", name="Other")
+    make_question(make_passage(make_dataset(other, "towns"), split="train", text="very long " * 50))
+
+    def shown(**query: str) -> list[list[str]]:
+        return [
+            list(row.values())
+            for row in read(client.get(url("data-lengths", **query)).content.decode()).rows("Average lengths")
+        ]
+
+    assert shown() == [
+        ["towns", "train", "3.0", "2.0", "2.0", "2.0"],
+        ["towns", "dev", "2.0", "2.0", "2.0", "4.0"],
+        ["towns", "all", "2.5", "2.0", "2.0", "3.0"],
+        ["渡口", "none", "2.0", "–", "–", "–"],
+    ]
+    assert shown(unit="characters")[0] == ["towns", "train", "13.0", "10.0", "8.0", "3.0"]
+    assert shown(unit="characters")[-1] == ["渡口", "none", "7.0", "–", "–", "–"]
+    assert shown(unit="riddles") == shown()
+    out = io.StringIO()
+    call_command("data_table", "--project", "bridges", "--lengths", "words", stdout=out)
+    assert out.getvalue().splitlines()[3].split() == ["towns", "all", "2.5", "2.0", "2.0", "3.0"]
+    answer = io.StringIO()
+    call_command("data_table", "--project", "bridges", "--lengths", "words", "--json", stdout=answer)
+    assert orjson.loads(answer.getvalue())["lengths"][0]["characters"]["passage"] == 13
