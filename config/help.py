@@ -42,6 +42,7 @@ SECTIONS = {
     "annotate:submitted-list": "managers#submissions",
     "annotate:finding-list": "quality#alerts",
     "annotate:quality-list": "quality#indicators",
+    "annotate:quality-controls": "quality#outcomes-of-quality-control",
     "annotate:quality-rules": "quality#alerts",
     "annotate:remark-list": "managers#comments-and-flags",
     "annotate:review-list": "quality#spot-checks",

@@ -23,7 +23,7 @@ from tests.results.studies.factories import study_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
-    *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
+    *("export-long", "export-aggregated", "export-jsonl", "export-mocha", "export-controls"),
     *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "study-table", "study-compare"),
     *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
     *("import-file", "import-job", "annotate:session", "api:schema"),

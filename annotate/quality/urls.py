@@ -10,6 +10,7 @@ urlpatterns = [
     path(QUALITY, views.quality_list, name="quality-list"),
     path(f"{QUALITY}refresh/", views.quality_refresh, name="quality-refresh"),
     path(f"{QUALITY}rules/", views.quality_rules, name="quality-rules"),
+    path(f"{QUALITY}controls/", views.quality_controls, name="quality-controls"),
     path(f"{QUALITY}findings/", finding_views.finding_list, name="finding-list"),
     path(f"{QUALITY}findings/settle/", finding_views.finding_settle, name="finding-settle"),
     path(f"{QUALITY}<slug:pseudonym>/", annotator_views.annotator_show, name="annotator-show"),

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.quality import monitoring
+from annotate.quality.control_summary import summarise_controls
+from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, KINDS
 from annotate.quality.forms import RulesForm
 from annotate.reviews import spot_checks
@@ -59,6 +61,16 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
         f"Updated {done.n_annotators} annotators: {done.n_opened} new alerts, {n_drawn} new spot checks.",
     )
     return redirect("annotate:quality-list", project.slug)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def quality_controls(request: ProjectRequest, project: Project) -> HttpResponse:
+    summary = summarise_controls(project)
+    context = {"summary": summary, "test_name": NAMES[summary.test.value]}
+    return render(request, "annotate/quality/controls.html", context)
 
 
 @requires(Right.MANAGE)

@@ -142,7 +142,7 @@ REVIEW = Group(
             "Annotator quality",
             "annotate:quality-list",
             Right.MANAGE,
-            below=("annotate:quality-rules", "annotate:annotator-show"),
+            below=("annotate:quality-rules", "annotate:quality-controls", "annotate:annotator-show"),
         ),
         Page(
             "Comments & flags",

@@ -7,15 +7,19 @@ from annotate.frames.stages import Stage
 from projects.errors import Refused
 from results.exports.aggregated import select_aggregated
 from results.exports.choices import Choices
+from results.exports.controls import select_controls
 from results.exports.long import select_lines, select_long
 from results.exports.mocha import ENTRIES_OPEN, close_entries, select_mocha
 from results.exports.streaming import LINES, Statement
 from results.scope.scopes import choose_criterion
 
-__all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
+__all__ = ["CONTROLS", "FILES", "FORMATS", "Choices", "file_name", "make_statement"]
 
 FORMATS = {"long": "long.csv", "aggregated": "aggregated.csv", "jsonl": "long.jsonl", "mocha": "mocha.json"}
-"""The file name of each format."""
+"""The file name of each format of judgments."""
+CONTROLS = "controls"
+"""The format of control ratings, which only managers get, because it tells which items are controls."""
+FILES = {**FORMATS, CONTROLS: "controls.csv"}
 _STAGE_NAMES = {Stage.TRIAL: "trial", Stage.ALL: "all-stages"}
 
 
@@ -30,13 +34,13 @@ def make_statement(form: str, choices: Choices) -> Statement:
         choose_criterion(choices.project, key=choices.criterion)
     if form == "jsonl":
         return Statement(select=select_lines(choices), parameters=choices.parameters(), form=LINES)
-    select = select_long if form == "long" else select_aggregated
+    select = {"long": select_long, "aggregated": select_aggregated, CONTROLS: select_controls}[form]
     return Statement(select=select(choices), parameters=choices.parameters())
 
 
 def file_name(form: str, choices: Choices) -> str:
     """Return a name made of our own words and slugs alone, so that it is safe in a header and on a disk."""
-    stem, ending = FORMATS[form].split(".")
+    stem, ending = FILES[form].split(".")
     parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
     # Five are enough to recognise the file; a header must not grow with the number of batches.
     parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]

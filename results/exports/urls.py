@@ -3,7 +3,7 @@
 from django.urls import path
 
 from results.exports import views
-from results.exports.formats import FORMATS
+from results.exports.formats import CONTROLS, FILES, FORMATS
 
 urlpatterns = [
     path("p/<slug:slug>/export/", views.export_list, name="export-list"),
@@ -11,4 +11,5 @@ urlpatterns = [
         path(f"p/<slug:slug>/export/{name}", views.export_download, {"form": form}, name=f"export-{form}")
         for form, name in FORMATS.items()
     ),
+    path(f"p/<slug:slug>/export/{FILES[CONTROLS]}", views.export_controls, name="export-controls"),
 ]

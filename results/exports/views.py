@@ -6,10 +6,11 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from annotate.models import Item
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
-from results.exports.formats import FORMATS, Choices, file_name, make_statement
+from results.exports.formats import CONTROLS, FILES, FORMATS, Choices, file_name, make_statement
 from results.exports.forms import ExportForm
 from results.exports.streaming import stream
 from results.scope.excluded import count_judgments
@@ -26,6 +27,16 @@ def export_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_safe
 def export_download(request: ProjectRequest, project: Project, form: str) -> HttpResponseBase:
+    return _download(request, project, form)
+
+
+@requires(Right.MANAGE)
+@require_safe
+def export_controls(request: ProjectRequest, project: Project) -> HttpResponseBase:
+    return _download(request, project, CONTROLS)
+
+
+def _download(request: ProjectRequest, project: Project, form: str) -> HttpResponseBase:
     query_form = ExportForm(project, request.GET)
     if not query_form.is_valid():
         return _page(request, project, query_form, status=400)
@@ -45,7 +56,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
     chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else stream(statement)
     return StreamingHttpResponse(
         chunks,
-        content_type=CONTENT_TYPES[FORMATS[form].rpartition(".")[2]],
+        content_type=CONTENT_TYPES[FILES[form].rpartition(".")[2]],
         headers={
             "Content-Disposition": f'attachment; filename="{file_name(form, choices)}"',
             "Cache-Control": "no-store",
@@ -63,5 +74,6 @@ def _page(
         "counts": count_judgments(project, form.read_stage()),
         "refusal": refusal,
         "formats": tuple(FORMATS),
+        "has_controls": request.membership.can_manage and Item.objects.filter(pool_of__project=project).exists(),
     }
     return render(request, "results/exports/list.html", context, status=status)

@@ -13,7 +13,7 @@ from annotate.batches.trials import list_trials
 from annotate.frames.stages import Stage, default_stage
 from projects.commands import ProjectCommand
 from projects.errors import Refused
-from results.exports.formats import FORMATS, Choices, make_statement
+from results.exports.formats import FILES, Choices, make_statement
 from results.exports.streaming import Statement, write
 from results.scope.scopes import find_batch
 
@@ -22,13 +22,13 @@ BUFFER_BYTES = 1024 * 1024
 
 class Command(ProjectCommand):
     help = (
-        "Export judgments as long CSV or JSONL (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON "
-        "(one criterion)."
+        "Export judgments as long CSV or JSONL (a row each), aggregated CSV (a row per candidate), MOCHA's JSON "
+        "(one criterion), or ratings of controls as CSV."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--format", required=True, choices=tuple(FORMATS))
+        parser.add_argument("--format", required=True, choices=tuple(FILES))
         parser.add_argument("--criterion", default="", metavar="KEY", help="required for mocha if there are several")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(

@@ -175,7 +175,7 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     client = client_of(manager)
     address = reverse("annotate:batch-new", args=[project.slug])
     form = client.get(address).context["form"]
-    sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, [], False)}
+    sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, [])}
     names = {type_: name for name, type_ in form.numbers_by_type.items()}
     assert set(names) == {"yes-no", "entity"}
     page = client.get(address, sent | {names["yes-no"]: 2, names["entity"]: 9})
@@ -185,7 +185,7 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     assert client.get(address, chosen).context["plan"].n_questions == 3
     shown = client.post(address, chosen, follow=True).content.decode()
     assert types_of(Batch.objects.get()) == {"yes-no": 2, "entity": 1}
-    assert re.search(r"Questions drawn</dt>\s*<dd>\s*2 yes-no,\s*1 entity", shown)
+    assert re.search(r"Questions drawn</dt>\s*<dd>\s*1 entity,\s*2 yes-no", shown)
     client.post(address, sent | {"types": ["entity"]})
     assert types_of(Batch.objects.get(number=2)) == {"entity": 3}
     options = ("--project", project.slug, "--judgments", "1", "--questions", "yes-no=1", "entity=2", "--seed", "1")
@@ -199,7 +199,7 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     assert types_of(Batch.objects.get(number=4)) == {"yes-no": 3}
     wrong = client.post(api, {"judgments": 1, "questions": {"riddle": 3}}, content_type="application/json")
     assert wrong.status_code == 400
-    assert "“riddle” is not a question type." in wrong.content.decode()
+    assert "“riddle” is not a question type." in wrong.json()["detail"]
 
 
 @pytest.mark.parametrize(

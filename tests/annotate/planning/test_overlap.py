@@ -106,7 +106,7 @@ def test_hits_are_raised_by_what_all_their_candidates_miss_and_a_batch_brings_th
 
 
 def test_what_is_left_to_the_trial_and_what_no_rule_names_is_not_planned() -> None:
-    stands = [stand(1, is_left_out=True), stand(2, split="other"), stand(3, kind="question_generation")]
+    stands = [stand(1, is_left_out=True), stand(2, split="other"), stand(3, kind="span", split="other")]
     found = reckoned(stands)
     assert found.parts == []
     assert found.n_without_rule == 2
