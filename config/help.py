@@ -18,7 +18,6 @@ SECTIONS = {
     # Overview and data
     "results:project-overview": "managers#overview",
     "annotate:data-overview": "managers#data",
-    "annotate:data-lengths": "managers#passages-questions-and-candidates",
     "annotate:data-passages": "managers#passages-questions-and-candidates",
     "annotate:data-questions": "managers#passages-questions-and-candidates",
     "annotate:data-candidates": "managers#passages-questions-and-candidates",

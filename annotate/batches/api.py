@@ -1,5 +1,6 @@
 """The API of batches: the list with progress, a new batch, and changes of state."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -78,16 +79,9 @@ class BatchQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number", "name", "-name"], default="-number")
 
 
-class QuestionsByTypeField(serializers.DictField):
-    """Numbers of questions by type; a type that does not exist is refused as a key."""
-
-    child = serializers.IntegerField(min_value=1, max_value=10_000_000)
-
-    def to_internal_value(self, data: Any) -> Any:
-        unknown = sorted(set(data) - set(Question.Type.values)) if isinstance(data, dict) else []
-        if unknown:
-            raise serializers.ValidationError(f"“{unknown[0]}” is not a question type.")
-        return super().to_internal_value(data)
+class QuestionsOfTypeSerializer(StrictSerializer):
+    type = serializers.ChoiceField(choices=Question.Type.choices, allow_blank=True)
+    n = serializers.IntegerField(min_value=1, max_value=10_000_000)
 
 
 class NewBatchSerializer(StrictSerializer):
@@ -107,9 +101,10 @@ class NewBatchSerializer(StrictSerializer):
         max_value=10_000_000,
         help_text="Sample whole passages, up to about this many candidates.",
     )
-    questions = QuestionsByTypeField(
+    questions = QuestionsOfTypeSerializer(
+        many=True,
         required=False,
-        help_text='Questions to draw of each type, for example {"yes-no": 201}; other types are left out.',
+        help_text="Questions to draw of each type; other types are left out. Numbers of the same type add up.",
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     with_pairs = StrictBooleanField(required=False, help_text="Include candidates of minimal pairs.")
@@ -176,7 +171,7 @@ class BatchList(ProjectEndpoint):
         project's settings.
         """
         sent = self.sent(NewBatchSerializer)
-        selection = Selection(**{name: _as_tuple(sent[name]) for name in SELECTION_FIELDS if name in sent})
+        selection = _read_selection(sent)
         terms = _read_terms(self.project, {name: value for name, value in sent.items() if name not in SELECTION_FIELDS})
         batch = create_batch(project=self.project, actor=self.membership, selection=selection, terms=terms)
         return Response(_serialize(self.project, batch.number), status=HTTPStatus.CREATED)
@@ -223,6 +218,16 @@ def _serialize(project: Project, number: int) -> dict[str, Any]:
     batch = get_object_or_404(_list_batches(project), number=number)
     _add_progress([batch])
     return dict(BatchSerializer(batch).data)
+
+
+def _read_selection(sent: Mapping[str, Any]) -> Selection:
+    named = {name: _as_tuple(sent[name]) for name in SELECTION_FIELDS if name in sent}
+    if "questions" in named:
+        numbers: Counter[str] = Counter()
+        for each in named["questions"]:
+            numbers[each["type"]] += each["n"]
+        named["questions"] = dict(numbers)
+    return Selection(**named)
 
 
 def _read_terms(project: Project, sent: Mapping[str, Any]) -> Terms:

@@ -14,7 +14,6 @@ urlpatterns = [
     path("p/<slug:slug>/data/pairs/", pair_views.pair_list, name="pair-list"),
     path("p/<slug:slug>/data/pairs/<int:pk>/", pair_views.pair_edit, name="pair-edit"),
     path("p/<slug:slug>/data/pairs/<int:pk>/remove/", pair_views.pair_remove, name="pair-remove"),
-    path("p/<slug:slug>/data/lengths/", views.data_lengths, name="data-lengths"),
     path("p/<slug:slug>/data/split/", views.data_split, name="data-split"),
     path(
         "p/<slug:slug>/data/candidates/<int:pk>/withdraw/",

@@ -36,26 +36,19 @@ START_CHARACTERS = 400
 @snapshot()
 def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     table = data_table(project)
+    unit = read_word(request, "lengths", UNITS)
     context = {
         "table": table,
+        "unit": unit,
+        "units": UNITS,
+        "texts": TEXTS,
+        # Counting the words of all texts takes seconds in a large project, so it is done on request.
+        "lengths": [(line, line.averages(unit)) for line in fetch_lengths(project)] if unit else [],
         "datasets": list(table.by_dataset()),
         "can_manage": request.membership.can_manage,
         "imports": project.imports.select_related("requested_by__user")[:5] if request.membership.can_manage else [],
     }
     return render(request, "annotate/data/overview.html", context)
-
-
-@requires(Right.READ)
-@require_safe
-def data_lengths(request: ProjectRequest, project: Project) -> HttpResponse:
-    unit = read_word(request, "unit", UNITS) or UNITS[0]
-    context = {
-        "lines": [(line, line.averages(unit)) for line in fetch_lengths(project)],
-        "texts": TEXTS,
-        "unit": unit,
-        "units": UNITS,
-    }
-    return render(request, "annotate/data/lengths.html", context)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,15 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
                 operation["responses"].setdefault(status, {"description": description, "content": content})
             # StrictSerializer refuses unknown fields, which the generator cannot know.
             for body in operation.get("requestBody", {}).get("content", {}).values():
-                if name := body["schema"].get("$ref", "").rpartition("/")[2]:
-                    schemas[name]["additionalProperties"] = False
+                _close(body["schema"], schemas)
     return result
+
+
+def _close(schema: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Declare that an object of a request, and the objects in it, take no further fields."""
+    named = schemas.get(schema.get("$ref", "").rpartition("/")[2], {})
+    # A named schema that is closed already has closed what is in it.
+    if named.get("type") == "object" and named.get("additionalProperties") is not False:
+        named["additionalProperties"] = False
+        for part in named.get("properties", {}).values():
+            _close(part.get("items", part), schemas)

@@ -194,12 +194,14 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     with pytest.raises(CommandError, match="TYPE=N"):
         call_command("create_batch", "--project", project.slug, "--judgments", "1", "--questions", "riddle=1")
     api = f"/api/v1/projects/{project.slug}/batches/"
-    body = {"judgments": 1, "questions": {"yes-no": 3}, "types": ["yes-no"]}
+    body = {"judgments": 1, "questions": [{"type": "yes-no", "n": 3}], "types": ["yes-no"]}
     assert client.post(api, body, content_type="application/json").status_code == 201
     assert types_of(Batch.objects.get(number=4)) == {"yes-no": 3}
-    wrong = client.post(api, {"judgments": 1, "questions": {"riddle": 3}}, content_type="application/json")
+    wrong = client.post(
+        api, {"judgments": 1, "questions": [{"type": "riddle", "n": 3}]}, content_type="application/json"
+    )
     assert wrong.status_code == 400
-    assert "“riddle” is not a question type." in wrong.json()["detail"]
+    assert "riddle" in wrong.json()["detail"]
 
 
 @pytest.mark.parametrize(

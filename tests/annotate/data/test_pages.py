@@ -245,7 +245,6 @@ def test_the_passage_of_another_project_is_not_there(project: Project, client: C
 
 
 def test_average_lengths_by_dataset_and_split(project: Project, client: Client) -> None:
-    assert "No data yet" in client.get(url("data-lengths")).content.decode()
     dataset = make_dataset(project, "towns")
     for split, text, answers in (("train", "one two\nthree", ("a b", "")), ("dev", "x  y", ("a b c d",))):
         question = make_question(
@@ -259,20 +258,20 @@ def test_average_lengths_by_dataset_and_split(project: Project, client: Client) 
     other = Project.objects.create(slug="other", name="Other")
     make_question(make_passage(make_dataset(other, "towns"), split="train", text="very long " * 50))
 
-    def shown(**query: str) -> list[list[str]]:
-        rows = read(client.get(url("data-lengths", **query)).content.decode()).rows("Average lengths")
+    def shown(unit: str) -> list[list[str]]:
+        rows = read(client.get(url("data-overview", lengths=unit)).content.decode()).rows("Average lengths")
         names = ("Dataset", "Split", "Passage", "Question", "Reference", "Candidate")
         return [[row[name] for name in names] for row in rows]
 
-    assert shown() == [
+    assert shown("words") == [
         ["towns", "train", "3.0", "2.0", "2.0", "2.0"],
         ["towns", "dev", "2.0", "2.0", "2.0", "4.0"],
         ["towns", "all", "2.5", "2.0", "2.0", "3.0"],
         ["渡口", "none", "2.0", "–", "–", "–"],
     ]
-    assert shown(unit="characters")[0] == ["towns", "train", "13.0", "10.0", "8.0", "3.0"]
-    assert shown(unit="characters")[-1] == ["渡口", "none", "7.0", "–", "–", "–"]
-    assert shown(unit="riddles") == shown()
+    assert shown("characters")[0] == ["towns", "train", "13.0", "10.0", "8.0", "3.0"]
+    assert shown("characters")[-1] == ["渡口", "none", "7.0", "–", "–", "–"]
+    assert shown("riddles") == []
     out = io.StringIO()
     call_command("data_table", "--project", "bridges", "--lengths", "words", stdout=out)
     assert out.getvalue().splitlines()[3].split() == ["towns", "all", "2.5", "2.0", "2.0", "3.0"]
