@@ -18,6 +18,9 @@ from tests.conftest import Site
 from tests.processes import PATIENCE, free_port, process, wait_for_port, wait_until
 from tests.raw_http import Visitor
 
+pytestmark = pytest.mark.xdist_group("uploads")
+"""One after another: what is on its way into the folder of uploads is counted."""
+
 BOUNDARY = "the-boundary-of-this-test"
 N_SLOW = 5
 

@@ -37,7 +37,23 @@ SAID = {
 SAID_OF_ALL = 0.3498563657987974
 
 
+@pytest.fixture(scope="module")
+def program() -> Iterator[MeteorProcess]:
+    """One program for all: it takes many seconds to load its paraphrases."""
+    started = MeteorProcess.start()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def _one_program(program: MeteorProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MeteorProcess, "start", lambda: program)
+    monkeypatch.setattr(program, "close", lambda: None)
+
+
 @needs_meteor
+@pytest.mark.usefixtures("_one_program")
+@pytest.mark.xdist_group("meteor")
 def test_the_formula_gives_what_the_program_says_of_each_pair_and_of_all() -> None:
     nasty = ["two\nlines", "a\udce9b", "  ", "|||", "x" * 5000, "naïve – “quoted” 😀\r\n"]
     answers = Answers(
@@ -56,6 +72,8 @@ def test_the_formula_gives_what_the_program_says_of_each_pair_and_of_all() -> No
 
 
 @needs_meteor
+@pytest.mark.usefixtures("_one_program")
+@pytest.mark.xdist_group("meteor")
 def test_the_best_reference_counts_and_mocha_leaves_marks_out() -> None:
     one, other = (pair for pair in list(SAID)[:2])
     references = [["Where is it", one[1]], [other[1]], ["", " "]]
