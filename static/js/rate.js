@@ -240,13 +240,14 @@ const BUTTON_WORDS = { sending: "sending", waiting: "waiting" };
 function showSending(state) {
   for (const button of document.querySelectorAll("[data-submit]")) {
     button.dataset.label ??= button.textContent;
-    button.disabled = state !== "stopped";
+    button.disabled = state in BUTTON_WORDS;
     button.textContent = state in BUTTON_WORDS ? say(BUTTON_WORDS[state]) : button.dataset.label;
   }
   const isNew = state === "waiting" && !saved.isWaiting;
   saved.wait(state === "waiting");
   if (isNew) announce(say("will_send"));
   if (state === "stopped") announce(say("not_sent"));
+  if (state === "incomplete") showMissing();
 }
 
 async function showMissing() {
@@ -264,7 +265,8 @@ function send() {
 
 // Everything is saved as a draft first, so that nothing depends on the submit alone.
 async function prepare() {
-  if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stop";
+  if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stopped";
+  if (sheet.unanswered().length) return "incomplete"; // a rating was cleared while the form waited, here or in another tab
   time.tick();
   form.elements.csrfmiddlewaretoken.value = drafts.csrf;
   form.elements.seconds.value = JSON.stringify(time.list());
@@ -358,7 +360,7 @@ function startSaving() {
     else if (!isSent) drafts.flush({ keepalive: true });
   });
   addEventListener("beforeunload", (event) => {
-    if (drafts.hasUnsent && !isSent) event.preventDefault();
+    if ((drafts.hasUnsent || submission.isUnderWay) && !isSent) event.preventDefault();
   });
   addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();

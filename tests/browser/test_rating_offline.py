@@ -37,6 +37,11 @@ window.fetch = (url, ...rest) => {
   return send(url, ...rest).finally(() => { nSettled += 1; });
 };
 """
+LEAVE = """() => {
+  const event = new Event("beforeunload", { cancelable: true });
+  dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
 
 
 def saved(page: Page) -> Any:
@@ -213,21 +218,39 @@ def rate_three(page: Page, annotator: Membership, **over: Any) -> str:
 
 
 def test_a_submit_without_a_network_waits_in_sight_and_goes_once(page: Page, annotator: Membership) -> None:
+    """A rating that is cleared meanwhile stops it, and the page says which one is missing."""
     address = rate_three(page, annotator)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    page.context.set_offline(True)
-    page.keyboard.press("Control+Enter")
-    saved(page).to_have_text("Will be submitted when you're back online.")
+    submit_offline(page)
     expect(page.locator("[data-note]")).to_have_text("Will be submitted when you're back online.")
     expect(page.locator(".rate-acts [data-submit]")).to_have_text("Waiting for the network…")
+    assert page.evaluate(LEAVE), "a page that still has to submit is left without a question"
+    page.locator("#item1").focus()
+    page.keyboard.press("Backspace")
+    page.context.set_offline(False)
+    expect(page.locator("[data-missing]")).to_be_focused()
+    expect(page.locator("[data-missing] li")).to_have_text(["Answer 2"])
+    expect(page.locator("[data-note]")).to_have_text("One answer still needs a rating.")
+    expect(page.locator(".rate-acts [data-submit]")).to_have_text("Submit")
+    saved(page).to_have_text("Saved")
+    assert address not in sent
+    page.locator("#item1").focus()
+    page.keyboard.press("4")
+    saved(page).to_have_text("Saved")
+    submit_offline(page)
     assert page.url == address
     assert Assignment.objects.submitted().count() == 0
-    sent.clear()
     page.context.set_offline(False)
     page.wait_for_url(lambda url: url != address)
     assert Assignment.objects.submitted().count() == 1
     assert sent.count(address) == 1
+
+
+def submit_offline(page: Page) -> None:
+    page.context.set_offline(True)
+    page.keyboard.press("Control+Enter")
+    saved(page).to_have_text("Will be submitted when you're back online.")
 
 
 def test_a_submit_that_reaches_no_server_waits_too(page: Page, annotator: Membership) -> None:

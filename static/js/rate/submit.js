@@ -4,7 +4,8 @@ const TIMEOUT_MS = 20_000;
 const GATEWAY_ERRORS = [502, 503, 504]; // the server restarts, or cannot be reached behind its proxy
 
 export class Submission {
-  // prepare(): fills in the form and returns "ready", "wait" (no network) or "stop"; onState(state): "sending", "waiting", "stopped";
+  // prepare(): fills in the form and returns "ready", "wait" (no network), or why it is not sent: "incomplete" or "stopped";
+  // onState(state): "sending", "waiting" or that reason;
   // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page
   constructor({ form, prepare, onState, onSent }) {
     Object.assign(this, { form, prepare, onState, onSent });
@@ -17,6 +18,11 @@ export class Submission {
     addEventListener("offline", () => this.isBusy && this.onState("waiting"));
   }
 
+  // Whether the form is being sent, or will be.
+  get isUnderWay() {
+    return this.isBusy || this.isWaiting;
+  }
+
   async send() {
     if (this.isBusy) return;
     this.isBusy = true;
@@ -26,7 +32,7 @@ export class Submission {
     if (result === "sent") return; // the next page comes
     this.isBusy = false;
     this.isWaiting = result === "wait";
-    this.onState(this.isWaiting ? "waiting" : "stopped");
+    this.onState(this.isWaiting ? "waiting" : result);
     if (!this.isWaiting) return;
     this.timer = setTimeout(() => this.send(), BACK_OFF_MS[Math.min(this.nTries, BACK_OFF_MS.length - 1)]);
     this.nTries += 1;
