@@ -17,7 +17,8 @@ export function startRubric({ root, url }) {
   const load = async () => {
     if (isThere || !url) return;
     try {
-      const response = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error" });
+      const headers = { Accept: "text/html", "X-Requested-With": "fetch" }; // the page's messages stay for a page that is seen
+      const response = await fetch(url, { headers, redirect: "error" });
       if (!response.ok) return;
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const guide = page.querySelector(".guide");

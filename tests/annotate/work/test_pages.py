@@ -65,6 +65,8 @@ def test_a_script_that_submits_gets_the_address_of_the_next_page(
     again = client.post(url, form(), headers={"Accept": "application/json"})
     assert again.json()["next"] == answer.json()["next"]
     assert Judgment.objects.count() == 3
+    # The instructions that the script of another tab fetches meanwhile are not seen, so the message waits.
+    client.get("/p/bridges/instructions/", headers={"X-Requested-With": "fetch"})
     page = client.get(answer.json()["next"])
     assert "Those ratings were already saved." in page.content.decode()
 
