@@ -45,7 +45,9 @@ def answer_item(
     passed = draft.answers.get("passed", 0)
     here = _pick_item(sent, position)
     if position < passed:
-        if _pick_item(read_draft(draft.answers), position) != replace(here, seconds=None, has_odd_times=False):
+        stored = _pick_item(read_draft(draft.answers), position)
+        # Compared without the times, which have grown since the first request.
+        if replace(stored, seconds=None) != replace(here, seconds=None, has_odd_times=False):
             raise AlreadyAnswered(
                 _("Your first rating of answer {number} stays as it was.").format(number=position + 1)
             )

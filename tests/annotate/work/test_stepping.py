@@ -47,8 +47,8 @@ def test_the_last_item_submits_the_hit(annotator: Membership, assignment: Assign
 
 
 def test_the_first_answer_is_final(annotator: Membership, assignment: Assignment) -> None:
-    step(annotator, assignment, 0, 2)
-    assert step(annotator, assignment, 0, 2) is None
+    step(annotator, assignment, 0, 2, seconds=[1.5, 0.0, 0.0])
+    assert step(annotator, assignment, 0, 2, seconds=[2.5, 0.0, 0.0]) is None
     with pytest.raises(stepping.AlreadyAnswered):
         step(annotator, assignment, 0, 5)
     late = {"answers": {"0": {"correctness": [5, 9e15]}, "1": {"correctness": [1, 9e15]}}, "flags": {"0": [True, 9e15]}}
