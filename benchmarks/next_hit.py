@@ -21,10 +21,10 @@ READY = """() => {
     window.took = Date.now() - at;
   }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["class"] });
 }"""
-STAMP = "sessionStorage.setItem('submitted-at', Date.now())"
+STAMP = "delete window.took; sessionStorage.setItem('submitted-at', Date.now())"
 SUBMITS = {
-    "fetch": f"() => {{ {STAMP}; document.querySelector('.rate-end [data-submit]').click(); }}",
-    "form": f"() => {{ {STAMP}; HTMLFormElement.prototype.submit.call(document.getElementById('rating')); }}",
+    "fetch": "document.querySelector('.rate-end [data-submit]').click()",
+    "form": "HTMLFormElement.prototype.submit.call(document.getElementById('rating'))",
 }
 
 
@@ -56,7 +56,8 @@ def submit_next(page: Page, submit: str) -> float:
         page.keyboard.press("4")
         page.wait_for_timeout(130)
     page.locator("[data-saving][data-state=saved]").wait_for()
-    page.evaluate(submit)
+    # In a timer, because the navigation would end a script that Playwright waits for.
+    page.evaluate(f"() => {{ setTimeout(() => {{ {STAMP}; {submit}; }}); }}")
     page.wait_for_function("window.took !== undefined")
     took: float = page.evaluate("window.took")
     return took

@@ -127,7 +127,7 @@ def _store(project_id: int, n_judgments: int) -> None:
         )
         cursor.execute(
             """INSERT INTO annotate_judgment (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value)
-               SELECT a.id, i.id, a.annotator_id, i.candidate_id, c.id, 1 + (i.id * 7 + a.id) %% 5
+               SELECT a.id, i.id, a.annotator_id, i.candidate_id, c.id, 1 + (i.id * 7 + a.id) % 5
                FROM annotate_assignment a JOIN annotate_item i ON i.hit_id = a.hit_id CROSS JOIN projects_criterion c"""
         )
         cursor.execute(
