@@ -194,11 +194,6 @@ def _list_missing(groups: Sequence[Group]) -> list[MissingLine]:
     return lines
 
 
-def _explain_answer(answer: AnswerField) -> str | None:
-    """Return what is wrong with an answer, an empty text if there is none, or None if it is valid."""
-    return "" if answer.value == "" else explain_invalid(answer.criterion.scale, answer.value)
-
-
 def _build_answer(position: int, criterion: CriterionOnPage, value: float | str) -> AnswerField:
     name = f"a{position}-{criterion.key}"
     widget = _render_widget(criterion, current_language()).replace(NAME, name)

@@ -15,10 +15,10 @@ N_RECENT_OF_ALL = 200
 LEAST_OF_ALL = 10
 """How many measured HITs of a project make its pace worth telling a newcomer."""
 BYTES_PER_SECOND = 20
-"""How fast texts are read: 200 words of 6 bytes a minute in English.
+"""How fast texts are read: 200 English words of 6 bytes a minute, or 400 Chinese characters of 3 bytes.
 
-Bytes and not characters, because scripts with more bytes a character say more in one: Chinese comes to 400 characters
-a minute. It also costs the database nothing, which stores the number of bytes with each text.
+Bytes rather than characters, because a script that needs more bytes for a character says more with it. The database
+stores the number of bytes with each text, so that counting them costs nothing.
 """
 SECONDS_PER_RATING = 8
 

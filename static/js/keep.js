@@ -1,5 +1,5 @@
 // Answers kept on this device: one entry of localStorage per membership and assignment.
-// An entry: {urls: {draft, session}, unsent: {answers, cannot, flags, comments}, seconds, savedAt}.
+// An entry: {user, urls: {draft, session}, unsent: {answers, cannot, flags, comments, read}, seconds, keptAt}.
 const PREFIX = "concord:work:";
 
 export function keyOf(owner, assignment) {
