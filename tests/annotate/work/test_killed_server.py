@@ -112,7 +112,7 @@ def assert_all_is_stored_once(shifts: list[Shift]) -> None:
 
 def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, scale: int) -> None:
     """Every client sends again what was not answered: in the end each HIT is stored once."""
-    open_batch(project, n_hits=400 * scale, judgments=3)
+    open_batch(project, n_hits=150 * scale, judgments=3)
     stop = threading.Event()
     with two_workers() as (url, master):
         shifts = hire(project, url, stop)
@@ -134,7 +134,7 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, sca
 def test_a_polite_end_finishes_what_is_in_flight(project: Project, scale: int) -> None:
     """The master is told to end under load: it ends in order, and every acknowledged submit is stored."""
     for _ in range(scale):
-        open_batch(project, n_hits=200, judgments=3)
+        open_batch(project, n_hits=100, judgments=3)
         stop = threading.Event()
         with two_workers() as (url, master):
             shifts = hire(project, url, stop)

@@ -172,7 +172,7 @@ def test_a_table_comes_out_as_it_went_in(
     form: str, project: Project, owner: Membership, tmp_path: Path, scale: int
 ) -> None:
     @settings(
-        max_examples=50 * scale,
+        max_examples=25 * scale,
         deadline=None,
         derandomize=scale == 1,
         suppress_health_check=list(HealthCheck),
