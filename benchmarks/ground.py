@@ -194,7 +194,7 @@ class Annotator:
     def open_first(self, token_page: str) -> None:
         _, _, page = self.request("GET", token_page)
         method = "POST" if "csrfmiddlewaretoken" in page else "GET"
-        fields = {"csrfmiddlewaretoken": token_of(page)} if method == "POST" else None
+        fields = {"csrfmiddlewaretoken": read_token(page)} if method == "POST" else None
         status, location, _ = self.request(method, self.start, fields)
         assert status in (302, 303), status
         self.url = location
@@ -203,7 +203,7 @@ class Annotator:
     def answers(self) -> dict[str, str]:
         """Return the filled-in form of the page; empty if the page has none."""
         names = self.names.findall(self.page)
-        return {"csrfmiddlewaretoken": token_of(self.page), **dict.fromkeys(names, "4")} if names else {}
+        return {"csrfmiddlewaretoken": read_token(self.page), **dict.fromkeys(names, "4")} if names else {}
 
     def twin(self) -> "Annotator":
         """Return a client with the same session on a second connection."""
@@ -223,7 +223,7 @@ class Annotator:
         return bool(self.names.search(page))
 
 
-def token_of(page: str) -> str:
+def read_token(page: str) -> str:
     found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     return found.group(1) if found else ""
 

@@ -98,7 +98,7 @@ def run_import(path: Path) -> dict[str, float]:
         between = time.perf_counter()
         writing.write(project=project, checked=checked, actor=owner)
         seconds = time.perf_counter() - start
-        more = _of_another_system(path, Path(folder) / "more.csv")
+        more = _write_other_system(path, Path(folder) / "more.csv")
         start_more = time.perf_counter()
         writing.import_now(project=project, path=more, name=more.name, folder=Path(folder) / "spool-2", actor=owner)
         linked = time.perf_counter() - start_more
@@ -193,7 +193,7 @@ def _rows(size: int) -> Iterator[Row]:
         )
 
 
-def _of_another_system(path: Path, more: Path) -> Path:
+def _write_other_system(path: Path, more: Path) -> Path:
     with path.open(newline="") as file, more.open("w", newline="") as out:
         writer = csv.writer(out)
         for number, row in enumerate(csv.reader(file)):

@@ -71,7 +71,7 @@ def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -
 
 
 def _warn_of_network_file_system() -> None:
-    kind = file_system_of(data_dir())
+    kind = find_file_system(data_dir())
     if kind in NETWORK_FILE_SYSTEMS:
         print(
             f"Warning: {data_dir()} is on a network file system ({kind}). A database there can be damaged; "
@@ -80,7 +80,7 @@ def _warn_of_network_file_system() -> None:
         )
 
 
-def file_system_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
+def find_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
     """Return the type of the file system of a path; empty if the system does not tell."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()

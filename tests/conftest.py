@@ -81,7 +81,7 @@ def _static_files() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_heartbeat_in_a_transaction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that stands in the test's own transaction is unseen by its heartbeat, which would take it for lost."""
+    """A job in the test's own transaction is unseen by its heartbeat, which would take it for lost."""
     marker = request.node.get_closest_marker("django_db")
     is_committed = "transactional_db" in request.fixturenames or (marker and marker.kwargs.get("transaction"))
     if not is_committed:

@@ -110,7 +110,7 @@ def _maintenance() -> Iterator[Any]:
 
 
 def _link(name: str) -> Any:
-    """A connection of our own, in which every statement stands alone."""
+    """A connection of our own, in which every statement is its own transaction."""
     found = connection.settings_dict
     link = psycopg2.connect(
         host=found["HOST"],

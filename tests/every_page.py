@@ -73,7 +73,7 @@ def answers_get(client: Client, path: str) -> bool:
     return "GET" in client.options(path).headers["Allow"]
 
 
-def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool = True) -> dict[str, Any]:
+def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool = True) -> dict[str, Any]:
     """A value for each parameter of a path, from the project of somebody who has a HIT open in it.
 
     The token is that of an invitation. The project has an import, and an item that somebody remarked on. Where it is
@@ -81,7 +81,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
     """
     project = annotator.project
     hit = project.batches.get(number=batch).hits.earliest("number")
-    payment = _payment_of(project) if is_paid else 1
+    payment = _find_payment(project) if is_paid else 1
     of_qualification = path_samples(annotator)  # before there is a consent text, which an attempt asks for
     if not project.consents.exists():
         factories.make_consent(project)
@@ -90,10 +90,10 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "slug": project.slug,
         "pseudonym": annotator.pseudonym,
         "invitation_id": project.invitations.latest("pk").pk,
-        "token_id": token_of(project.memberships.get(role=Membership.Role.OWNER)),
+        "token_id": read_token(project.memberships.get(role=Membership.Role.OWNER)),
         "version": 1,
         "projects:guide name": "managers",
-        "results:report-cancel pk": report_of(project),
+        "results:report-cancel pk": find_report(project),
         "uidb64": uidb64,
         "token": token,
         "projects:password-reset token": reset_token,
@@ -150,17 +150,17 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
     return samples | {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
 
 
-def report_of(project: Project) -> int:
+def find_report(project: Project) -> int:
     actor = project.memberships.exclude(role=Membership.Role.ANNOTATOR).earliest("pk")
     return reports.request_report(project=project, actor=actor, kind="agreement", settings={"of": "a test"}).pk
 
 
-def token_of(member: Membership) -> int:
+def read_token(member: Membership) -> int:
     token, _ = tokens.make_token(membership=member, name="for the pages")
     return token.pk
 
 
-def _payment_of(project: Project) -> int:
+def _find_payment(project: Project) -> int:
     """The number of a payment, made where there is none."""
     if not project.payments.exists():
         owner = project.memberships.get(role=Membership.Role.OWNER)

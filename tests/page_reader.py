@@ -23,12 +23,12 @@ Rows = list[dict[str, str]]
 class Screen:
     """What a page says: tiles and lists of facts by label, tables by name, how many rows its list has."""
 
-    said: dict[str, str]
+    facts: dict[str, str]
     tables: dict[str, Rows]
     n_listed: int | None
 
     def number(self, label: str) -> int:
-        return number(self.said[label])
+        return number(self.facts[label])
 
     def rows(self, name: str) -> Rows:
         return self.tables.get(name, [])
@@ -52,16 +52,16 @@ def numbers(text: str) -> list[int]:
 
 def read(html: str) -> Screen:
     tree = _Reader.read(html)
-    said = {}
-    for tile in _of_class(tree, "stat"):
+    facts = {}
+    for tile in _find_by_class(tree, "stat"):
         parts = {str(part.get("class")): _text(part) for part in tile}
-        said[parts["stat-label"]] = f"{parts['stat-value']} {parts.get('stat-note', '')}".strip()
-    for facts in tree.iter("dl"):
-        terms = [part for part in facts.iter() if part.tag in ("dt", "dd")]
-        said |= {_text(term): _text(fact) for term, fact in zip(terms[::2], terms[1::2], strict=True)}
-    tables = {str(around.get("aria-label")): _rows(around) for around in _of_class(tree, "table-wrap")}
-    listed = [numbers(_text(pager[0])) for pager in _of_class(tree, "pager")]
-    return Screen(said, tables, listed[0][2] if listed else None)
+        facts[parts["stat-label"]] = f"{parts['stat-value']} {parts.get('stat-note', '')}".strip()
+    for pairs in tree.iter("dl"):
+        terms = [part for part in pairs.iter() if part.tag in ("dt", "dd")]
+        facts |= {_text(term): _text(fact) for term, fact in zip(terms[::2], terms[1::2], strict=True)}
+    tables = {str(around.get("aria-label")): _rows(around) for around in _find_by_class(tree, "table-wrap")}
+    listed = [numbers(_text(pager[0])) for pager in _find_by_class(tree, "pager")]
+    return Screen(facts, tables, listed[0][2] if listed else None)
 
 
 def list_texts(html: str) -> set[str]:
@@ -96,7 +96,7 @@ def _strings(words: dict[str, Any]) -> Iterator[str]:
 
 
 def _rows(around: Element) -> Rows:
-    """Cells by heading, counted from the right: a heading of several rows stands on the left."""
+    """Cells by heading, counted from the right: a heading of several rows is on the left."""
     lines = [[cell for cell in line if cell.tag in ("th", "td")] for line in around.iter("tr")]
     names = [_text(cell) for cell in lines[0]]
     rows = []
@@ -106,20 +106,20 @@ def _rows(around: Element) -> Rows:
     return rows
 
 
-def _of_class(tree: Element, name: str) -> list[Element]:
+def _find_by_class(tree: Element, name: str) -> list[Element]:
     return [element for element in tree.iter() if name in (element.get("class") or "").split()]
 
 
 def _text(element: Element) -> str:
     """What an element says, without the explanations behind a “?”."""
-    return " ".join("".join(_said(element)).split())
+    return " ".join("".join(_visible_text(element)).split())
 
 
-def _said(element: Element) -> Iterator[str]:
+def _visible_text(element: Element) -> Iterator[str]:
     if not (element.get("class") or "").startswith("hint"):
         yield element.text or ""
         for part in element:
-            yield from _said(part)
+            yield from _visible_text(part)
             yield part.tail or ""
 
 

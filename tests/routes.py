@@ -28,7 +28,7 @@ class Route:
 
     @property
     def is_api(self) -> bool:
-        """Whether it answers programs by the API's own door."""
+        """Whether it answers programs as an API."""
         return self.policy is not None and self.policy.name == "api"
 
     @property

@@ -37,7 +37,7 @@ from tests.annotate.payments.paid_work import earn
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
-from tests.every_page import chart_samples, pair_samples, report_of, token_of
+from tests.every_page import chart_samples, find_report, pair_samples, read_token
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
 from tests.results.studies.factories import study_samples
@@ -116,8 +116,8 @@ def make_world() -> World:
     foreign |= chart_samples(of_ours=False)
     for name in ("report-job", "report-cancel"):
         key = f"results:{name} pk"
-        samples[key], foreign[key] = report_of(ours), report_of(theirs)
-    samples["token_id"], foreign["token_id"] = token_of(_asserted(memberships["owner"])), token_of(other_manager)
+        samples[key], foreign[key] = find_report(ours), find_report(theirs)
+    samples["token_id"], foreign["token_id"] = read_token(_asserted(memberships["owner"])), read_token(other_manager)
     for route in ROUTES:  # numbers count from one in each project: take those that only the other one has
         foreign |= {f"{route.name} version": 3}
     return World(
@@ -284,7 +284,7 @@ def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: 
     return response
 
 
-def holder_of(policy: Policy) -> str:
+def find_holder(policy: Policy) -> str:
     """An identity that has the whole right a policy asks for."""
     if policy.right is None:
         return "owner"
@@ -293,7 +293,7 @@ def holder_of(policy: Policy) -> str:
 
 def allowed_methods(world: World, route: Route, path: str) -> set[str]:
     assert route.policy is not None
-    response = send(world, holder_of(route.policy), "OPTIONS", path, route)
+    response = send(world, find_holder(route.policy), "OPTIONS", path, route)
     assert response.status_code == 405, f"{route.name} does not say which methods it takes."
     return {method.strip() for method in response["Allow"].split(",")}
 
@@ -388,7 +388,7 @@ def test_each_route_holds_to_its_policy(route: Route, world: World) -> None:
 def test_what_belongs_to_another_project_is_not_there(route: Route, world: World) -> None:
     """A foreign id and one that does not exist at all answer alike, down to the bytes of the page."""
     assert route.policy is not None
-    who = holder_of(route.policy)
+    who = find_holder(route.policy)
     methods = allowed_methods(world, route, route.fill(world.samples)) - {"HEAD", "OPTIONS"}
     for name in route.parameters:
         if name == "slug":
@@ -410,7 +410,7 @@ def test_nothing_unsafe_goes_without_a_csrf_token(route: Route, world: World) ->
     assert route.policy is not None
     path = route.fill(world.samples)
     for method in allowed_methods(world, route, path) - {"GET", "HEAD", "OPTIONS"}:
-        assert send(world, holder_of(route.policy), method, path, route, csrf=True).status_code == 403
+        assert send(world, find_holder(route.policy), method, path, route, csrf=True).status_code == 403
 
 
 def test_reading_every_page_leaves_the_database_as_it_was(world: World) -> None:
@@ -418,7 +418,7 @@ def test_reading_every_page_leaves_the_database_as_it_was(world: World) -> None:
     for route in ROUTES:
         assert route.policy is not None
         client = Client()
-        client.cookies["session"] = world.sessions[holder_of(route.policy)]
+        client.cookies["session"] = world.sessions[find_holder(route.policy)]
         response = client.get(route.fill(world.samples))
         if getattr(response, "streaming", False):
             list(response)

@@ -354,7 +354,7 @@ def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
     arguments = {"annotate:batch-show": (1,), "annotate:hit-show": (1, 1)}.get(name, ())
     address = reverse(name, args=[project.slug, *arguments])
 
-    def round_of_one() -> tuple[Write, Look]:
+    def make_round() -> tuple[Write, Look]:
         worker = make_membership(project)
         assignment = sized_projects.claim(worker)
         client = client_of(worker if name in ("annotate:project-desk", "annotate:history") else owner)
@@ -363,7 +363,7 @@ def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
             lambda: counts_on(client, address),
         )
 
-    assert_one_moment(round_of_one)
+    assert_one_moment(make_round)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -372,7 +372,7 @@ def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_befor
     make_corpus(project, n_candidates=N_ITEMS)
     make_batch(project, judgments=60)
 
-    def round_of_one() -> tuple[Write, Look]:
+    def make_round() -> tuple[Write, Look]:
         worker = make_membership(project)
         assignment = sized_projects.claim(worker)
         return (
@@ -380,14 +380,14 @@ def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_befor
             lambda: answer("batch", "1", "--project", project.slug),
         )
 
-    assert_one_moment(round_of_one)
+    assert_one_moment(make_round)
 
 
-def assert_one_moment(round_of_one: Callable[[], tuple[Write, Look]]) -> None:
+def assert_one_moment(make_round: Callable[[], tuple[Write, Look]]) -> None:
     """Another connection writes after the first statement of what is looked at, then after its second, and so on."""
     seen = set()
     for place in range(MOST_STATEMENTS):
-        write, look = round_of_one()
+        write, look = make_round()
         before = look()
         with written_after(place, write) as was_written:
             during = look()

@@ -16,7 +16,7 @@ from projects.models import Membership, Project, User
 from projects.people import invitations
 from tests import sized_projects
 from tests.annotate.submitted_work import rate
-from tests.every_page import addresses, samples_of
+from tests.every_page import addresses, make_samples
 from tests.factories import make_batch, make_corpus
 from tests.people import SignIn
 from tests.results.judged_batches import take_file
@@ -43,7 +43,7 @@ OF_METRICS = re.compile(r"\b[Bb]onus(?:-weight| for| in)\b|\b(?:of|the|a|without
 """Adapted metrics give an answer a bonus, which nobody is paid."""
 
 
-def words_of_money(content: str) -> list[str]:
+def find_words_of_money(content: str) -> list[str]:
     text = html.unescape(re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", content, flags=re.DOTALL))
     text = OF_METRICS.sub(" ", text)
     return [text[max(0, found.start() - 30) : found.end() + 30] for found in MONEY.finditer(text)]
@@ -74,7 +74,7 @@ def test_no_page_of_an_unpaid_project_names_money(
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     assert owner.user
     assert other_annotator.user
-    samples = samples_of(other_annotator, batch=1, token=token, is_paid=False)
+    samples = make_samples(other_annotator, batch=1, token=token, is_paid=False)
     people = {"owner": owner, "annotator": other_annotator}
     n_seen, wrong = 0, []
     for name, who, path in addresses(samples, owner=owner.user, annotator=other_annotator.user):
@@ -84,7 +84,7 @@ def test_no_page_of_an_unpaid_project_names_money(
             assert response.status_code == 404, name
         elif name not in MAY_NAME_IT and response.status_code == 200:
             n_seen += 1
-            found = words_of_money(response.content.decode())
+            found = find_words_of_money(response.content.decode())
             wrong += [f"{name} for {who}: {words}" for words in found]
     assert not wrong, "\n".join(wrong)
     assert n_seen >= LEAST_PAGES
@@ -92,7 +92,7 @@ def test_no_page_of_an_unpaid_project_names_money(
 
 def test_a_paid_project_does_name_it(project: Project, annotator: Membership, client_of: SignIn) -> None:
     page = client_of(annotator).get(reverse("annotate:project-desk", args=[project.slug]))
-    assert words_of_money(page.content.decode())
+    assert find_words_of_money(page.content.decode())
 
 
 def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Membership, client_of: SignIn) -> None:
@@ -109,14 +109,14 @@ def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Member
     plan = client.get(address, asked)
     assert plan.status_code == 200
     assert "Preview" in plan.content.decode()
-    assert words_of_money(plan.content.decode()) == []
+    assert find_words_of_money(plan.content.decode()) == []
     assert client.post(address, {**asked, "cents_per_hit": "40"}).status_code == 302
     batch = Batch.objects.get()
     assert not batch.is_paid
     wanted = client.get(reverse("annotate:batch-wanted", args=[unpaid.slug, batch.number]), {"judgments": "1"})
-    assert words_of_money(wanted.content.decode()) == []
+    assert find_words_of_money(wanted.content.decode()) == []
     log = client.get(reverse("projects:log-list", args=[unpaid.slug]))
-    assert words_of_money(log.content.decode()) == []
+    assert find_words_of_money(log.content.decode()) == []
 
 
 def test_acting_in_an_unpaid_project_names_no_money(
@@ -152,4 +152,4 @@ def test_acting_in_an_unpaid_project_names_no_money(
             for path in paths:
                 page = client_of(member).get(path)
                 assert page.status_code == 200, path
-                assert words_of_money(page.content.decode()) == [], path
+                assert find_words_of_money(page.content.decode()) == [], path

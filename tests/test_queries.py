@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from projects.models import Membership, Project, User
 from projects.people import invitations
 from tests import sized_projects
-from tests.every_page import addresses, samples_of
+from tests.every_page import addresses, make_samples
 from tests.people import SignIn
 
 MOST_QUERIES = 20
@@ -31,7 +31,7 @@ def test_every_page_asks_twenty_queries_at_most_with_a_thousand_judgments(
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     assert owner.user
     assert other_annotator.user
-    samples = samples_of(other_annotator, batch=1, token=token)
+    samples = make_samples(other_annotator, batch=1, token=token)
     todo = list(addresses(samples, owner=owner.user, annotator=other_annotator.user))
     people = {"owner": owner, "annotator": other_annotator}
     n_shown, too_many = 0, []

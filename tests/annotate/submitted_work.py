@@ -1,4 +1,4 @@
-"""What the tests of acting share: work handed in by the real acts, and what must hold after each of them."""
+"""Work submitted by the real acts, and what must hold after each decision on it."""
 
 from datetime import timedelta
 from typing import Any

@@ -36,7 +36,7 @@ def elsewhere(db: None) -> Project:
     return project
 
 
-def all_of(script: Script, path: str, **query: Any) -> list[dict[str, Any]]:
+def fetch_all(script: Script, path: str, **query: Any) -> list[dict[str, Any]]:
     """The rows of all pages, by the addresses that the pages name."""
     page = script.read(path, **query)
     found: list[dict[str, Any]] = page["results"]
@@ -61,15 +61,15 @@ def test_counts_are_those_of_plain_sql_and_hold_nothing_foreign(
         assert sum(line[noun] for line in lines) == getattr(truth, noun)
     assert sum(line["judgments"] for line in lines) == truth.counted
     for noun in ("passages", "questions", "candidates"):
-        rows = all_of(script, f"{noun}/", page_size=90)
+        rows = fetch_all(script, f"{noun}/", page_size=90)
         names = {(row["dataset"], row[f"{noun[:-1]}_id"]) for row in rows}
         assert len(rows) == len(names) == getattr(truth, noun) == script.read(f"{noun}/")["count"]
-    judged = all_of(script, "judgments/", page_size=1_000)
+    judged = fetch_all(script, "judgments/", page_size=1_000)
     assert len({row["id"] for row in judged}) == len(judged) == truth.judgments + truth.kept_apart
     full = [row for row in judged if row["batch_kind"] != "trial"]
     assert sum(row["is_counted"] for row in full) == truth.counted
     assert len(script.read("judgments/", batch=1, is_counted="false")["results"]) == 1
-    for batch in all_of(script, "batches/", page_size=1):
+    for batch in fetch_all(script, "batches/", page_size=1):
         wanted = truth.batches[batch["number"]]
         progress = batch["progress"]
         assert (progress["n_wanted"], progress["n_open"], progress["n_held"], progress["n_done"]) == (
@@ -86,17 +86,17 @@ def test_as_many_queries_however_much_there_is(
     project: Project, script: Script, annotator: Membership, other_annotator: Membership, tmp_path: Path
 ) -> None:
     sized_projects.fill(project, annotator, other_annotator, size="one", folder=tmp_path)
-    few = {path: queries_of(script, path) for path in LISTS}
+    few = {path: count_queries(script, path) for path in LISTS}
     more = make_corpus(project, n_passages=8, n_candidates=3, name="more")
     for number in range(3):
         make_batch(project, datasets=(more.name,), judgments=2, priority=10 + number)
     for rater in (annotator, other_annotator):
         sized_projects.submit(rater)
-    assert {path: queries_of(script, path) for path in LISTS} == few
+    assert {path: count_queries(script, path) for path in LISTS} == few
     assert max(few.values()) <= MOST_QUERIES
 
 
-def queries_of(script: Script, path: str) -> int:
+def count_queries(script: Script, path: str) -> int:
     with CaptureQueriesContext(connection) as queries:
         script.read(path)
     return len(queries)

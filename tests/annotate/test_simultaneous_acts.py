@@ -92,7 +92,7 @@ def withdraw_passage(at: Scene, who: Membership) -> object:
     return withdrawing.withdraw_passage(project=at.project, actor=who, passage=at.passage, why="Cut off.")
 
 
-def settle(at: Scene, who: Membership) -> object:
+def adjudicate(at: Scene, who: Membership) -> object:
     criterion = criteria_in_use(at.project)[0]
     value = 5.0 if who.is_owner else 1.0
     return adjudication.adjudicate(
@@ -127,7 +127,7 @@ ACTS: dict[str, tuple[Act, Act | None]] = {
     "count judgment again": (count_again, set_aside),
     "withdraw candidate": (withdraw_candidate, None),
     "withdraw passage": (withdraw_passage, None),
-    "take back adjudication": (take_back, settle),
+    "take back adjudication": (take_back, adjudicate),
     "change gold rule": (let_win, None),
     "make payment": (pay, approve),
 }
@@ -161,8 +161,8 @@ def test_an_act_by_four_at_once_happens_once(scene: Scene, owner: Membership, ma
             return refusal.message
         return ""
 
-    said = all_at_once(try_it, [owner, manager, owner, manager])
-    assert "" in said
+    messages = all_at_once(try_it, [owner, manager, owner, manager])
+    assert "" in messages
     lines = list(LogEntry.objects.order_by("pk").values_list("act", flat=True))[n_lines:]
     assert [line for line in lines if line != "reopen batch"] == [name]
     assert lines.count("reopen batch") == (name in ("remove", "reject work"))
@@ -172,12 +172,12 @@ def test_an_act_by_four_at_once_happens_once(scene: Scene, owner: Membership, ma
 
 @pytest.mark.race
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_settle_at_once_the_later_sees_what_the_first_did(
+def test_of_two_who_adjudicate_at_once_the_later_sees_what_the_first_did(
     scene: Scene, owner: Membership, manager: Membership, scale: int
 ) -> None:
     for _ in range(4 * scale):
         n_lines = LogEntry.objects.count()
-        all_at_once(lambda who: settle(scene, who) and None, [owner, manager])
+        all_at_once(lambda who: adjudicate(scene, who) and None, [owner, manager])
         first, second = LogEntry.objects.order_by("pk")[n_lines:]
         assert (first.before, second.before) == (None, first.after)
         assert second.after == {"criterion": "correctness", "value": Adjudication.objects.get().value}
@@ -189,7 +189,7 @@ def test_of_two_who_settle_at_once_the_later_sees_what_the_first_did(
 def test_an_act_that_breaks_half_way_has_not_happened(
     scene: Scene, owner: Membership, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    act, before = ACTS.get(name, (settle, None))
+    act, before = ACTS.get(name, (adjudicate, None))
     if before is not None:
         before(scene, owner)
     kept = everything()
@@ -225,7 +225,7 @@ def test_one_that_breaks_while_it_opens_a_batch_again_has_not_happened(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("act", [*(act for act, _ in ACTS.values()), settle])
+@pytest.mark.parametrize("act", [*(act for act, _ in ACTS.values()), adjudicate])
 def test_nobody_else_does_it(scene: Scene, researcher: Membership, other_annotator: Membership, act: Act) -> None:
     kept = everything()
     for who in (researcher, other_annotator, scene.annotator):

@@ -83,7 +83,7 @@ def signed_in(
         context.set_default_navigation_timeout(60_000)
         opened.append(context)
         if user is not None:
-            name, value = settings.SESSION_COOKIE_NAME, session_of(user)
+            name, value = settings.SESSION_COOKIE_NAME, start_session(user)
             context.add_cookies([{"name": name, "value": value, "url": live_site.url, "httpOnly": True}])
         return take_time(context.new_page())
 
@@ -127,7 +127,7 @@ def watch(live_site: Site) -> Iterator[Watch]:
     assert watch.wrong == []
 
 
-def session_of(user: User) -> str:
+def start_session(user: User) -> str:
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"

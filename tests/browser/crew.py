@@ -20,7 +20,7 @@ GOOD = (CAREFUL, CAREFUL, CAREFUL, CAREFUL, NOISY, NOISY, BIASED)
 BAD = (CONTRARY, GUESSER)
 SEED = 4
 COPY = "--"
-"""Stands between an id of the corpus and the number of its copy."""
+"""Between an id of the corpus and the number of its copy."""
 
 
 def hire_crew(project: Project) -> list[SimulatedAnnotator]:
@@ -47,7 +47,7 @@ def pass_test(annotator: SimulatedAnnotator) -> None:
 def work_until_done(
     crew: Sequence[SimulatedAnnotator], *, after_each_round: Callable[[], object] = lambda: None
 ) -> int:
-    """A HIT each by turns, in a new order every round, until nobody finds one any more; how many were handed in."""
+    """Give each a HIT by turns, in a new order every round, while there are any; return how many were submitted."""
     rng = np.random.default_rng(SEED)
     before = sum(annotator.n_submitted for annotator in crew)
     busy = list(crew)
@@ -69,7 +69,7 @@ def worth(item: Item) -> float:
     return 0.0 if item.recipe == Item.Recipe.OTHER_REFERENCE else 1.0
 
 
-def score_of(question: str, answer: str) -> int:
+def find_score(question: str, answer: str) -> int:
     """What a careful person gives an answer on the page, from 1 to 5, by its text alone."""
     for passage in corpus.passages():
         for each in passage.questions:

@@ -16,7 +16,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "narrow": ("DejaVuSansCondensed.ttf", "DejaVuSansCondensed-Bold.ttf"),
     "wide": ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf"),
 }
-"""Both draw the marks that stand on letters: where a font has none of them, a box for each makes one letter broad."""
+"""Both draw the marks on letters: where a font has none of them, a box for each makes one letter broad."""
 PACKAGES = {"narrow": "fonts-dejavu-extra", "wide": "fonts-dejavu-core"}
 CONFIGURATION = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">

@@ -22,7 +22,7 @@ from projects.people import invitations
 from tests import factories
 from tests.annotate.open_batches import open_batch
 from tests.annotate.payments.paid_work import earn
-from tests.every_page import samples_of
+from tests.every_page import make_samples
 
 LONG = "donaudampfschifffahrtsgesellschaft" * 40
 PAYLOADS = (
@@ -106,7 +106,7 @@ def make_world(*, is_nasty: bool = True) -> World:
         plant()
     assert owner.user
     assert annotator.user
-    samples = samples_of(annotator, batch=batch.number, token=token)
+    samples = make_samples(annotator, batch=batch.number, token=token)
     samples |= {"pseudonym": rater.pseudonym, "annotate:import-file number": done}
     more = [f"data/imports/{done}/", f"data/imports/{failed}/", f"batches/{batch.number}/judgments/?judgments=5", *MORE]
     return World(owner.user, annotator.user, samples, more)

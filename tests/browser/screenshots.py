@@ -1,4 +1,4 @@
-"""Makes the pictures of the docs anew, from a demo project with a fixed seed: `make screenshots`.
+"""Makes the pictures of the docs again, from a demo project with a fixed seed: `make screenshots`.
 
 With a folder in SCREENSHOTS, pictures of every page of the demo go there as well: on a wide screen, a laptop's low one,
 a phone and a screen at 400 %, light, dark and in forced colours.
@@ -27,7 +27,7 @@ from projects.people import invitations
 from results.metrics import computing
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.every_page import Address, addresses, samples_of
+from tests.every_page import Address, addresses, make_samples
 from tests.results.sets.frozen_sets import freeze
 from tests.results.studies.factories import study
 
@@ -127,7 +127,7 @@ def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, s
     have_read(demo)
     assert isinstance(serving.claim(annotator), UUID)
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
-    todo = list(addresses(samples_of(annotator, batch=BATCH, token=token), **people))
+    todo = list(addresses(make_samples(annotator, batch=BATCH, token=token), **people))
     todo += [Address(name, "owner", f"{demo.get_absolute_url()}{path}") for name, path in MORE.items()]
     for name, who, path in todo:
         file = f"{name.replace(':', '-')}-{who}-{size}-{scheme}.png"

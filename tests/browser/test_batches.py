@@ -33,7 +33,7 @@ PAGES = [
 
 @pytest.fixture
 def batch(project: Project, manager: Membership, annotator: Membership) -> Batch:
-    """An open batch with a stuck place, work in hand and a remark; and a draft."""
+    """An open batch with a stuck place, work in progress and a comment; and a draft."""
     make_corpus(project, name="one", n_passages=3, n_candidates=4)
     make_corpus(project, name="two", n_passages=2, n_candidates=4)
     batch = create_batch(project=project, actor=manager, terms=Terms(judgments=2, name="A long name for a batch " * 4))

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Request, Response
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
-from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, work
+from tests.annotate.controls.controlled_batches import fetch_items, make_controlled, make_places, work
 from tests.annotate.controls.markers import MARK, SEED, WORDS, leaks, plant
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys
@@ -87,6 +87,6 @@ def test_nothing_that_the_browser_gets_or_keeps_tells_a_control(
     assert {"text/html", "application/json", "text/css", "text/javascript"} <= kinds
     assert any("concord:work:" in each for each in kept)
     done = Assignment.objects.filter(annotator=annotator).select_related("hit")
-    shown = {item.control for assignment in done for item in items_of(assignment)}
+    shown = {item.control for assignment in done for item in fetch_items(assignment)}
     assert shown >= {"none", "known_answer", "degraded", "repeat"}
     assert found == []

@@ -239,5 +239,5 @@ def test_the_menu_and_its_current_language_are_seen(
     menu = page.locator(".header .menu-list")
     border = menu.evaluate("(menu) => getComputedStyle(menu).borderTopWidth")
     assert border != "0px"
-    if "contrast" in look:  # axe reckons with the colours of the page, not with those that the system forces
+    if "contrast" in look:  # axe computes with the colours of the page, not with those that the system forces
         assert axe.serious_faults(page) == []

@@ -57,7 +57,7 @@ def test_no_english_is_left_and_every_language_fits(
     rater = Membership.objects.get(pseudonym=world.samples["pseudonym"])
     assert rater.user is not None
     people = {"nobody": None, "annotator": world.annotator, "rater": rater.user}
-    todo = annotators_pages(world) + [Address("", "rater", path) for path in settled_pages(rater)]
+    todo = annotators_pages(world) + [Address("", "rater", path) for path in submitted_pages(rater)]
     assert len(todo) >= LEAST_PAGES
     english: dict[Address, set[str]] = {}
     wrong: list[str] = []
@@ -70,13 +70,13 @@ def test_no_english_is_left_and_every_language_fits(
             page.goto(address.path)
             if address.who == "rater":
                 assert urlsplit(page.url).path == address.path, "the page of another state"
-            said = set(page.evaluate(SAID))
+            texts = set(page.evaluate(SAID))
             assert page.locator("html").get_attribute("lang") == language, address.path
             if language == "en":
-                english[address] = said
+                english[address] = texts
                 continue
             left = sorted(
-                text for text in said & english[address] if not is_planted(text) and not is_shared(text, language)
+                text for text in texts & english[address] if not is_planted(text) and not is_shared(text, language)
             )
             wrong += [f"{language} {address.path}: {text}" for text in left]
             wrong += [f"{language} {address.path}: {fault}" for fault in misfits(page, language)]
@@ -91,7 +91,7 @@ def annotators_pages(world: World) -> list[Address]:
     return [address for address in found if address.name in spoken and address.who in ("nobody", "annotator")]
 
 
-def settled_pages(rater: Membership) -> list[str]:
+def submitted_pages(rater: Membership) -> list[str]:
     """Pages that look otherwise once something was done: a HIT and a test submitted, practice told, consent given."""
     project = rater.project
     Project.objects.filter(pk=project.pk).update(revision_minutes=60 * 24)

@@ -88,7 +88,7 @@ def upload(page: Page, scores: Path) -> None:
     page.get_by_role("button", name="Upload and validate").click()
     wrong = page.get_by_role("region", name="Problems")
     for line, (name, score, why) in WRONG.items():
-        row = row_of_line(wrong, line)
+        row = find_row(wrong, line)
         expect(row).to_contain_text(why)
         expect(row).to_contain_text(name or "–")
         if "number" in why or "decimal" in why or "already" in why:
@@ -118,5 +118,5 @@ def run_study(page: Page) -> None:
     assert "| bleurt |" in page.evaluate("navigator.clipboard.readText()")
 
 
-def row_of_line(table: Locator, line: int) -> Locator:
+def find_row(table: Locator, line: int) -> Locator:
     return table.locator("tbody tr").filter(has=table.page.get_by_role("rowheader", name=str(line), exact=True))

@@ -67,7 +67,7 @@ def test_the_rows_and_the_heading_stay_where_they_are_from_page_to_page(
     found = set()
     for address in addresses(owner_with_work):
         page.goto(address)
-        found.add((*place_of(page, ".nav-groups a"), place_of(page, "h1")[0]))
+        found.add((*find_position(page, ".nav-groups a"), find_position(page, "h1")[0]))
     assert len({(round(left), round(top)) for left, top, _heading in found}) == 1
     assert len({round(heading) for *_row, heading in found}) == 1
 
@@ -110,7 +110,7 @@ def test_an_annotator_has_the_pages_of_the_desk_alone(signed_in: SignedIn, annot
     assert page.evaluate(CUT_OFF) == []
 
 
-def place_of(page: Page, selector: str) -> tuple[float, float]:
+def find_position(page: Page, selector: str) -> tuple[float, float]:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
     return box["x"], box["y"]

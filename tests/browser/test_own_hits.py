@@ -10,7 +10,7 @@ from tests.annotate.open_batches import answered, open_batch
 from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
-from tests.browser.test_rating_tabs import second_tab, values_of
+from tests.browser.test_rating_tabs import list_values, second_tab
 from tests.processes import wait_until
 from tests.sized_projects import claim
 
@@ -50,11 +50,11 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     assert serious_faults(page) == []
     rate(page, 1, "2")
     expect(page.locator("[data-saved]")).to_have_text("Not applied until you save")
-    assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"
+    assert list_values(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Changes saved.")).to_be_visible()
     expect(page.locator(".said").nth(1)).to_contain_text("2")
-    assert values_of(done) == [4, 2, 4]
+    assert list_values(done) == [4, 2, 4]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -74,7 +74,7 @@ def test_unsent_changes_survive_a_crash_and_a_dead_network(signed_in: SignedIn, 
     wait_until(lambda: "1" in Draft.objects.get().answers["answers"])
     again.keyboard.press("Control+Enter")
     expect(again.get_by_text("Changes saved.")).to_be_visible()
-    assert values_of(done) == [1, 2, 4]
+    assert list_values(done) == [1, 2, 4]
     assert again.evaluate("Object.keys(localStorage).filter(key => key.includes('work')).length") == 0
 
 
@@ -91,7 +91,7 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     expect(other.locator("[data-saved]")).to_contain_text("in another tab")
     other.keyboard.press("Control+Enter")
     expect(other.get_by_text("One of 3 answers differs.")).to_be_visible()
-    assert values_of(done) == [1, 4, 4]
+    assert list_values(done) == [1, 4, 4]
     assert not Draft.objects.exists()
     assert JudgmentRevision.objects.count() == 2
     other.get_by_role("link", name="Edit saved ratings").click()
@@ -105,4 +105,4 @@ def test_a_change_works_without_javascript(signed_in: SignedIn, done: Assignment
     page.locator("#item2 input[value='5']").check(force=True)
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Changes saved.")).to_be_visible()
-    assert values_of(done) == [4, 4, 5]
+    assert list_values(done) == [4, 4, 5]

@@ -22,7 +22,7 @@ from tests.processes import wait_until
 OFFLINE = "Offline: {} kept on this device"
 
 
-def said_of_saving(page: Page) -> Any:
+def expect_save_status(page: Page) -> Any:
     return expect(page.locator("[data-saving]"))
 
 
@@ -43,40 +43,40 @@ def page(signed_in: SignedIn, annotator: Membership) -> Page:
     return opened(signed_in(annotator.user), annotator)
 
 
-def test_how_long_ago_it_was_saved_is_said_and_not_read_out(signed_in: SignedIn, annotator: Membership) -> None:
+def test_the_time_of_the_last_save_is_shown_and_not_read_out(signed_in: SignedIn, annotator: Membership) -> None:
     open_batch(annotator.project, n_hits=1)
     page = signed_in(annotator.user)
     page.clock.install(time=timezone.now())
     opened(page, annotator)
     page.clock.pause_at(timezone.now() + timedelta(minutes=2))
     page.keyboard.press("5")
-    said_of_saving(page).to_have_text("Saved just now")
+    expect_save_status(page).to_have_text("Saved just now")
     for milliseconds, words in ((2_100, "2 s ago"), (5_000, "7 s ago"), (20_000, "20 s ago"), (60_000, "1 min ago")):
         page.clock.run_for(milliseconds)
-        said_of_saving(page).to_have_text(f"Saved {words}")
+        expect_save_status(page).to_have_text(f"Saved {words}")
     page.clock.fast_forward(7_200_000)
-    said_of_saving(page).to_have_text("Saved 2 h ago")
+    expect_save_status(page).to_have_text("Saved 2 h ago")
     assert page.locator("[data-said]").text_content() == ""
     assert page.locator("[data-saving]").evaluate("(line) => line.closest('[aria-live], [role=status]')") is None
     page.keyboard.press("4")
-    said_of_saving(page).to_have_text("Saved just now")
+    expect_save_status(page).to_have_text("Saved just now")
 
 
 def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
     page.context.set_offline(True)
-    said_of_saving(page).to_have_text("Offline ")
+    expect_save_status(page).to_have_text("Offline ")
     page.keyboard.press("5")
-    said_of_saving(page).to_contain_text(OFFLINE.format("1 rating"))
+    expect_save_status(page).to_contain_text(OFFLINE.format("1 rating"))
     for digit in "432":
         page.keyboard.press(digit)
-    said_of_saving(page).to_contain_text(OFFLINE.format("4 ratings"))
+    expect_save_status(page).to_contain_text(OFFLINE.format("4 ratings"))
     page.keyboard.press("z")  # what is taken back is one answer less on the page, and still a change to be sent
-    said_of_saving(page).to_contain_text(OFFLINE.format("4 ratings"))
+    expect_save_status(page).to_contain_text(OFFLINE.format("4 ratings"))
     page.keyboard.press("f")
-    said_of_saving(page).to_contain_text(OFFLINE.format("5 changes"))
+    expect_save_status(page).to_contain_text(OFFLINE.format("5 changes"))
     assert page.locator("[data-said]").text_content() != ""
     page.context.set_offline(False)
-    said_of_saving(page).to_have_text("Saved just now")
+    expect_save_status(page).to_have_text("Saved just now")
     expect(page.locator("[data-said]")).to_have_text("All changes saved")
     assert {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()} == {
         "0": 5,
@@ -100,7 +100,7 @@ def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> N
     wait_until(lambda: len(held) == 1)
     assert len(sent) == 1
     held[0].continue_()
-    said_of_saving(page).to_have_text("Saved just now")
+    expect_save_status(page).to_have_text("Saved just now")
     assert len(sent) == 2
     assert len(Draft.objects.get().answers["answers"]) == 4
 
@@ -120,7 +120,7 @@ def test_what_is_pressed_before_the_script_has_come_is_saved_too(signed_in: Sign
     wait_until(lambda: len(held) == 1)
     assert not Draft.objects.exists()
     held[0].continue_()
-    said_of_saving(page).to_have_text("Saved just now")
+    expect_save_status(page).to_have_text("Saved just now")
     assert Draft.objects.get().answers["answers"]["1"]["correctness"][0] == 4
 
 

@@ -29,12 +29,12 @@ SCALES = {
 DECIMALS = (-1, -0.999, -0.5, -0.01, 0, 0.01, 0.1, 0.25, 0.3333333333333333, 0.5, 0.99, 1)
 
 
-def values_of(name: str) -> list[float]:
+def list_values(name: str) -> list[float]:
     kind, low, high = SCALES[name]
     return list(DECIMALS) if kind is ScaleKind.CONTINUOUS else list(range(low, high + 1))
 
 
-def key_of(name: str, value: float) -> list[str]:
+def list_keys(name: str, value: float) -> list[str]:
     """What one presses for a value; the last point of eleven has no digit, it is the nearest one to the right's end."""
     _, low, high = SCALES[name]
     if name in ("percent", "signed"):
@@ -54,7 +54,7 @@ def test_every_value_is_stored_as_it_was_given(
     scale = Scale(kind=kind, low=low, high=high)
     spec = CriterionSpec(key=name, name=name, statement="", scale=scale, level=Level.INTERVAL)
     create_rubric(annotator.project, name=name, preset="custom", criteria=[spec])
-    values = values_of(name)
+    values = list_values(name)
     open_batch(annotator.project, n_hits=1, n_items=len(values))
     page = signed_in(annotator.user)
     page.emulate_media(reduced_motion="reduce")
@@ -65,7 +65,7 @@ def test_every_value_is_stored_as_it_was_given(
         item = page.locator(f"#item{place}")
         given[item.locator(".candidate").inner_text()] = float(value)
         if way == "keys":
-            for key in key_of(name, value):
+            for key in list_keys(name, value):
                 page.keyboard.press(key)
         else:
             point(page, item, value)

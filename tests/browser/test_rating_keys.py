@@ -357,13 +357,13 @@ def test_a_number_with_the_same_digit_twice_is_typed_as_fast_as_one_likes(
 
 
 def test_a_flag_asks_what_is_wrong(page: Page) -> None:
-    said = page.locator("[name=comment0]")
+    comment = page.locator("[name=comment0]")
     page.keyboard.press("f")
     expect(page.locator("[name=flag0]")).to_be_checked()
-    expect(said).to_be_focused()
+    expect(comment).to_be_focused()
     expect(page.locator("#item0").get_by_text("What's wrong?")).to_be_visible()
     page.keyboard.type("j5fx? the text ends")
-    expect(said).to_have_value("j5fx? the text ends")
+    expect(comment).to_have_value("j5fx? the text ends")
     assert checked(page, 0) is None
     expect(page.locator("[name=flag0]")).to_be_checked()
     page.keyboard.press("Escape")
@@ -373,7 +373,7 @@ def test_a_flag_asks_what_is_wrong(page: Page) -> None:
     page.keyboard.press("k")
     page.keyboard.press("f")  # the flag goes, what was written stays
     expect(page.locator("[name=flag0]")).not_to_be_checked()
-    expect(said).to_have_value("j5fx? the text ends")
+    expect(comment).to_have_value("j5fx? the text ends")
     expect(page.locator("#item0").get_by_text("What's wrong?")).to_be_hidden()
     page.locator("#item1 .flag").click()
     expect(page.locator("[name=comment1]")).to_be_focused()

@@ -48,7 +48,7 @@ def rated(page: Page) -> str:
 
 
 def rest(page: Page) -> None:
-    """Wait until the page stands still."""
+    """Wait until the page no longer moves."""
     page.evaluate(
         """() => new Promise((done) => {
           let last = -1, n = 0;

@@ -74,12 +74,12 @@ def test_the_page_tells_no_source_and_no_number_of_the_database(signed_in: Signe
     wait_for_keys(page)
     page.keyboard.press("5")
     expect(page.locator("[data-saved]")).to_have_text("Saved")
-    told = page.content() + page.evaluate("JSON.stringify(localStorage)")
+    source = page.content() + page.evaluate("JSON.stringify(localStorage)")
     ids = batch.hits.values_list("items__candidate__external_id", flat=True)
     for secret in ("model-a", batch.name, *ids):
-        assert f'"{secret}"' not in told
-        assert f">{secret}<" not in told
-    assert "source" not in told
+        assert f'"{secret}"' not in source
+        assert f">{secret}<" not in source
+    assert "source" not in source
 
 
 def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator: Membership) -> None:

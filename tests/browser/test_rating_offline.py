@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, BrowserType, Error, Page, Route,
 from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import SignedIn, session_of
+from tests.browser.conftest import SignedIn, start_session
 from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
 from tests.processes import wait_until
@@ -161,7 +161,7 @@ def test_a_killed_browser_offers_the_answers_again(
         page.keyboard.type("half a sent")
         saved(page).to_have_text(NOT_SAVED)
         wait_until(lambda: any(b"half a sent" in each.read_bytes() for each in stored_in(tmp_path)), "nothing on disk")
-        kill_browser_of(tmp_path)
+        kill_browser(tmp_path)
     assert not Draft.objects.exists()
     with browser_at(browser_type, tmp_path, launch) as context:
         sign_in(context, annotator, live_site)
@@ -177,7 +177,7 @@ def test_a_killed_browser_offers_the_answers_again(
 
 def sign_in(context: BrowserContext, annotator: Membership, site: Site) -> None:
     assert annotator.user is not None
-    session = session_of(annotator.user)
+    session = start_session(annotator.user)
     context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": site.url}])
 
 
@@ -195,7 +195,7 @@ def stored_in(folder: Path) -> list[Path]:
     return [path for path in folder.glob("*/Local Storage/leveldb/*") if path.suffix in (".log", ".ldb")]
 
 
-def kill_browser_of(folder: Path) -> None:
+def kill_browser(folder: Path) -> None:
     """The main process of our own browser, known by its folder."""
     argument = f"--user-data-dir={folder}".encode()
     for process in Path("/proc").glob("[0-9]*"):

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import SignedIn, session_of
+from tests.browser.conftest import SignedIn, start_session
 from tests.browser.rating import start, wait_for_keys
 from tests.processes import wait_until
 
@@ -133,7 +133,7 @@ def test_a_submit_with_gaps_lists_them_and_each_line_leads_there(page: Page) -> 
     assert stored_values() == [4, 2, 3]
 
 
-def test_saved_is_said_only_after_the_server_said_so(page: Page) -> None:
+def test_saved_is_shown_only_after_the_server_confirmed(page: Page) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -273,7 +273,7 @@ def test_what_another_person_left_on_the_device_is_wiped(
     saved(page).to_have_text(NOT_SAVED)
     assert page.evaluate(KEPT) == 1
     assert other_annotator.user is not None
-    sign_in(page, session_of(other_annotator.user))
+    sign_in(page, start_session(other_annotator.user))
     other = page.context.new_page()
     other.goto("/desk/")
     expect(other.get_by_role("heading", name="Your desk")).to_be_visible()
@@ -284,7 +284,7 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
     page: Page, annotator: Membership, other_annotator: Membership
 ) -> None:
     assert other_annotator.user is not None
-    sign_in(page, session_of(other_annotator.user))
+    sign_in(page, start_session(other_annotator.user))
     page.keyboard.press("5")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     assert page.evaluate(KEPT) == 0
@@ -298,7 +298,7 @@ def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, a
     expect(page.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
     page.keyboard.press("4")
     assert annotator.user is not None
-    sign_in(page, session_of(annotator.user))
+    sign_in(page, start_session(annotator.user))
     page.evaluate("dispatchEvent(new Event('focus'))")
     saved(page).to_have_text(SAVED)
     page.keyboard.press("3")

@@ -25,7 +25,7 @@ def rate_all(page: Page, digits: str) -> None:
     expect(page.locator("[data-count]")).to_have_text(str(len(digits)))
 
 
-def values_of(assignment: Assignment) -> list[float | None]:
+def list_values(assignment: Assignment) -> list[float | None]:
     by_item = dict(Judgment.objects.filter(assignment=assignment).values_list("item_id", "value"))
     return [by_item.get(item) for item in assignment.layout]
 
@@ -55,7 +55,7 @@ def test_a_second_submit_of_the_same_answers_is_already_saved(signed_in: SignedI
     submit(other)
     expect(other.get_by_text("Those ratings were already saved.")).to_be_visible()
     assert other.url == page.url
-    assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
+    assert list_values(Assignment.objects.submitted().get()) == [5, 4, 3]
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
@@ -85,7 +85,7 @@ def test_a_second_submit_of_other_answers_shows_both(
     assert other.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert other.evaluate("localStorage.length") == 0
     assert serious_faults(other) == []
-    assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
+    assert list_values(Assignment.objects.submitted().get()) == [5, 4, 3]
 
 
 def test_two_projects_in_two_tabs_keep_apart(signed_in: SignedIn, annotator: Membership) -> None:
@@ -111,8 +111,8 @@ def test_two_projects_in_two_tabs_keep_apart(signed_in: SignedIn, annotator: Mem
     submit(other)
     assert one.evaluate("localStorage.length") == 1
     submit(one)
-    assert values_of(Assignment.objects.get(annotator=annotator)) == [5, 4, 3]
-    assert values_of(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 3]
+    assert list_values(Assignment.objects.get(annotator=annotator)) == [5, 4, 3]
+    assert list_values(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 3]
 
 
 def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(

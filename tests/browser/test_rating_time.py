@@ -136,7 +136,7 @@ LEFT = (
 """Minutes left, what the page says of them, and whether it says it in bold."""
 
 
-def test_the_time_left_is_said_at_each_threshold(signed_in: SignedIn, annotator: Membership) -> None:
+def test_the_time_left_is_announced_at_each_threshold(signed_in: SignedIn, annotator: Membership) -> None:
     open_batch(annotator.project, n_hits=1, time_limit_minutes=3 * 24 * 60)
     page = stopped(signed_in(annotator.user), annotator)
     shown = page.locator("[data-due-text]")
@@ -159,13 +159,13 @@ def test_the_time_left_does_not_tick(signed_in: SignedIn, annotator: Membership)
     open_batch(annotator.project, n_hits=1, time_limit_minutes=60)
     page = stopped(signed_in(annotator.user), annotator)
     shown = page.locator("[data-due-text]")
-    said = []
+    texts = []
     for _ in range(240):
         page.clock.run_for(15_000)
-        said.append(shown.inner_text())
-    changes = [words for words, before in zip(said[1:], said, strict=False) if words != before]
+        texts.append(shown.inner_text())
+    changes = [words for words, before in zip(texts[1:], texts, strict=False) if words != before]
     assert changes == [
-        *(f"{n} min left" for n in range(int(said[0].split()[0]) - 1, 0, -1)),
+        *(f"{n} min left" for n in range(int(texts[0].split()[0]) - 1, 0, -1)),
         "Less than a minute left",
         "Time is up. You can still submit.",
     ]
@@ -173,7 +173,7 @@ def test_the_time_left_does_not_tick(signed_in: SignedIn, annotator: Membership)
 
 
 @pytest.mark.parametrize(("zone", "shift"), [("UTC", 0), ("Asia/Kathmandu", 5 * 60 + 45)])
-def test_the_time_is_said_in_the_readers_own_zone_and_in_utc(
+def test_the_time_is_shown_in_the_readers_own_zone_and_in_utc(
     signed_in: SignedIn, annotator: Membership, zone: str, shift: int
 ) -> None:
     open_batch(annotator.project, n_hits=1)
@@ -182,9 +182,9 @@ def test_the_time_is_said_in_the_readers_own_zone_and_in_utc(
     page.locator(".rate-due summary").click()
     due_at = Assignment.objects.get().due_at
     assert due_at is not None
-    said = page.locator(".rate-due-more")
-    expect(said).to_contain_text(f"{due_at:%H:%M} UTC")
-    expect(said).to_contain_text(f"{due_at + timedelta(minutes=shift):%H:%M}")
+    texts = page.locator(".rate-due-more")
+    expect(texts).to_contain_text(f"{due_at:%H:%M} UTC")
+    expect(texts).to_contain_text(f"{due_at + timedelta(minutes=shift):%H:%M}")
 
 
 def test_more_time_is_asked_for_at_the_time_once(signed_in: SignedIn, annotator: Membership) -> None:

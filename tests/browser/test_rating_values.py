@@ -1,4 +1,4 @@
-"""Every widget and every value: what was clicked, typed or tapped is what stands in the long CSV file."""
+"""Every widget and every value: what was clicked, typed or tapped is in the long CSV file."""
 
 import csv
 import io
@@ -66,8 +66,8 @@ def test_values_given_by_mouse(
     values: Values = {}
     for place in each_place():
         item = item_at(page, place)
-        values[text_of(item)] = {
-            **{key: press_point(item, key, value) for key, value in points_of(place).items()},
+        values[read_text(item)] = {
+            **{key: press_point(item, key, value) for key, value in list_points(place).items()},
             "hundred": slide(page, item, SLIDES[place]),
         }
     remarks = remark(page, Locator.click)
@@ -85,11 +85,11 @@ def test_values_given_by_keyboard_alone(
     for place in each_place():
         item = item_at(page, place)
         expect(item).to_contain_class("is-current")
-        for value in points_of(place).values():
+        for value in list_points(place).values():
             page.keyboard.press(str(value % 10))
         page.keyboard.type(TYPED[place])
         page.keyboard.press("Enter")
-        values[text_of(item)] = {**points_of(place), "hundred": float(TYPED[place])}
+        values[read_text(item)] = {**list_points(place), "hundred": float(TYPED[place])}
     remarks = remark_by_keys(page)
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/desk/")
@@ -111,9 +111,9 @@ def test_a_slider_moved_by_keys(
         for key in keys.split():
             page.keyboard.press(key)
         expect(item.get_by_role("slider")).to_have_attribute("aria-valuetext", expected)
-        for key in points_of(place):
+        for key in list_points(place):
             press_point(item, key, 1)
-        values[text_of(item)] = {**dict.fromkeys(ORDINAL, 1.0), "hundred": float(expected)}
+        values[read_text(item)] = {**dict.fromkeys(ORDINAL, 1.0), "hundred": float(expected)}
     remarks = remark(page, Locator.click)
     submit(page)
     assert exported(researcher, live_site) == (values, remarks)
@@ -129,13 +129,13 @@ def test_values_given_on_a_phone(
     for place in each_place():
         item = item_at(page, place)
         given = {}
-        for key, value in points_of(place).items():
-            point_of(item, key, value).tap()
+        for key, value in list_points(place).items():
+            find_point(item, key, value).tap()
             given[key] = chosen(item, key)
             assert given[key] == value
         item.get_by_role("spinbutton").tap()
         item.get_by_role("spinbutton").fill(TYPED[place])
-        values[text_of(item)] = {**given, "hundred": float(TYPED[place])}
+        values[read_text(item)] = {**given, "hundred": float(TYPED[place])}
     remarks = remark(page, Locator.tap)
     submit(page)
     assert exported(researcher, live_site) == (values, remarks)
@@ -164,7 +164,7 @@ def each_place() -> range:
     return range(N_ITEMS - 1)
 
 
-def points_of(place: int) -> dict[str, int]:
+def list_points(place: int) -> dict[str, int]:
     """Ten items show every point of every scale at least once."""
     return {key: place % high + 1 for key, high in ORDINAL.items()}
 
@@ -173,16 +173,16 @@ def item_at(page: Page, place: int) -> Locator:
     return page.locator(f"#item{place}")
 
 
-def text_of(item: Locator) -> str:
+def read_text(item: Locator) -> str:
     return item.locator(".candidate").inner_text()
 
 
-def point_of(item: Locator, key: str, value: int) -> Locator:
+def find_point(item: Locator, key: str, value: int) -> Locator:
     return item.locator(f"[data-key={key}] .point").filter(has=item.page.get_by_text(str(value), exact=True))
 
 
 def press_point(item: Locator, key: str, value: int) -> float:
-    point_of(item, key, value).click()
+    find_point(item, key, value).click()
     assert chosen(item, key) == value
     return value
 
@@ -221,7 +221,7 @@ def remark(page: Page, press: Callable[[Locator], Any]) -> Remarks:
     for place in FLAGS:
         press(item_at(page, place).get_by_text("Flag a problem"))
         expect(page.locator(f"[name=flag{place}]")).to_be_checked()
-    return remarks_of(page)
+    return read_remarks(page)
 
 
 def remark_by_keys(page: Page) -> Remarks:
@@ -240,11 +240,11 @@ def remark_by_keys(page: Page) -> Remarks:
                 page.keyboard.press(letter)
                 page.keyboard.insert_text(texts[place])
                 page.keyboard.press("Escape")
-    return remarks_of(page)
+    return read_remarks(page)
 
 
-def remarks_of(page: Page) -> Remarks:
-    texts = {place: text_of(item_at(page, place)) for place in range(N_ITEMS)}
+def read_remarks(page: Page) -> Remarks:
+    texts = {place: read_text(item_at(page, place)) for place in range(N_ITEMS)}
     return Remarks(
         comments={texts[place]: comment for place, comment in COMMENTS.items()},
         reasons={texts[place]: reason for place, reason in REASONS.items()},

@@ -58,7 +58,7 @@ def is_in_pane(page: Page, words: str) -> bool:
 
 
 def first_seen(page: Page) -> int:
-    """How far into the text what stands at the top of the pane is."""
+    """Return how far into the text the top of the pane is."""
     at: int = page.evaluate(
         """() => {
           const frame = document.querySelector(".passage-body").getBoundingClientRect();
@@ -75,18 +75,18 @@ def first_seen(page: Page) -> int:
     return at
 
 
-def width_of(page: Page) -> float:
+def measure_width(page: Page) -> float:
     width: float = page.evaluate("document.querySelector('.passage').getBoundingClientRect().width")
     return width
 
 
-def size_of(page: Page) -> float:
+def measure_size(page: Page) -> float:
     size: float = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.passage-text')).fontSize)")
     return size
 
 
 def tap_bar(page: Page) -> None:
-    """Where it stands: a locator's own tap would scroll the page first."""
+    """Return its position: a locator's own tap would scroll the page first."""
     box = page.locator(".passage > summary").bounding_box()
     assert box is not None
     page.touchscreen.tap(box["x"] + 100, box["y"] + 20)
@@ -106,56 +106,56 @@ def test_the_width_is_dragged_or_set_by_keys_and_is_there_at_once_the_next_time(
     wide: Page, annotator: Membership
 ) -> None:
     show(annotator.project, wide)
-    edge, usual = wide.get_by_role("separator", name="Passage width"), width_of(wide)
+    edge, usual = wide.get_by_role("separator", name="Passage width"), measure_width(wide)
     expect(edge).to_have_attribute("aria-valuenow", "44")
     edge.focus()
     wide.keyboard.press("ArrowRight")
     wide.keyboard.press("ArrowRight")
     expect(edge).to_have_attribute("aria-valuenow", "48")
     expect(wide.locator(".item.is-current")).to_have_attribute("data-place", "0")
-    assert width_of(wide) == pytest.approx(1440 * 0.48, abs=2)
+    assert measure_width(wide) == pytest.approx(1440 * 0.48, abs=2)
     box = edge.bounding_box()
     assert box is not None
     wide.mouse.move(box["x"] + 2, 500)
     wide.mouse.down()
     wide.mouse.move(860, 500, steps=4)
-    assert width_of(wide) == pytest.approx(860, abs=4)
+    assert measure_width(wide) == pytest.approx(860, abs=4)
     wide.mouse.up()
     expect(edge).to_have_attribute("aria-valuenow", "60")
     wide.route("**/*.js", lambda route: route.abort())  # what the server draws, before any script
     wide.reload()
-    assert width_of(wide) == pytest.approx(1440 * 0.6, abs=2)
+    assert measure_width(wide) == pytest.approx(1440 * 0.6, abs=2)
     wide.unroute("**/*.js")
     wide.reload()
     wait_for_keys(wide)
     expect(edge).to_have_attribute("aria-valuenow", "60")
     edge.dblclick()
     expect(edge).to_have_attribute("aria-valuenow", "44")
-    assert width_of(wide) == usual
+    assert measure_width(wide) == usual
     assert "passage_width" not in {cookie["name"] for cookie in wide.context.cookies()}
 
 
 def test_the_text_size_has_five_steps_and_stays_after_a_reload(wide: Page, annotator: Membership) -> None:
     show(annotator.project, wide)
     larger, smaller = wide.get_by_role("button", name="Larger text"), wide.get_by_role("button", name="Smaller text")
-    sizes = [size_of(wide)]
+    sizes = [measure_size(wide)]
     for _ in range(3):
         larger.click()
-        sizes.append(size_of(wide))
+        sizes.append(measure_size(wide))
     assert sizes == sorted({*sizes})
     expect(larger).to_have_attribute("aria-disabled", "true")
     wide.keyboard.press("Enter")
-    assert size_of(wide) == sizes[-1]
+    assert measure_size(wide) == sizes[-1]
     expect(wide.locator("[data-passage-said]")).to_have_text("Text size 5 of 5")
     wide.route("**/*.js", lambda route: route.abort())
     wide.reload()
-    assert size_of(wide) == sizes[-1]
+    assert measure_size(wide) == sizes[-1]
     wide.unroute("**/*.js")
     wide.reload()
     wait_for_keys(wide)
     for _ in range(4):
         smaller.click()
-    assert size_of(wide) < sizes[0]
+    assert measure_size(wide) < sizes[0]
     expect(smaller).to_have_attribute("aria-disabled", "true")
 
 
@@ -229,9 +229,9 @@ def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, ann
     field = wide.get_by_role("searchbox", name="Find in the passage")
     expect(field).to_be_focused()
     wide.keyboard.type("cafe")
-    count, said = wide.locator("[data-find-count]"), wide.locator("[data-passage-said]")
+    count, status = wide.locator("[data-find-count]"), wide.locator("[data-passage-said]")
     expect(count).to_have_text("1 of 3")
-    expect(said).to_have_text("1 of 3")
+    expect(status).to_have_text("1 of 3")
     assert lit(wide, "find") == ["CAFÉ", "cafe\u0301", "cafe"]
     assert is_in_pane(wide, "CAFÉ")
     wide.keyboard.press("Enter")
@@ -247,7 +247,7 @@ def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, ann
         assert lit(wide, "find") == found
     field.fill("nowhere at all")
     expect(count).to_have_text("No match")
-    expect(said).to_have_text("No match")
+    expect(status).to_have_text("No match")
     assert lit(wide, "find") == []
     field.press("Escape")
     expect(wide.get_by_role("search")).to_be_hidden()
@@ -300,7 +300,7 @@ def test_questions_without_a_passage_have_the_room_to_themselves(wide: Page, ann
     expect(wide.locator("[data-count]")).to_have_text("1")
 
 
-def test_marked_words_are_lit_wherever_they_stand_and_come_back_by_key(wide: Page, annotator: Membership) -> None:
+def test_marked_words_are_lit_wherever_they_are_and_come_back_by_key(wide: Page, annotator: Membership) -> None:
     text = f"{LINES}\n\nthe marked\nwords, and שלום עולם.\n\n{LINES}\n\nthe marked\nwords"
     spans = ("the marked words", "שלום עולם", "words that are nowhere")
     show(annotator.project, wide, text=text, spans=spans, n_items=1)

@@ -218,7 +218,7 @@ def start_the_plan(walk: Walk) -> None:
     desk.get_by_role("link", name="Create a plan").click()
     desk.get_by_role("link", name="Use MOCHA's numbers").click()
     desk.get_by_role("button", name="Create plan").click()
-    wanted = sum(planned_of_all(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
+    wanted = sum(fetch_planned(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
     expect(stat(desk, "Cost")).to_contain_text("$")
     desk.get_by_text("presentation and controls").click()
@@ -411,7 +411,7 @@ def assert_exactly_as_planned(walk: Walk) -> None:
                WHERE is_counted AND candidate_id IS NOT NULL GROUP BY 1"""
         )
         counts = cursor.fetchall()
-        assert {candidate: n for candidate, n, _ in counts} == planned_of_all(walk.project)
+        assert {candidate: n for candidate, n, _ in counts} == fetch_planned(walk.project)
         assert all(n == n_annotators for _, n, n_annotators in counts)
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM annotate_judgment WHERE candidate_id IS NOT NULL
@@ -421,7 +421,7 @@ def assert_exactly_as_planned(walk: Walk) -> None:
     call_command("verify")
 
 
-def planned_of_all(project: Project) -> dict[int, int]:
+def fetch_planned(project: Project) -> dict[int, int]:
     """The judgments that each candidate is to have: five in the trial, else what MOCHA's plan asks for."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -440,7 +440,7 @@ def planned_of_all(project: Project) -> dict[int, int]:
 
 
 def planned_by_external_id(project: Project) -> dict[str, int]:
-    by_id = planned_of_all(project)
+    by_id = fetch_planned(project)
     with connection.cursor() as cursor:
         cursor.execute("SELECT id, external_id FROM projects_candidate WHERE id = ANY(%s)", [list(by_id)])
         return {external_id: by_id[pk] for pk, external_id in cursor.fetchall()}

@@ -66,7 +66,7 @@ class Folder:
             return False
 
     def run_dir(self) -> Path:
-        said = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", "from config import data_folder; print(data_folder.run_dir())"],
             cwd=env.BASE_DIR,
             env=self.environment,
@@ -74,7 +74,7 @@ class Folder:
             text=True,
             check=True,
         )
-        return Path(said.stdout.strip())
+        return Path(output.stdout.strip())
 
     def processes(self, word: str = "") -> list[int]:
         """Everything that runs for this folder: guardians by their environment, servers by their arguments."""
@@ -218,9 +218,9 @@ def test_data_of_a_release_that_is_not_there_are_refused_with_advice(fresh_folde
     home.mkdir()
     (home / "PG_VERSION").write_text("12\n")
     user = fresh_folder.user()
-    _, said = user.communicate()
-    assert "created by PostgreSQL 12" in said
-    assert "pg_dump" in said
+    _, output = user.communicate()
+    assert "created by PostgreSQL 12" in output
+    assert "pg_dump" in output
 
 
 def test_data_survive_a_stop(folder: Folder) -> None:
@@ -265,9 +265,9 @@ def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
 def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text("/dev/vda / ext4 rw 0 0\nhost:/home /home nfs4 rw 0 0\n/dev/vdb /home/local xfs rw 0 0\n")
-    assert embedded.file_system_of(Path("/home/ann/concord"), mounts) in embedded.NETWORK_FILE_SYSTEMS
-    assert embedded.file_system_of(Path("/home/local/concord"), mounts) == "xfs"
-    assert embedded.file_system_of(Path("/homework"), mounts) == "ext4"
+    assert embedded.find_file_system(Path("/home/ann/concord"), mounts) in embedded.NETWORK_FILE_SYSTEMS
+    assert embedded.find_file_system(Path("/home/local/concord"), mounts) == "xfs"
+    assert embedded.find_file_system(Path("/homework"), mounts) == "ext4"
 
 
 def test_a_platform_without_the_programs_gets_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -301,6 +301,6 @@ def test_the_first_commands_find_their_tables_also_two_at_once(fresh_folder: Fol
     ]
     fresh_folder.started += commands
     for command, slug in zip(commands, ("first-study", "second-study"), strict=True):
-        said, complaint = command.communicate(timeout=120)
+        output, complaint = command.communicate(timeout=120)
         assert command.returncode == 0, complaint
-        assert json.loads(said)["project"] == slug
+        assert json.loads(output)["project"] == slug

@@ -73,7 +73,7 @@ def test_a_choice_is_one_of_its_options(monkeypatch: pytest.MonkeyPatch) -> None
         env.choice("COLOUR", ["red", "green"])
 
 
-def test_a_database_address_is_taken_apart() -> None:
+def test_a_database_address_is_parsed() -> None:
     assert env.database("postgres://ann:p%40ss@db.example:5433/concord?sslmode=require") == {
         "NAME": "concord",
         "USER": "ann",

@@ -20,7 +20,7 @@ from projects.people import invitations
 from projects.templatetags import ui_strings
 from results.models import MetricRun
 from tests import sized_projects
-from tests.every_page import addresses, samples_of
+from tests.every_page import addresses, make_samples
 from tests.factories import make_batch, make_corpus
 from tests.people import SignIn
 from tests.results.judged_batches import take_file
@@ -28,7 +28,7 @@ from tests.routes import all_routes
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 NOT_SAID = {"code", "kbd", "script", "style", "bdi", "textarea"}
-"""What stands in these is data, or for machines: names of columns, commands, keys, and texts from outside."""
+"""The content of these is data, or for machines: names of columns, commands, keys, and texts from outside."""
 VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "path", "circle", "line", "rect", "use"}
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "label")
 NAMES = {
@@ -66,14 +66,14 @@ class Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.open: list[tuple[str, bool]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
         if not self._is_data():
-            self.said += [known[name] or "" for name in SPOKEN if name in known]
-            self.said += [text or "" for name, text in attrs if name.startswith("data-confirm")]
+            self.texts += [known[name] or "" for name in SPOKEN if name in known]
+            self.texts += [text or "" for name, text in attrs if name.startswith("data-confirm")]
         is_english = tag != "html" and known.get("lang") == "en"  # the guides, which are written in English alone
         if tag not in VOID:
             is_data = tag in NOT_SAID or known.get("dir") == "auto" or known.get("translate") == "no"
@@ -85,14 +85,14 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._is_data():
-            self.said.append(data)
+            self.texts.append(data)
 
     def _is_data(self) -> bool:
         return any(is_data for _, is_data in self.open)
 
 
 def names_in(project: Project) -> re.Pattern[str]:
-    """What people, or the tests, have called things in the data: it stands on pages as it is."""
+    """What people, or the tests, have called things in the data: pages show it as it is."""
     names = [
         *(project.name, *project.batches.values_list("name", flat=True)),
         *Dataset.objects.filter(project=project).values_list("name", flat=True),
@@ -116,7 +116,7 @@ def bare_words(content: str, names: re.Pattern[str]) -> list[str]:
     depth, bare = 0, []
     reader = Reader()
     reader.feed(content)
-    for piece in reader.said:
+    for piece in reader.texts:
         outside = []
         for part in re.split(r"([⟦⟧])", piece):
             depth += {"⟦": 1, "⟧": -1}.get(part, 0)
@@ -144,7 +144,7 @@ def test_no_page_of_annotators_says_what_cannot_be_translated(
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.ANNOTATOR)
     assert owner.user
     assert other_annotator.user
-    samples = samples_of(other_annotator, batch=1, token=token)
+    samples = make_samples(other_annotator, batch=1, token=token)
     names = names_in(project)
     translated = {route.name for route in all_routes() if route.policy is not None and route.policy.is_translated}
     seen, wrong = set(), []

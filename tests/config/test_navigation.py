@@ -72,7 +72,7 @@ def test_the_groups_and_their_pages_are_those_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("groups", [GROUPS, (DESK,)])
-def test_no_page_stands_twice(groups: tuple[Group, ...]) -> None:
+def test_no_page_is_listed_twice(groups: tuple[Group, ...]) -> None:
     names = Counter(name for group in groups for name in group.url_names)
     assert [name for name, n in names.items() if n > 1] == []
     assert len({page.label for page in PAGES}) == len(PAGES)

@@ -1,4 +1,4 @@
-"""Words that a native reader stumbles over stand on no page, in no message, guide or command."""
+"""Idioms that a native reader stumbles over are on no page, in no message, guide, command or test."""
 
 import ast
 import re
@@ -39,11 +39,11 @@ def _read_templates() -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
         # Attributes that people read stay; tags, names of variables and classes go.
         text = re.sub(r"{#.*?#}|{% comment %}.*?{% endcomment %}", "", path.read_text(), flags=re.DOTALL)
-        said = re.findall(r'(?:aria-label|title|placeholder|data-confirm[\w-]*)="([^"]*)"', text)
-        said += re.findall(r'{% translate "([^"]*)"', text) + re.findall(
+        attributes = re.findall(r'(?:aria-label|title|placeholder|data-confirm[\w-]*)="([^"]*)"', text)
+        attributes += re.findall(r'{% translate "([^"]*)"', text) + re.findall(
             r'\w+_(?:title|text|action|label)="([^"]*)"', text
         )
-        yield path.relative_to(ROOT).as_posix(), " ".join([TAGS.sub(" ", text), *said])
+        yield path.relative_to(ROOT).as_posix(), " ".join([TAGS.sub(" ", text), *attributes])
 
 
 def _read_code() -> Iterator[tuple[str, str]]:
@@ -65,6 +65,17 @@ def _is_stored(text: str) -> bool:
     return bool(re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|JOIN|FROM|CASE)\b", text)) or text in STORED
 
 
+def _read_tests() -> Iterator[tuple[str, str]]:
+    """Names and docstrings; other strings of tests are data, such as what people write."""
+    for path in sorted(path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        # Remark is a model; its pages say comments and flags.
+        names = [re.sub("remarks?", "", node.name.replace("_", " "), flags=re.IGNORECASE) for node in defined]
+        texts = [ast.get_docstring(node) or "" for node in (tree, *defined)]
+        yield path.relative_to(ROOT).as_posix(), "\n".join([*names, *texts])
+
+
 def _read_guides() -> Iterator[tuple[str, str]]:
     for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]:
         yield path.relative_to(ROOT).as_posix(), path.read_text()
@@ -75,11 +86,11 @@ STORED = {"resolve remark", "take up remark again", "minimal pair remark"}
 
 @cache
 def _read_all() -> list[tuple[str, str]]:
-    return [*_read_templates(), *_read_code(), *_read_guides()]
+    return [*_read_templates(), *_read_code(), *_read_tests(), *_read_guides()]
 
 
 def find(banned: str) -> list[str]:
-    """Return where a banned idiom stands, with the words around it."""
+    """Return where a banned idiom is used, with the words around it."""
     pattern = re.compile(banned, re.IGNORECASE)
     return [
         f"{name}: …{text[max(0, match.start() - 40) : match.end() + 40]}…".replace("\n", " ")

@@ -34,17 +34,17 @@ class Served:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self.said = ""
+        self.output = ""
         self.address = ""
 
     def wait_until_ready(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
-            self.said += line
+            self.output += line
             if found := re.search(r"Concord is at (http://\S+)", line):
                 self.address = found[1]
                 return
-        pytest.fail(f"serve ended with {self.process.wait()}:\n{self.said}")
+        pytest.fail(f"serve ended with {self.process.wait()}:\n{self.output}")
 
     def answers(self) -> bool:
         try:
@@ -132,15 +132,15 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         served = Served("--port", str(port))
-        said, _ = served.process.communicate(timeout=processes.PATIENCE)
+        output, _ = served.process.communicate(timeout=processes.PATIENCE)
     assert served.process.returncode == 1
-    assert f"Port {port} of 127.0.0.1 is in use" in said
+    assert f"Port {port} of 127.0.0.1 is in use" in output
 
 
 def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve: Callable[..., Served]) -> None:
     first, second = serve(), serve()
     assert first.address != second.address
-    assert "Port 8000 is in use; using" in second.said
+    assert "Port 8000 is in use; using" in second.output
     wait_until(first.answers, "the first site does not answer")
     wait_until(second.answers, "the second site does not answer")
     wait_until(lambda: _clocks(first) + _clocks(second) == 1, "the sites have not one clock between them")

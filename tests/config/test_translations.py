@@ -139,7 +139,7 @@ def keeps_places(form: str, sources: list[str], *, may_lack: bool) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("said", "fault"),
+    ("text", "fault"),
     [
         ("", "empty"),
         ("{n} of {all} items", "as in English"),
@@ -149,8 +149,8 @@ def keeps_places(form: str, sources: list[str], *, may_lack: bool) -> bool:
         ("{n} von {all} Elementen", ""),
     ],
 )
-def test_a_wrong_translation_is_found(said: str, fault: str) -> None:
-    found = faults(Message("{n} of {all} items", said), "de", Catalog(locale="de"))
+def test_a_wrong_translation_is_found(text: str, fault: str) -> None:
+    found = faults(Message("{n} of {all} items", text), "de", Catalog(locale="de"))
     assert [each.startswith(fault) for each in found] == ([True] if fault else [])
 
 
@@ -162,27 +162,27 @@ def test_a_form_for_one_number_may_say_it_as_a_word() -> None:
     assert faults(Message(source, (*arabic[:3], "عناصر", *arabic[4:])), "ar", Catalog(locale="ar")) != []
 
 
-def test_what_is_compiled_is_what_is_said() -> None:
+def test_compiled_catalogues_are_used() -> None:
     with translation.override("de"):
         assert gettext("Sign in to Concord") == "Bei Concord anmelden"
         assert gettext("This field is required.") != "This field is required."
     with translation.override("ar"):
-        said = {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in (1, 2, 5, 30, 100)}
-    assert said == {1: "دقيقة واحدة", 2: "دقيقتان", 5: "5 دقائق", 30: "30 دقيقة", 100: "100 دقيقة"}
+        forms = {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in (1, 2, 5, 30, 100)}
+    assert forms == {1: "دقيقة واحدة", 2: "دقيقتان", 5: "5 دقائق", 30: "30 دقيقة", 100: "100 دقيقة"}
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "forms"),
     [
         ("es", {0: "0 minutos", 1: "1 minuto", 2: "2 minutos", 1_000_000: "1000000 minutos"}),
         ("fr", {0: "0 minute", 1: "1 minute", 2: "2 minutes", 1_000_000: "1000000 minutes"}),
         ("zh-hans", {0: "0分钟", 1: "1分钟", 2: "2分钟", 1_000_000: "1000000分钟"}),
     ],
 )
-def test_a_number_takes_the_form_of_the_language(language: str, said: dict[int, str]) -> None:
+def test_a_number_takes_the_form_of_the_language(language: str, forms: dict[int, str]) -> None:
     """French says 0 in the singular, and Chinese has one form. A million in digits needs no form of its own."""
     with translation.override(language):
-        assert {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in said} == said
+        assert {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in forms} == forms
 
 
 SPACES = {"fr": re.compile(r"[^\s\xa0]([:«»]\s| [;!?»:])|« |\w'\w"), "es": re.compile(r"\d %|[«¿¡] ")}
@@ -203,7 +203,7 @@ def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def name_of(path: Path) -> str:
+def format_path(path: Path) -> str:
     return path.relative_to(settings.BASE_DIR).as_posix()
 
 
@@ -214,7 +214,8 @@ def test_sentences_that_scripts_choose_by_number_are_read() -> None:
 
 def test_every_folder_of_annotators_holds_a_file() -> None:
     names = [
-        name_of(path).removeprefix("templates/") for path in (*translating.list_templates(), *translating.list_code())
+        format_path(path).removeprefix("templates/")
+        for path in (*translating.list_templates(), *translating.list_code())
     ]
     assert [
         folder for folder in translating.READ_BY_ANNOTATORS if not any(fnmatch(name, folder) for name in names)
@@ -228,11 +229,11 @@ def test_nothing_of_managers_is_marked_for_translation() -> None:
     """Their pages are given in English, so they are written in English."""
     marked = []
     for path in (*translating.list_templates(), *translating.list_code()):
-        if translating.is_for_annotators(name_of(path)):
+        if translating.is_for_annotators(format_path(path)):
             continue
         source = path.read_text(encoding="utf-8")
         found = MARKED.findall(source) if path.suffix == ".html" else list(imported_from_gettext(source))
-        marked += [f"{name_of(path)}: {each}" for each in found]
+        marked += [f"{format_path(path)}: {each}" for each in found]
     assert not marked, "\n".join(marked)
 
 
@@ -256,10 +257,10 @@ GIVEN = re.compile(r"""(?:default|pager_noun|empty_\w+|whose|stat_\w+|yesno)[:=]
 
 def test_no_template_of_annotators_holds_a_bare_sentence() -> None:
     bare = [
-        f"{name_of(path)}: {said}"
+        f"{format_path(path)}: {text}"
         for path in translating.list_templates()
-        if translating.is_for_annotators(name_of(path))
-        for said in bare_sentences(path.read_text(encoding="utf-8"))
+        if translating.is_for_annotators(format_path(path))
+        for text in bare_sentences(path.read_text(encoding="utf-8"))
     ]
     assert not bare, "\n".join(bare)
 
@@ -269,8 +270,8 @@ def bare_sentences(source: str) -> list[str]:
     source = BLOCK.sub("", source)
     given = GIVEN.findall(source)
     drawn = DRAWN.sub("", source)
-    said = [*given, *SPOKEN.findall(drawn), *re.sub(r"<[^>]*>", "\n", drawn).splitlines()]
-    return [each.strip() for each in said if set(WORDS.findall(re.sub(r"&\w+;", "", each))) - NAMES]
+    texts = [*given, *SPOKEN.findall(drawn), *re.sub(r"<[^>]*>", "\n", drawn).splitlines()]
+    return [each.strip() for each in texts if set(WORDS.findall(re.sub(r"&\w+;", "", each))) - NAMES]
 
 
 @pytest.mark.parametrize(
@@ -299,9 +300,9 @@ ALL_THEIRS = (
 def test_no_refusal_to_annotators_is_a_bare_sentence() -> None:
     """Every reason why something is refused to them goes through gettext."""
     bare = [
-        f"{name_of(path)}: {ast.unparse(call.args[0])}"
+        f"{format_path(path)}: {ast.unparse(call.args[0])}"
         for path in translating.list_code()
-        if name_of(path).startswith(ALL_THEIRS)
+        if format_path(path).startswith(ALL_THEIRS)
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and call.args and _refuses(call.func) and _is_sentence(call.args[0])
     ]
@@ -312,17 +313,17 @@ def _refuses(called: ast.expr) -> bool:
     return ast.unparse(called).rpartition(".")[2].endswith(("Refused", "PermissionDenied", "ValidationError", "Gone"))
 
 
-def _is_sentence(said: ast.expr) -> bool:
+def _is_sentence(expression: ast.expr) -> bool:
     """Words of its own; an f-string that only puts sentences together has none."""
-    parts = said.values if isinstance(said, ast.JoinedStr) else [said]
+    parts = expression.values if isinstance(expression, ast.JoinedStr) else [expression]
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return any(WORDS.search(text) for text in texts)
 
 
-def test_no_sentence_stands_inside_an_f_string() -> None:
+def test_no_sentence_is_inside_an_f_string() -> None:
     """Babel reads none there, so it would stay in English."""
     hidden = [
-        f"{name_of(path)}: {ast.unparse(call)}"
+        f"{format_path(path)}: {ast.unparse(call)}"
         for path in translating.list_code()
         for joined in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(joined, ast.JoinedStr)

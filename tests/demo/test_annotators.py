@@ -24,7 +24,7 @@ def hire_one(project: Project, temperament: Temperament = EXACT, seed: int = 1) 
     return hire(project, [temperament], worth=worth, seed=seed)[0]
 
 
-def values_of(annotator: SimulatedAnnotator) -> list[float | None]:
+def list_values(annotator: SimulatedAnnotator) -> list[float | None]:
     mine = Judgment.objects.filter(annotator=annotator.membership)
     return list(mine.order_by("item__hit__number", "item__position").values_list("value", flat=True))
 
@@ -39,7 +39,7 @@ def test_simulated_annotators_are_marked_and_cannot_sign_in(project: Project) ->
     assert membership.pseudonym.startswith("simulated"), "pages and files show the pseudonym alone"
 
 
-def test_hiring_the_same_again_makes_nobody_new(project: Project) -> None:
+def test_hiring_the_same_people_twice_adds_nobody(project: Project) -> None:
     first = hire(project, [CAREFUL, HASTY], worth=worth, seed=1)
     again = hire(project, [CAREFUL, HASTY], worth=worth, seed=1)
     assert [one.membership for one in first] == [one.membership for one in again]
@@ -51,7 +51,7 @@ def test_work_is_submitted_and_counted_until_nothing_is_left(project: Project) -
     while annotator.work_once():
         pass
     assert annotator.n_submitted == 3
-    assert values_of(annotator) == [1, 2, 3, 4, 5] * 3
+    assert list_values(annotator) == [1, 2, 3, 4, 5] * 3
     assert not Hit.objects.filter(batch=batch).exclude(places_done=F("places_wanted")).exists()
     assert not annotator.work_once()
 
@@ -63,7 +63,7 @@ def test_answers_meet_their_items_whatever_the_shown_order(project: Project) -> 
         pass
     layouts = Assignment.objects.values_list("layout", flat=True)
     assert any(layout != sorted(layout) for layout in layouts)
-    assert values_of(annotator) == [1, 2, 3, 4, 5, 1, 2] * 6
+    assert list_values(annotator) == [1, 2, 3, 4, 5, 1, 2] * 6
 
 
 def test_seconds_are_spent_and_believed(project: Project) -> None:
@@ -148,7 +148,7 @@ def test_ratings_lie_on_whatever_scale_the_criterion_has(project: Project, low: 
     annotator = hire_one(project, NOISY, seed=9)
     while annotator.work_once():
         pass
-    values = np.array([value for value in values_of(annotator) if value is not None])
+    values = np.array([value for value in list_values(annotator) if value is not None])
     assert values.min() >= low
     assert values.max() <= high
     assert len(set(values)) > 3

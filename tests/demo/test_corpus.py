@@ -20,7 +20,7 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]", "", text.lower()).split())
 
 
-def text_of(passage: DemoPassage) -> str:
+def normalise_text(passage: DemoPassage) -> str:
     return "\n".join([passage.passage, *(document["text"] for document in passage.documents)])
 
 
@@ -39,7 +39,7 @@ def test_passage_is_a_readable_text_of_60_to_250_words(passage: DemoPassage) -> 
     assert bool(passage.passage) != bool(passage.documents)
     assert all(document["title"] and document["text"] for document in passage.documents)
     assert passage.title
-    assert "  " not in text_of(passage)
+    assert "  " not in normalise_text(passage)
 
 
 def test_some_passage_is_a_list_of_documents() -> None:
@@ -76,19 +76,19 @@ def test_all_opinions_occur_in_references_and_candidates() -> None:
     assert {candidate.opinion for candidate in CANDIDATES} - {""} == OPINIONS
 
 
-def test_spans_stand_in_their_passage() -> None:
+def test_spans_are_in_their_passage() -> None:
     for passage in PASSAGES:
         for question in passage.questions:
             assert bool(question.marked_span) == (corpus.KINDS[passage.dataset] == "span")
-            assert question.marked_span in text_of(passage), question.id
+            assert question.marked_span in normalise_text(passage), question.id
             spans = [c.text for c in question.candidates if c.source == "span-reader"]
-            assert all(span in text_of(passage) for span in spans), question.id
+            assert all(span in normalise_text(passage) for span in spans), question.id
 
 
-def test_gold_entities_stand_in_their_passage() -> None:
+def test_gold_entities_are_in_their_passage() -> None:
     for passage in PASSAGES:
         for question in passage.questions:
-            assert all(entity in text_of(passage) for entity in question.entities), question.id
+            assert all(entity in normalise_text(passage) for entity in question.entities), question.id
 
 
 def test_scores_use_the_whole_scale_and_so_does_each_source() -> None:
@@ -123,13 +123,13 @@ def test_passages_cut_into_one_and_into_two_hits() -> None:
 
 
 def test_the_readme_counts_right() -> None:
-    said = (corpus.FOLDER / "README.md").read_text(encoding="utf-8")
+    readme = (corpus.FOLDER / "README.md").read_text(encoding="utf-8")
     n_references = sum(len(question.references) for question in QUESTIONS)
-    assert f"{len(QUESTIONS)} questions, {n_references} references and {len(CANDIDATES)} candidate" in said
+    assert f"{len(QUESTIONS)} questions, {n_references} references and {len(CANDIDATES)} candidate" in readme
     assert len(PASSAGES) == 15
     assert len({passage.domain for passage in PASSAGES}) == 14
     sizes = [passage.n_candidates for passage in PASSAGES]
-    assert f"{min(sizes)} to {max(sizes)} candidates" in said
+    assert f"{min(sizes)} to {max(sizes)} candidates" in readme
 
 
 def test_two_datasets_each_with_all_splits() -> None:

@@ -131,9 +131,9 @@ def test_the_true_scores_are_stored_nowhere(demo: Project) -> None:
 
 def test_the_same_seed_gives_the_same_judgments_and_another_seed_does_not(demo: Project) -> None:
     first = judged(demo)
-    again = judged(made_anew(7))
+    again = judged(make_again(7))
     assert again == first
-    assert judged(made_anew(8)) != first
+    assert judged(make_again(8)) != first
 
 
 def test_it_is_refused_where_somebody_has_one_of_its_names(demo: Project) -> None:
@@ -155,7 +155,7 @@ def judged(project: Project) -> list[tuple[Any, ...]]:
     return sorted(rows, key=str)
 
 
-def made_anew(seed: int) -> Project:
+def make_again(seed: int) -> Project:
     """Put the demo and its people out of the way and make it once more."""
     for project in Project.objects.filter(slug="demo"):
         Project.objects.filter(pk=project.pk).update(slug=f"demo-{project.pk}")

@@ -18,13 +18,13 @@ GUIDES = (
 LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md")
 
 
-def text_of(guide: str) -> str:
+def normalise_text(guide: str) -> str:
     return (ROOT / guide).read_text(encoding="utf-8")
 
 
 def commands_in(guide: str) -> list[str]:
     """What follows `manage.py` up to a redirection, lines that go on joined, without the marks of optional parts."""
-    lines = re.findall(r"manage\.py ([a-z][^`\n>]*)", text_of(guide).replace("\\\n", " "))
+    lines = re.findall(r"manage\.py ([a-z][^`\n>]*)", normalise_text(guide).replace("\\\n", " "))
     return [re.sub(r"[\[\]…]", "", line) for line in lines]
 
 
@@ -56,7 +56,7 @@ def test_the_guides_show_commands() -> None:
 
 @pytest.mark.parametrize("guide", LINKING)
 def test_links_and_pictures_lead_somewhere(guide: str) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)", text_of(guide)):
+    for target in re.findall(r"\]\(([^)#\s]+)", normalise_text(guide)):
         if not re.match(r"[a-z]+:", target):
             assert (ROOT / guide).parent.joinpath(target).exists(), target
 
@@ -65,5 +65,5 @@ def test_the_changelog_names_every_command() -> None:
     ours = {
         name for name, app in get_commands().items() if app in {"projects", "annotate", "results", "demo", "config"}
     }
-    listed = re.findall(r"\*\*Command line\*\*: ([^.]+)\.", text_of("CHANGELOG.md"))
+    listed = re.findall(r"\*\*Command line\*\*: ([^.]+)\.", normalise_text("CHANGELOG.md"))
     assert {name for names in listed for name in re.split(r",\s+", names)} == ours

@@ -18,7 +18,7 @@ from tests.measures.frames import CANONICAL, from_table, random_frame
 LEVELS = list(Level)
 
 
-def alpha_of(frame: pd.DataFrame | Patterns, level: Level | str) -> float:
+def compute_alpha(frame: pd.DataFrame | Patterns, level: Level | str) -> float:
     result = krippendorff_alpha(frame, level=level)
     assert isinstance(result, Agreement), result
     return result.alpha
@@ -38,12 +38,12 @@ def test_four_annotators_and_twelve_units(level: str, alpha: float) -> None:
 
 def test_two_annotators_and_ten_binary_units() -> None:
     table = ["0 1 0 0 0 0 0 0 1 0", "1 1 1 0 0 1 0 0 0 0"]
-    assert round(alpha_of(from_table(table), "nominal"), 3) == 0.095
+    assert round(compute_alpha(from_table(table), "nominal"), 3) == 0.095
 
 
 def test_two_annotators_and_twelve_nominal_units() -> None:
     table = ["1 1 2 2 4 3 3 3 5 4 4 1", "2 1 2 2 2 3 3 3 5 4 4 4"]
-    assert round(alpha_of(from_table(table), "nominal"), 3) == 0.692
+    assert round(compute_alpha(from_table(table), "nominal"), 3) == 0.692
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -54,7 +54,7 @@ def test_the_package_says_the_same_with_missing_cells(level: Level, seed: int) -
     counts = rng.multinomial(4, [0.1, 0.1, 0.2, 0.2, 0.1, 0.3], size=60)[:, :5]
     patterns = Patterns.from_counts(counts, values)
     theirs = krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level.value)
-    assert alpha_of(patterns, level) == pytest.approx(theirs, abs=1e-12)
+    assert compute_alpha(patterns, level) == pytest.approx(theirs, abs=1e-12)
     assert package_alpha(patterns, level=level) == pytest.approx(theirs, abs=1e-12)
     sizes = counts.sum(axis=1)
     assert patterns.n_units == (sizes >= 2).sum()
@@ -94,7 +94,7 @@ def test_the_closed_form_equals_the_definition(seed: int, level: Level, continuo
     frame = random_frame(np.random.default_rng(seed), n_units=12, n_annotators=4, continuous=continuous)
     if frame.groupby("unit").filter(lambda unit: len(unit) >= 2)["value"].nunique() < 2:
         return
-    assert alpha_of(frame, level) == pytest.approx(alpha_by_definition(frame, level), abs=1e-9)
+    assert compute_alpha(frame, level) == pytest.approx(alpha_by_definition(frame, level), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -173,16 +173,16 @@ def test_the_ratio_level_has_no_negative_values_and_two_zeros_do_not_differ() ->
     assert negative.reason == "the ratio level needs a scale without negative values"
     counts, values = [[2, 0, 1], [0, 2, 0], [3, 0, 0]], [0, 4, 8]
     theirs = krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement="ratio")
-    assert alpha_of(Patterns.from_counts(counts, values), "ratio") == pytest.approx(theirs, abs=1e-12)
+    assert compute_alpha(Patterns.from_counts(counts, values), "ratio") == pytest.approx(theirs, abs=1e-12)
 
 
 def test_ratio_differences_by_integral_equal_those_summed_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = random_frame(np.random.default_rng(5), n_units=300, n_annotators=4, continuous=True)
     frame.loc[:20, "value"] = 0
     frame.loc[21:25, "value"] = 1e-6
-    direct = alpha_of(frame, "ratio")
+    direct = compute_alpha(frame, "ratio")
     monkeypatch.setattr(agreement_module, "_DIRECT_VALUES", 0)
-    assert alpha_of(frame, "ratio") == pytest.approx(direct, abs=1e-11)
+    assert compute_alpha(frame, "ratio") == pytest.approx(direct, abs=1e-11)
 
 
 def test_unknown_annotators_stay_unknown() -> None:
@@ -254,7 +254,7 @@ def test_a_hundred_thousand_judgments(continuous: bool) -> None:
     assert len(frame) > 99_000
     for level in LEVELS:
         start = time.perf_counter()
-        alpha = alpha_of(frame, level)
+        alpha = compute_alpha(frame, level)
         print(f"{len(frame):,} judgments, {level}, continuous {continuous}: {time.perf_counter() - start:.3f} s")
         if level is Level.INTERVAL:
             assert alpha == pytest.approx(alpha_by_variances(frame), abs=1e-9)

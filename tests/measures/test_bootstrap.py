@@ -13,13 +13,13 @@ from measures.rubric import Level
 from tests.measures.frames import CANONICAL, from_table, random_frame
 
 
-def interval_of(patterns: Patterns, *, seed: int = 1, **options: Any) -> Interval:
+def compute_interval(patterns: Patterns, *, seed: int = 1, **options: Any) -> Interval:
     interval = alpha_interval(patterns, rng=np.random.default_rng(seed), **{"level": "ordinal", **options})
     assert isinstance(interval, Interval), interval
     return interval
 
 
-def alpha_of(frame: pd.DataFrame, level: Level | str = "ordinal") -> float:
+def compute_alpha(frame: pd.DataFrame, level: Level | str = "ordinal") -> float:
     result = krippendorff_alpha(frame, level=level)
     return result.alpha if isinstance(result, Agreement) else np.nan
 
@@ -31,11 +31,11 @@ def test_the_same_seed_gives_the_same_interval_around_alpha(level: Level, by_gro
     frame = random_frame(np.random.default_rng(7), n_units=200, n_annotators=4, continuous=continuous)
     frame["group"] = frame["unit"] // 4
     patterns = Patterns.from_frame(frame)
-    first = interval_of(patterns, level=level, by_group=by_group, n_resamples=300)
-    again = interval_of(Patterns.from_frame(frame.sample(frac=1)), level=level, by_group=by_group, n_resamples=300)
-    other = interval_of(patterns, seed=2, level=level, by_group=by_group, n_resamples=300)
+    first = compute_interval(patterns, level=level, by_group=by_group, n_resamples=300)
+    again = compute_interval(Patterns.from_frame(frame.sample(frac=1)), level=level, by_group=by_group, n_resamples=300)
+    other = compute_interval(patterns, seed=2, level=level, by_group=by_group, n_resamples=300)
     assert first == again != other
-    assert first.low < alpha_of(frame, level) < first.high
+    assert first.low < compute_alpha(frame, level) < first.high
     assert first.resampled == ("groups" if by_group else "units")
     assert (first.n_resamples, first.confidence, first.undefined_share) == (300, 0.95, 0)
 
@@ -49,7 +49,7 @@ def test_resampling_row_by_row_gives_the_same_ends(by_group: bool, continuous: b
     rng = np.random.default_rng(5)
     groups = [group for _, group in frame.groupby("group")]
     naive = [
-        alpha_of(
+        compute_alpha(
             pd.concat(
                 [
                     groups[k].assign(unit=groups[k]["unit"] + 1000 * n)
@@ -59,7 +59,7 @@ def test_resampling_row_by_row_gives_the_same_ends(by_group: bool, continuous: b
         )
         for _ in range(150)
     ]
-    interval = interval_of(Patterns.from_frame(frame), by_group=by_group, n_resamples=3000)
+    interval = compute_interval(Patterns.from_frame(frame), by_group=by_group, n_resamples=3000)
     spread = np.std(naive)
     low, high = np.quantile(naive, [0.025, 0.975])
     assert interval.low == pytest.approx(low, abs=0.6 * spread)
@@ -68,10 +68,10 @@ def test_resampling_row_by_row_gives_the_same_ends(by_group: bool, continuous: b
 
 def test_units_drawn_by_pattern_and_one_by_one_give_the_same_ends() -> None:
     rows = [([1, 1], 30), ([1, 2], 20), ([4, 5], 25), ([5, 5], 40), ([2, 4], 9)]
-    by_pattern = interval_of(Patterns.from_rows(rows), n_resamples=8000)
+    by_pattern = compute_interval(Patterns.from_rows(rows), n_resamples=8000)
     apart = [(np.array(ratings) + k * 1e-9, 1) for ratings, n in rows for k in range(n)]
-    one_by_one = interval_of(Patterns.from_rows(apart), level="interval", n_resamples=8000)
-    together = interval_of(Patterns.from_rows(rows), level="interval", n_resamples=8000)
+    one_by_one = compute_interval(Patterns.from_rows(apart), level="interval", n_resamples=8000)
+    together = compute_interval(Patterns.from_rows(rows), level="interval", n_resamples=8000)
     assert by_pattern.low < by_pattern.high
     assert one_by_one.low == pytest.approx(together.low, abs=0.012)
     assert one_by_one.high == pytest.approx(together.high, abs=0.012)
@@ -81,27 +81,27 @@ def test_blocks_change_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = random_frame(np.random.default_rng(2), n_units=80, n_annotators=4)
     frame["group"] = frame["unit"] // 5
     patterns = Patterns.from_frame(frame)
-    whole = [interval_of(patterns, by_group=by_group, n_resamples=100) for by_group in (False, True)]
+    whole = [compute_interval(patterns, by_group=by_group, n_resamples=100) for by_group in (False, True)]
     monkeypatch.setattr(bootstrap_module, "_CELLS_AT_A_TIME", 1000)
-    assert [interval_of(patterns, by_group=by_group, n_resamples=100) for by_group in (False, True)] == whole
+    assert [compute_interval(patterns, by_group=by_group, n_resamples=100) for by_group in (False, True)] == whole
 
 
 def test_about_95_of_100_intervals_cover_the_alpha_of_the_population() -> None:
     rng = np.random.default_rng(17)
     population = random_frame(rng, n_units=4000, n_annotators=3)
-    truth = alpha_of(population)
+    truth = compute_alpha(population)
     ratings = {unit: list(values) for unit, values in population.groupby("unit")["value"]}
     covered = 0
     for _ in range(200):
         drawn = rng.choice(4000, size=150, replace=False)
-        interval = interval_of(Patterns.from_rows((ratings[k], 1) for k in drawn if k in ratings), n_resamples=400)
+        interval = compute_interval(Patterns.from_rows((ratings[k], 1) for k in drawn if k in ratings), n_resamples=400)
         covered += interval.low <= truth <= interval.high
     assert 180 <= covered <= 199
 
 
-def test_resamples_without_variation_are_left_out_and_said() -> None:
+def test_resamples_without_variation_are_left_out_and_counted() -> None:
     patterns = Patterns.from_rows([([5, 5], 9), ([1, 1], 1)])
-    interval = interval_of(patterns, n_resamples=2000)
+    interval = compute_interval(patterns, n_resamples=2000)
     assert interval.undefined_share == pytest.approx(0.9**10, abs=0.05)
     assert (interval.low, interval.high) == (1, 1)
 
@@ -119,4 +119,4 @@ def test_where_alpha_is_undefined_so_is_its_interval() -> None:
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"confidence": 0}, {"confidence": 1}, {"level": "metric"}])
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        interval_of(Patterns.from_frame(from_table(CANONICAL)), **options)
+        compute_interval(Patterns.from_frame(from_table(CANONICAL)), **options)

@@ -6,7 +6,7 @@ from measures.ceiling import Ceiling, human_ceiling
 from measures.outcome import Undefined
 
 
-def frame_of(ratings: list[list[float]]) -> pd.DataFrame:
+def make_frame(ratings: list[list[float]]) -> pd.DataFrame:
     rows = [(unit, value) for unit, values in enumerate(ratings) for value in values]
     return pd.DataFrame(rows, columns=["unit", "value"]).astype({"value": "float64"})
 
@@ -14,7 +14,7 @@ def frame_of(ratings: list[list[float]]) -> pd.DataFrame:
 def test_one_draw_is_the_correlation_with_the_others() -> None:
     """Where all ratings of an item but the one drawn are equal, the draw can be told from the result."""
     ratings = [[1.0, 2.0], [3.0, 1.0], [5.0, 4.0], [2.0, 5.0]]
-    found = human_ceiling(frame_of(ratings), rng=np.random.default_rng(4), n_draws=1)
+    found = human_ceiling(make_frame(ratings), rng=np.random.default_rng(4), n_draws=1)
     assert isinstance(found, Ceiling)
     firsts, seconds = map(np.array, zip(*ratings, strict=True))
     possible = {
@@ -28,8 +28,8 @@ def test_one_draw_is_the_correlation_with_the_others() -> None:
 def test_people_who_agree_have_a_ceiling_of_one_and_noise_lowers_it() -> None:
     rng = np.random.default_rng(1)
     truth = rng.normal(size=400)
-    exact = human_ceiling(frame_of([[t, t, t] for t in truth]), rng=rng)
-    noisy = human_ceiling(frame_of([list(t + rng.normal(size=3)) for t in truth]), rng=rng)
+    exact = human_ceiling(make_frame([[t, t, t] for t in truth]), rng=rng)
+    noisy = human_ceiling(make_frame([list(t + rng.normal(size=3)) for t in truth]), rng=rng)
     assert isinstance(exact, Ceiling)
     assert isinstance(noisy, Ceiling)
     assert exact.r == pytest.approx(1)
@@ -40,12 +40,12 @@ def test_people_who_agree_have_a_ceiling_of_one_and_noise_lowers_it() -> None:
 
 
 def test_single_judgments_do_not_enter() -> None:
-    whole = frame_of([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0], [2.0]])
-    less = frame_of([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
+    whole = make_frame([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0], [2.0]])
+    less = make_frame([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
     ours, theirs = (human_ceiling(each, rng=np.random.default_rng(2)) for each in (whole, less))
     assert ours == theirs
 
 
 @pytest.mark.parametrize("ratings", [[[1.0, 2.0], [2.0, 3.0], [4.0]], [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]], []])
 def test_it_is_undefined_in_words(ratings: list[list[float]]) -> None:
-    assert isinstance(human_ceiling(frame_of(ratings), rng=np.random.default_rng(1)), Undefined)
+    assert isinstance(human_ceiling(make_frame(ratings), rng=np.random.default_rng(1)), Undefined)

@@ -11,12 +11,12 @@ ROWS = [
 ]
 
 
-def frame_of(rows: list[tuple[int, int, str | None]]) -> pd.DataFrame:
+def make_frame(rows: list[tuple[int, int, str | None]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["unit", "value", "day"]).astype({"value": "float64"})
 
 
 def course(rows: list[tuple[int, int, str | None]]) -> list[Period]:
-    found = alpha_course(frame_of(rows), level="interval", seed=1, n_resamples=50)
+    found = alpha_course(make_frame(rows), level="interval", seed=1, n_resamples=50)
     assert isinstance(found, list)
     return found
 
@@ -30,7 +30,7 @@ def test_an_item_belongs_to_the_day_of_its_last_rating() -> None:
 
 def test_until_the_end_it_is_the_alpha_of_everything_dated() -> None:
     last = course(ROWS)[-1]
-    whole = krippendorff_alpha(frame_of([row for row in ROWS if row[2]])[["unit", "value"]], level="interval")
+    whole = krippendorff_alpha(make_frame([row for row in ROWS if row[2]])[["unit", "value"]], level="interval")
     assert isinstance(whole, Agreement)
     assert last.so_far == pytest.approx(whole.alpha)
     assert last.n_units_so_far == 3
@@ -50,5 +50,5 @@ def test_periods_grow_with_the_span(days: list[str], names: list[str]) -> None:
 
 
 def test_without_days_it_is_undefined() -> None:
-    found = alpha_course(frame_of([(1, 1, None), (1, 2, None)]), level="ordinal", seed=1)
+    found = alpha_course(make_frame([(1, 1, None), (1, 2, None)]), level="ordinal", seed=1)
     assert found == Undefined(reason="no rating has a date")

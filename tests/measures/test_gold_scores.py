@@ -21,7 +21,7 @@ def test_gold_is_the_unrounded_mean_with_n_and_spread() -> None:
     assert list(gold.loc["a"]) == [2, 1.5, 1.5, pytest.approx(math.sqrt(0.5))]
 
 
-def test_the_standard_library_says_the_same() -> None:
+def test_the_standard_library_agrees() -> None:
     frame = random_frame(np.random.default_rng(4), n_units=200, n_annotators=4, continuous=True)
     gold = gold_scores(frame)
     for unit, values in frame.groupby("unit")["value"]:
@@ -89,7 +89,7 @@ def test_z_needs_names_and_norms() -> None:
         gold_by("skill", frame)
 
 
-def test_a_settled_score_wins_on_the_scale_and_nowhere_else() -> None:
-    golds, settled = pd.Series({"a": 3.5, "b": 2.0}), pd.Series({"b": 5.0, "nobody judged": 1.0})
-    assert apply_adjudications(golds, settled, rule="median").to_dict() == {"a": 3.5, "b": 5.0}
-    assert apply_adjudications(golds, settled, rule="z").to_dict() == {"a": 3.5, "b": 2.0}
+def test_an_adjudicated_score_wins_on_the_scale_and_nowhere_else() -> None:
+    golds, adjudicated = pd.Series({"a": 3.5, "b": 2.0}), pd.Series({"b": 5.0, "nobody judged": 1.0})
+    assert apply_adjudications(golds, adjudicated, rule="median").to_dict() == {"a": 3.5, "b": 5.0}
+    assert apply_adjudications(golds, adjudicated, rule="z").to_dict() == {"a": 3.5, "b": 2.0}

@@ -102,7 +102,7 @@ def test_items_that_are_alike_within_passages_need_more_of_them() -> None:
     assert other.widths[0].width > 1.5 * one.widths[0].width
 
 
-def test_items_with_few_and_many_ratings_and_with_one_may_stand_together() -> None:
+def test_items_with_few_and_many_ratings_and_with_one_may_be_mixed() -> None:
     frame = study(np.random.default_rng(4), 60, 4)
     frame = pd.concat([frame[(frame.index % 4) <= frame["unit"] % 4], pd.DataFrame({"unit": [99], "value": [3.0]})])
     before = frame.copy()

@@ -140,5 +140,5 @@ def test_an_impossible_expectation_is_refused(low: float, high: float, tolerance
         is_right(4, low, high, tolerance)
 
 
-def test_numbers_are_said_without_needless_noughts() -> None:
+def test_numbers_are_written_without_trailing_zeros() -> None:
     assert [format_number(value) for value in (5.0, 0, -2.0, 2.5, 1e20)] == ["5", "0", "-2", "2.5", "1e+20"]

@@ -20,7 +20,7 @@ def ratings() -> pd.DataFrame:
     return table.rename(columns={"item_id": "unit", "rater": "annotator"})
 
 
-def frame_of(ratings: pd.DataFrame, column: str) -> pd.DataFrame:
+def make_frame(ratings: pd.DataFrame, column: str) -> pd.DataFrame:
     return ratings[["unit", "annotator"]].assign(value=ratings[column].astype("float64"))
 
 
@@ -41,7 +41,7 @@ def frame_of(ratings: pd.DataFrame, column: str) -> pd.DataFrame:
     ],
 )
 def test_alpha(ratings: pd.DataFrame, column: str, level: str, alpha: float) -> None:
-    result = krippendorff_alpha(frame_of(ratings, column), level=level)
+    result = krippendorff_alpha(make_frame(ratings, column), level=level)
     assert isinstance(result, Agreement)
     assert round(result.alpha, 4) == alpha
     assert (result.n_units, result.n_ratings, result.n_annotators, result.n_single) == (300, 900, 4, 0)
@@ -57,7 +57,7 @@ def test_alpha(ratings: pd.DataFrame, column: str, level: str, alpha: float) -> 
     ],
 )
 def test_mean_gold_by_system(ratings: pd.DataFrame, column: str, means: tuple[float, ...], digits: int) -> None:
-    gold = gold_scores(frame_of(ratings, column))
+    gold = gold_scores(make_frame(ratings, column))
     system = gold.index.str.replace(r"^.*-q\d+-", "", regex=True)
     by_system = gold["mean"].groupby(system).mean().round(digits)
     assert by_system.to_dict() == dict(zip(["bart", "bart-dpr", "human"], means, strict=True))

@@ -22,9 +22,9 @@ def test_each_pair_is_compared_both_ways_as_scipy_does() -> None:
 
 def test_systems_without_scores_or_difference_are_not_compared() -> None:
     frame = pd.DataFrame({"source": ["a", "a", "b", "c"], "z": [1.0, 1.0, 1.0, np.nan]})
-    said = {(each.first, each.second): each.p for each in compare_systems(frame, sources=["a", "b", "c"])}
-    assert said["a", "b"] == Undefined(reason="all scores are equal")
-    assert said["a", "c"] == Undefined(reason="no rating has a z score")
+    p_values = {(each.first, each.second): each.p for each in compare_systems(frame, sources=["a", "b", "c"])}
+    assert p_values["a", "b"] == Undefined(reason="all scores are equal")
+    assert p_values["a", "c"] == Undefined(reason="no rating has a z score")
 
 
 def test_replication_is_of_the_systems_that_both_runs_have() -> None:

@@ -142,7 +142,7 @@ def read_tables() -> dict[str, tuple[list[str], str | None]]:
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             columns = sorted(column.name for column in connection.introspection.get_table_description(cursor, table))
-            # A column that was removed and came again stands last, so each row is read by the names of its columns.
+            # A column that was removed and added again comes last, so each row is read by the names of its columns.
             cursor.execute(
                 f"SELECT md5(string_agg(jsonb_strip_nulls(to_jsonb(t))::text, '|'"
                 f" ORDER BY jsonb_strip_nulls(to_jsonb(t))::text)) FROM {connection.ops.quote_name(table)} t"

@@ -82,7 +82,7 @@ def _crawl(who: str, client: Client, starts: Iterable[str], known: dict[str, set
     is_filled = who in (NOBODY, SCRIPT)
     while todo:
         path = todo.popleft()
-        if (route := _route_of(path)) is None:
+        if (route := _find_route(path)) is None:
             continue
         kind = (route, "?" in path)
         if counts[kind] >= _most_times(who, *kind):
@@ -112,7 +112,7 @@ def _most_times(who: str, route: str, has_query: bool) -> int:
     return of_things if route.endswith("-show") else of_others
 
 
-def _route_of(path: str) -> str | None:
+def _find_route(path: str) -> str | None:
     try:
         return resolve(urlsplit(path).path).view_name
     except Resolver404:

@@ -107,10 +107,10 @@ def test_shares_that_make_no_split_are_refused(project: Project, text: str) -> N
 def test_the_command_says_it_before_it_writes(project: Project, dataset: Dataset, capsys: Any) -> None:
     flags = ["--project", project.slug, "--shares", "train=1,test=1", "--seed", "7", "--json"]
     call_command("split_passages", *flags, "--dry-run")
-    said = json.loads(capsys.readouterr().out)
+    output = json.loads(capsys.readouterr().out)
     assert not Passage.objects.exclude(split="").exists()
     call_command("split_passages", *flags)
-    assert json.loads(capsys.readouterr().out)["datasets"] == said["datasets"]
-    assert Passage.objects.filter(split="train").count() == said["datasets"][0]["passages"]["train"]
+    assert json.loads(capsys.readouterr().out)["datasets"] == output["datasets"]
+    assert Passage.objects.filter(split="train").count() == output["datasets"][0]["passages"]["train"]
     with pytest.raises(CommandError, match="no dataset “other”"):
         call_command("split_passages", *flags, "--dataset", "other")

@@ -123,10 +123,10 @@ def test_a_set_is_asked_for_polled_and_downloaded(judged: Project, manager: Memb
     made = reader.read("judgment-sets/1/")
     assert (made["state"], made["settings"]["n_resamples"]) == ("done", 100)
     whole = reader.get(f"{reader.root}judgment-sets/1/archive/")
-    assert sha256_of(whole) == made["sha256"]
+    assert compute_sha256(whole) == made["sha256"]
     assert whole["Content-Disposition"].endswith('"bridges-set-1.zip"')
     for file in made["files"]:
-        assert sha256_of(reader.get(f"{reader.root}judgment-sets/1/files/{file['name']}")) == file["sha256"]
+        assert compute_sha256(reader.get(f"{reader.root}judgment-sets/1/files/{file['name']}")) == file["sha256"]
     assert LogEntry.objects.get(act="ask for judgment set").actor == manager
     assert reader.send("judgment-sets/", {"name": "No"}).status_code == 403
 
@@ -155,7 +155,7 @@ def test_sets_of_another_project_are_not_there(judged: Project, manager: Members
         assert script.get(script.root + path).status_code == 404
 
 
-def sha256_of(response: Any) -> str:
+def compute_sha256(response: Any) -> str:
     assert response.status_code == 200
     return hashlib.sha256(b"".join(response.streaming_content)).hexdigest()
 
@@ -167,4 +167,4 @@ def test_a_browser_that_is_signed_in_downloads_the_same(
     browser: Client = client_of(researcher)
     by_page = browser.get(reverse("results:set-archive", args=["bridges", made.number]))
     by_api = browser.get(reverse("api:set-archive", args=["bridges", made.number]))
-    assert sha256_of(by_page) == sha256_of(by_api) == made.sha256
+    assert compute_sha256(by_page) == compute_sha256(by_api) == made.sha256

@@ -38,7 +38,7 @@ def make(project: Project, selection: Selection | None = None, **terms: object) 
     return create_batch(project=project, actor=None, selection=selection, terms=Terms(**terms))  # type: ignore[arg-type]
 
 
-def candidates_of(batch: Batch) -> set[str]:
+def list_candidates(batch: Batch) -> set[str]:
     return set(Item.objects.filter(hit__batch=batch).values_list("candidate__external_id", flat=True))
 
 
@@ -108,10 +108,10 @@ def test_choosing_by_dataset_split_and_source(project: Project) -> None:
         question = make_question(make_passage(dataset, split=split))
         for source in ("gpt", "span"):
             make_candidates(question, 1, source=source, external_id=f"{dataset.name}-{split}-{source}")
-    assert len(candidates_of(make(project))) == 6
-    assert candidates_of(make(project, Selection(datasets=("two",)))) == {"two-dev-gpt", "two-dev-span"}
+    assert len(list_candidates(make(project))) == 6
+    assert list_candidates(make(project, Selection(datasets=("two",)))) == {"two-dev-gpt", "two-dev-span"}
     chosen = Selection(datasets=("one", "two"), splits=("dev",), sources=("gpt",))
-    assert candidates_of(make(project, chosen)) == {"one-dev-gpt", "two-dev-gpt"}
+    assert list_candidates(make(project, chosen)) == {"one-dev-gpt", "two-dev-gpt"}
 
 
 def make_typed_questions(project: Project, **numbers: int) -> None:
@@ -228,9 +228,9 @@ def test_withdrawn_texts_and_minimal_pairs_stay_out(project: Project) -> None:
     MinimalPair.objects.create(question=question, candidate_1=strong, candidate_2=weak, score_1=5, score_2=2)
     gone = make_passage(dataset, withdrawn_at=timezone.now())
     make_candidates(make_question(gone), 2)
-    assert candidates_of(make(project)) == {kept.external_id}
-    assert candidates_of(make(project, Selection(only_pairs=True))) == {strong.external_id, weak.external_id}
-    assert candidates_of(make(project, Selection(with_pairs=True))) == {
+    assert list_candidates(make(project)) == {kept.external_id}
+    assert list_candidates(make(project, Selection(only_pairs=True))) == {strong.external_id, weak.external_id}
+    assert list_candidates(make(project, Selection(with_pairs=True))) == {
         kept.external_id,
         strong.external_id,
         weak.external_id,
@@ -245,21 +245,21 @@ def test_a_sample_takes_whole_passages_of_every_dataset(project: Project) -> Non
     passages = Passage.objects.filter(hits__batch=batch)
     assert passages.count() == 12
     assert {name: passages.filter(dataset__name=name).count() for name in ("one", "two")} == {"one": 6, "two": 6}
-    assert candidates_of(make(project, Selection(sample=60, seed=7))) == candidates_of(batch)
-    assert candidates_of(make(project, Selection(sample=60, seed=8))) != candidates_of(batch)
+    assert list_candidates(make(project, Selection(sample=60, seed=7))) == list_candidates(batch)
+    assert list_candidates(make(project, Selection(sample=60, seed=8))) != list_candidates(batch)
 
 
 def test_the_plan_says_work_money_and_hours_as_the_batch_then_is(project: Project) -> None:
     Project.objects.filter(pk=project.pk).update(cents_per_hit=40, cents_per_item=1, fee_share=0.2)
     project.refresh_from_db()
     make_corpus(project, n_passages=2, n_candidates=11)
-    said = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=3))
-    assert (said.n_candidates, said.n_questions, said.n_passages, said.n_hits) == (22, 2, 2, 4)
-    assert (said.n_assignments, said.n_judgments, said.n_values) == (12, 66, 66)
-    assert (said.cost.pay_cents, said.cost.fee_cents, said.cost.cents) == (12 * 40 + 66, 109, 655)
-    assert said.cost.hours == pytest.approx(66 * SECONDS_PER_ITEM / 3600)
-    assert said.cost.cents_per_hour == round(546 / said.cost.hours)
-    assert said.n_in_other_batches == 0
+    plan = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=3))
+    assert (plan.n_candidates, plan.n_questions, plan.n_passages, plan.n_hits) == (22, 2, 2, 4)
+    assert (plan.n_assignments, plan.n_judgments, plan.n_values) == (12, 66, 66)
+    assert (plan.cost.pay_cents, plan.cost.fee_cents, plan.cost.cents) == (12 * 40 + 66, 109, 655)
+    assert plan.cost.hours == pytest.approx(66 * SECONDS_PER_ITEM / 3600)
+    assert plan.cost.cents_per_hour == round(546 / plan.cost.hours)
+    assert plan.n_in_other_batches == 0
     assert not Batch.objects.exists()
     batch = make(project, judgments=3)
     assert (batch.n_hits, batch.n_items, batch.fee_share) == (4, 22, 0.2)
@@ -271,9 +271,9 @@ def test_mochas_plan_costs_what_the_paper_says(project: Project) -> None:
     Project.objects.filter(pk=project.pk).update(fee_share=0.2)
     project.refresh_from_db()
     make_corpus(project, n_passages=4, n_candidates=12)
-    said = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=1))
-    assert said.n_hits == 8
-    assert said.cost.cents == round(8 * 40 * 1.2)
+    plan = plan_batch(project=project, selection=Selection(), terms=Terms(judgments=1))
+    assert plan.n_hits == 8
+    assert plan.cost.cents == round(8 * 40 * 1.2)
 
 
 def test_a_batch_pins_the_newest_versions(project: Project) -> None:
@@ -386,7 +386,7 @@ def test_the_command_names_annotators_and_says_the_plan(project: Project, annota
     assert Batch.objects.get().named_annotators.get().annotator == annotator
 
 
-def test_what_the_command_may_be_told_several_times_adds_up(project: Project, annotator: Membership) -> None:
+def test_repeated_options_of_the_command_add_up(project: Project, annotator: Membership) -> None:
     for name in ("one", "two", "three"):
         make_corpus(project, name=name)
     assert run("--judgments", "1", "--dataset", "one", "two", "--dry-run") == run(

@@ -9,18 +9,18 @@ from annotate.batches.cutting import cut_passage, sample_passages
 SIZES = st.lists(st.integers(1, 14), min_size=1, max_size=12)
 
 
-def groups_of(sizes: list[int]) -> list[list[int]]:
+def cut_groups(sizes: list[int]) -> list[list[int]]:
     numbers = count()
     return [[next(numbers) for _ in range(size)] for size in sizes]
 
 
 def sizes_after(sizes: list[int], hit_size: int = 10) -> list[int]:
-    return [len(hit) for hit in cut_passage(groups_of(sizes), hit_size)]
+    return [len(hit) for hit in cut_passage(cut_groups(sizes), hit_size)]
 
 
 @given(sizes=SIZES, hit_size=st.integers(1, 12))
 def test_every_candidate_is_in_one_hit_and_no_hit_is_too_large(sizes: list[int], hit_size: int) -> None:
-    hits = cut_passage(groups_of(sizes), hit_size)
+    hits = cut_passage(cut_groups(sizes), hit_size)
     assert sorted(candidate for hit in hits for candidate in hit) == list(range(sum(sizes)))
     assert all(0 < len(hit) <= hit_size for hit in hits)
     assert len(hits) == -(-sum(sizes) // hit_size)
@@ -42,9 +42,9 @@ def test_questions_that_fit_whole_are_kept_whole(hits: list[list[int]]) -> None:
     for hit in hits:
         hit.append(hit_size - sum(hit))
     sizes = [size for hit in hits for size in hit if size]
-    cut = cut_passage(groups_of(sizes), hit_size)
+    cut = cut_passage(cut_groups(sizes), hit_size)
     home = {candidate: number for number, hit in enumerate(cut) for candidate in hit}
-    assert all(len({home[candidate] for candidate in group}) == 1 for group in groups_of(sizes))
+    assert all(len({home[candidate] for candidate in group}) == 1 for group in cut_groups(sizes))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_going_back_finds_the_one_arrangement_that_keeps_questions_whole() -> No
 
 
 def test_a_long_passage_is_cut_without_a_long_search() -> None:
-    assert len(cut_passage(groups_of([3, 4] * 1_000), 10)) == 700
+    assert len(cut_passage(cut_groups([3, 4] * 1_000), 10)) == 700
 
 
 def test_no_candidates_make_no_hit() -> None:
@@ -119,7 +119,7 @@ def test_what_one_dataset_misses_by_the_next_makes_up_for() -> None:
 @st.composite
 def passages_with_pairs(draw: st.DrawFn) -> tuple[list[list[int]], dict[int, int]]:
     """Questions of any size, in each of which any candidates may be minimal pairs."""
-    groups = groups_of(draw(SIZES))
+    groups = cut_groups(draw(SIZES))
     apart: dict[int, int] = {}
     for group in groups:
         members = draw(st.permutations(group))
@@ -165,6 +165,6 @@ def test_known_cuts_around_pairs(
 
 
 def test_a_long_passage_of_pairs_is_cut_quickly() -> None:
-    groups = groups_of([2] * 2_000)
+    groups = cut_groups([2] * 2_000)
     apart = {one: other for group in groups for one, other in (group, group[::-1])}
     assert len(cut_passage(groups, 10, apart)) == 400

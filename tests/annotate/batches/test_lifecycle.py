@@ -71,11 +71,11 @@ def test_a_draft_is_opened_paused_closed_reopened_and_archived(batch: Batch, man
     lifecycle.archive(batch=batch, actor=manager)
     batch.refresh_from_db()
     assert batch.state == Batch.State.ARCHIVED
-    said = [
+    explanations = [
         (entry.act, (entry.before or {})["state"], (entry.after or {})["state"])
         for entry in reversed(LogEntry.objects.all()[:7])
     ]
-    assert said == [
+    assert explanations == [
         ("open batch", "draft", "open"),
         ("pause batch", "open", "paused"),
         ("open batch", "paused", "open"),
@@ -111,7 +111,7 @@ def test_other_moves_are_refused(batch: Batch, state: str, act: str, sentence: s
     assert (batch.state, LogEntry.objects.count()) == (state, n_lines)
 
 
-def test_of_two_who_press_at_once_the_second_is_told(open_batch: Batch) -> None:
+def test_of_two_who_press_at_once_the_second_is_refused(open_batch: Batch) -> None:
     other = Batch.objects.get(pk=open_batch.pk)
     lifecycle.close(batch=other, actor=None)
     with pytest.raises(Refused, match="This batch is closed, so it can’t be paused"):

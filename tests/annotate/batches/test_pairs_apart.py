@@ -36,7 +36,7 @@ def broken() -> dict[str, list[str]]:
     return {breach.rule: breach.ids for breach in verify()}
 
 
-def hits_of(batch: Batch) -> list[set[int | None]]:
+def list_hits(batch: Batch) -> list[set[int | None]]:
     return [set(hit.items.values_list("candidate_id", flat=True)) for hit in batch.hits.order_by("number")]
 
 
@@ -44,10 +44,10 @@ def hits_of(batch: Batch) -> list[set[int | None]]:
 def test_no_hit_of_a_batch_holds_both(project: Project, hit_size: int, presentation: str, n_hits: int) -> None:
     make_pairs(project)
     batch = make_batch(project, with_pairs=True, hit_size=hit_size, presentation=presentation, is_open=False)
-    assert (len(hits_of(batch)), batch.n_items) == (n_hits, 14)
+    assert (len(list_hits(batch)), batch.n_items) == (n_hits, 14)
     assert broken() == {}
     creating.recut(batch)
-    assert len(hits_of(batch)) == n_hits
+    assert len(list_hits(batch)) == n_hits
     assert broken() == {}
     lifecycle.open_batch(batch=batch, actor=None)
     places.set_wanted(batch, judgments=4)
@@ -57,7 +57,7 @@ def test_no_hit_of_a_batch_holds_both(project: Project, hit_size: int, presentat
 
 def test_questions_without_a_passage_keep_theirs_apart_too(project: Project) -> None:
     make_pairs(project, text="")
-    assert len(hits_of(make_batch(project, with_pairs=True))) == 4
+    assert len(list_hits(make_batch(project, with_pairs=True))) == 4
     assert broken() == {}
 
 

@@ -1,4 +1,4 @@
-"""The trial before a full collection: what becomes of it, and that the collection waits for it."""
+"""The trial before a full collection: how it is used, and that the collection waits for it."""
 
 import json
 from io import StringIO
@@ -54,7 +54,7 @@ def run_trial(project: Project, *, judgments: int, n_annotators: int, n_items: i
     return trial
 
 
-def candidates_of(batch: Batch) -> set[int]:
+def list_candidates(batch: Batch) -> set[int]:
     return set(Item.objects.filter(hit__batch=batch).values_list("candidate_id", flat=True))
 
 
@@ -69,11 +69,11 @@ def test_a_full_batch_leaves_the_trials_candidates_out_also_of_its_sample(projec
     make_corpus(project, n_passages=4, n_candidates=5)
     trial = make(project, kind=TRIAL, selection=Selection(sample=5))
     terms: dict[str, Any] = {"trial": trial, "use_of_trial": "leave_out"}
-    said = plan_batch(project=project, selection=Selection(sample=15), terms=Terms(judgments=3, **terms))
+    plan = plan_batch(project=project, selection=Selection(sample=15), terms=Terms(judgments=3, **terms))
     full = make(project, selection=Selection(sample=15), **terms)
-    assert (said.n_candidates, said.n_left_out) == (15, 5)
-    assert len(candidates_of(full)) == 15
-    assert not candidates_of(full) & candidates_of(trial)
+    assert (plan.n_candidates, plan.n_left_out) == (15, 5)
+    assert len(list_candidates(full)) == 15
+    assert not list_candidates(full) & list_candidates(trial)
 
 
 def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_comes_together(project: Project) -> None:
@@ -81,9 +81,9 @@ def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_co
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=3)
     make_corpus(project, name="new", n_passages=2, n_candidates=3)
     terms: dict[str, Any] = {"judgments": 3, "trial": trial, "use_of_trial": "count"}
-    said = plan_batch(project=project, selection=Selection(), terms=Terms(**terms))
+    plan = plan_batch(project=project, selection=Selection(), terms=Terms(**terms))
     full = make(project, **terms)
-    assert (said.n_assignments, said.n_judgments, said.n_reused) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
+    assert (plan.n_assignments, plan.n_judgments, plan.n_reused) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [1, 1, 3, 3]
     lifecycle.open_batch(batch=full, actor=None)
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_co
 def test_candidates_of_one_passage_with_other_numbers_of_judgments_are_cut_apart(project: Project) -> None:
     make_corpus(project, n_candidates=6)
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=6)
-    some = sorted(candidates_of(trial))[:2]
+    some = sorted(list_candidates(trial))[:2]
     Judgment.objects.filter(candidate_id__in=some, assignment=Assignment.objects.earliest("pk")).update(
         is_counted=False, not_counted_reason="set aside"
     )
@@ -106,7 +106,7 @@ def test_candidates_of_one_passage_with_other_numbers_of_judgments_are_cut_apart
     made = {
         tuple(sorted(hit.items.values_list("candidate_id", flat=True))): hit.places_wanted for hit in full.hits.all()
     }
-    assert made == {tuple(some): 2, tuple(sorted(candidates_of(trial) - set(some))): 1}
+    assert made == {tuple(some): 2, tuple(sorted(list_candidates(trial) - set(some))): 1}
 
 
 def test_what_has_as_many_judgments_by_the_trial_is_left_out(project: Project) -> None:
@@ -116,11 +116,11 @@ def test_what_has_as_many_judgments_by_the_trial_is_left_out(project: Project) -
         make(project, trial=trial, use_of_trial="count")
     make_corpus(project, name="new", n_candidates=2)
     full = make(project, trial=trial, use_of_trial="count")
-    assert not candidates_of(full) & candidates_of(trial)
-    assert len(candidates_of(full)) == 2
+    assert not list_candidates(full) & list_candidates(trial)
+    assert len(list_candidates(full)) == 2
 
 
-def test_more_and_fewer_judgments_reckon_with_the_trials(project: Project) -> None:
+def test_more_and_fewer_judgments_include_those_of_trials(project: Project) -> None:
     make_corpus(project, name="in trial", n_candidates=2)
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=2)
     make_corpus(project, name="new", n_candidates=2)
@@ -147,11 +147,11 @@ def test_a_counted_trial_says_what_opening_it_again_means(
     assert "are added to the number" not in client.get(page).content.decode()
 
 
-def test_collected_anew_everything_is_asked_once_more_of_other_people(project: Project, annotator: Membership) -> None:
+def test_collected_again_everything_is_asked_once_more_of_other_people(project: Project, annotator: Membership) -> None:
     make_corpus(project, n_candidates=3)
     trial = run_trial(project, judgments=1, n_annotators=1, n_items=3)
     full = make(project, judgments=1, trial=trial, use_of_trial="anew")
-    assert candidates_of(full) == candidates_of(trial)
+    assert list_candidates(full) == list_candidates(trial)
     lifecycle.open_batch(batch=full, actor=None)
     submit(annotator, 3)
     assert set(n_counted(project).values()) == {2}
@@ -202,7 +202,7 @@ def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(proje
         lifecycle.adopt_newest_texts(batch=full, actor=None)
 
 
-def test_what_cannot_be_said_of_a_trial_is_refused(project: Project, annotator: Membership) -> None:
+def test_impossible_options_of_a_trial_are_refused(project: Project, annotator: Membership) -> None:
     make_corpus(project)
     trial = make(project, kind=TRIAL)
     full = make(project)
@@ -271,13 +271,13 @@ def test_the_form_of_a_full_batch_asks_about_the_trial_and_keeps_to_the_answer(
     assert made.state == "open"
 
 
-def test_the_command_makes_a_trial_and_says_what_becomes_of_it(project: Project) -> None:
+def test_the_command_creates_a_trial_and_prints_its_use(project: Project) -> None:
     make_corpus(project, n_passages=30)
     made = run("create_batch", "--project", project.slug, "--kind", "trial")
     assert (made["candidates"], made["judgments_per_candidate"], made["judgments"]) == (200, 5, 1000)
     full = ("create_batch", "--project", project.slug, "--judgments", "2")
-    said = run(*full, "--trial", "leave_out", "--dry-run")["plan"]
-    assert (said["candidates"], said["left_to_the_trial"]) == (100, 200)
+    plan = run(*full, "--trial", "leave_out", "--dry-run")["plan"]
+    assert (plan["candidates"], plan["left_to_the_trial"]) == (100, 200)
     with pytest.raises(CommandError, match="should follow the trial"):
         run(*full, "--trial", "leave_out", "--open")
     assert run(*full, "--trial", "leave_out", "--open", "--why", "Now")["state"] == "open"

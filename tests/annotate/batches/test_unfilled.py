@@ -109,7 +109,7 @@ def test_named_annotators_and_archives_take_no_caps(
     assert "caps don’t apply" in client.post(caps_url(named), sent).content.decode()
 
 
-def test_a_batch_is_complete_when_its_last_place_is_handed_in(
+def test_a_batch_is_complete_when_its_last_place_is_submitted(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     client, url = client_of(manager), reverse("annotate:batch-list", args=[batch.project.slug])

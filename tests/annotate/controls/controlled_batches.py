@@ -63,24 +63,24 @@ def take(annotator: Membership) -> Assignment | None:
     return Assignment.objects.select_related("hit").get(uuid=found)
 
 
-def items_of(assignment: Assignment) -> list[Item]:
+def fetch_items(assignment: Assignment) -> list[Item]:
     """The items shown, in shown order."""
     by_id = Item.objects.select_related("made_from").in_bulk(assignment.layout)
     return [by_id[pk] for pk in assignment.layout]
 
 
-def hand_in(annotator: Membership, assignment: Assignment, answer: Answer = lambda item: 4) -> None:
+def submit_assignment(annotator: Membership, assignment: Assignment, answer: Answer = lambda item: 4) -> None:
     keys = list(assignment.hit.batch.rubric.criteria.values_list("key", flat=True))
     values: dict[int, dict[str, float | str]] = {
-        place: dict.fromkeys(keys, answer(item)) for place, item in enumerate(items_of(assignment))
+        place: dict.fromkeys(keys, answer(item)) for place, item in enumerate(fetch_items(assignment))
     }
     submitting.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=SentAnswers(values=values))
 
 
 def work(annotator: Membership, *, most: int = 1_000, answer: Answer = lambda item: 4) -> list[Assignment]:
-    """Take and hand in HIT after HIT until nothing is left; the assignments in order."""
+    """Take and submit HIT after HIT until none is left. Return the assignments in order."""
     done: list[Assignment] = []
     while len(done) < most and (assignment := take(annotator)) is not None:
-        hand_in(annotator, assignment, answer)
+        submit_assignment(annotator, assignment, answer)
         done.append(assignment)
     return done

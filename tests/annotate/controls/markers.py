@@ -91,7 +91,7 @@ def leaks(value: Any, path: str = "", words: re.Pattern[str] = WORDS) -> Iterato
         yield from (f"{path}: {found[0]}" for found in words.finditer(HARMLESS.sub("", str(value))))
 
 
-def leaks_of(response: Any) -> list[str]:
+def find_leaks(response: Any) -> list[str]:
     """What a response of the test client tells: headers, cookies, and HTML or JSON."""
     found = [*leaks(dict(response.headers), "headers"), *leaks(response.cookies.output(), "cookies")]
     if "json" in response.headers.get("Content-Type", ""):

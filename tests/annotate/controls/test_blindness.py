@@ -18,9 +18,16 @@ from annotate.places.taking import SHOWN_ORDER
 from annotate.reviews import spot_checks
 from annotate.reviews.spot_checks import Verdict
 from projects.models import Membership, Project
-from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take, work
-from tests.annotate.controls.markers import SEED, leaks_of, plant
-from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
+from tests.annotate.controls.controlled_batches import (
+    fetch_items,
+    make_controlled,
+    make_places,
+    submit_assignment,
+    take,
+    work,
+)
+from tests.annotate.controls.markers import SEED, find_leaks, plant
+from tests.annotate.controls.test_one_at_a_time import submit_by_steps
 from tests.factories import make_batch, make_membership
 from tests.people import SignIn
 
@@ -60,7 +67,7 @@ def one(project: Project, known: None) -> Batch:
 def make_secrets(project: Project, annotator: Membership, manager: Membership) -> None:
     """Rows of everything that managers know of the work and its annotators."""
     other = make_membership(project)
-    hand_in_any(other)
+    submit_any(other)
     assignment = Assignment.objects.filter(annotator=other).select_related("hit").get()
     item = Item.objects.filter(hit=assignment.hit, candidate__isnull=False).first()
     assert item is not None
@@ -80,13 +87,13 @@ def make_secrets(project: Project, annotator: Membership, manager: Membership) -
         Finding.objects.create(annotator=person, kind="straight_line", evidence={"says": "one score for all"})
 
 
-def hand_in_any(person: Membership) -> None:
+def submit_any(person: Membership) -> None:
     assignment = take(person)
     assert assignment is not None
     if assignment.hit.batch.presentation == Batch.Presentation.PAGE:
-        hand_in(person, assignment)
+        submit_assignment(person, assignment)
     else:
-        hand_in_by_steps(person, assignment)
+        submit_by_steps(person, assignment)
 
 
 def work_through(client: Client, annotator: Membership, start: str) -> Iterator[Any]:
@@ -129,12 +136,12 @@ def test_nothing_of_a_whole_session_tells_a_control(
     client = client_of(annotator)
     found: list[str] = []
     for response in work_through(client, annotator, reverse("annotate:work-start", args=[project.slug])):
-        found += leaks_of(response)
+        found += find_leaks(response)
     for name in ("annotate:project-desk", "annotate:history", "annotate:instructions", "annotate:earnings"):
-        found += leaks_of(client.get(reverse(name, args=[project.slug])))
-    found += leaks_of(client.get(reverse("annotate:desk")))
+        found += find_leaks(client.get(reverse(name, args=[project.slug])))
+    found += find_leaks(client.get(reverse("annotate:desk")))
     done = Assignment.objects.filter(annotator=annotator).select_related("hit")
-    controls = {item.control for assignment in done for item in items_of(assignment)}
+    controls = {item.control for assignment in done for item in fetch_items(assignment)}
     assert controls >= {"none", "known_answer", "degraded", "repeat"}
     assert {assignment.hit.purpose for assignment in done} >= {Hit.Purpose.WORK, Hit.Purpose.GOLD}
     assert (presentation == "one") != ("personal" in {assignment.hit.purpose for assignment in done})
@@ -150,13 +157,13 @@ def test_a_draft_of_a_control_is_answered_as_any_other(
         assignment = take(annotator)
         assert assignment is not None
         url = reverse("annotate:work-draft", args=[project.slug, assignment.uuid])
-        for place, item in enumerate(items_of(assignment)):
+        for place, item in enumerate(fetch_items(assignment)):
             Draft.objects.all().delete()
             sent = {"answers": {str(place): {"correctness": [4, 1700000000000]}}}
             response = client.post(url, sent, content_type="application/json")
             n = len(response.content) - len(response.json()["saved_at"])
             answers[item.control != "none"].add((response.status_code, n, tuple(response.json())))
-        hand_in(annotator, assignment)
+        submit_assignment(annotator, assignment)
     assert answers[True] == answers[False]
     assert len(answers[True]) == 1
 
@@ -166,15 +173,15 @@ def test_a_draft_of_a_control_takes_as_long_as_any_other(
 ) -> None:
     """Kolmogorov-Smirnov over 1,000 pairs; a p below 0.01 by chance, one time in a hundred, is measured once more."""
     client = client_of(annotator)
-    assert any(_p_of_times(client, annotator, project) > LEAST_P for _ in range(2))
+    assert any(_compare_times(client, annotator, project) > LEAST_P for _ in range(2))
 
 
-def _p_of_times(client: Client, annotator: Membership, project: Project) -> float:
+def _compare_times(client: Client, annotator: Membership, project: Project) -> float:
     assignment = take(annotator)
     assert assignment is not None
     url = reverse("annotate:work-draft", args=[project.slug, assignment.uuid])
     sides: dict[bool, list[int]] = {False: [], True: []}
-    for place, item in enumerate(items_of(assignment)):
+    for place, item in enumerate(fetch_items(assignment)):
         sides[item.control != Item.Control.NONE].append(place)
     rng = Random(1)
     times: dict[bool, list[float]] = {False: [], True: []}
@@ -254,7 +261,7 @@ def test_a_reload_shows_the_same_order_and_the_uuid_gives_it_again(
         assert cursor.fetchone()[0] == assignment.layout
 
 
-def test_a_control_stands_before_an_item_as_often_as_after(batch: Batch) -> None:
+def test_a_control_comes_before_an_item_as_often_as_after(batch: Batch) -> None:
     """Ten thousand orders of two items of one question: within three standard deviations of a half."""
     pool = Item.objects.filter(pool_of=batch, control="known_answer").exclude(recipe="candidate")
     control = pool.order_by("pk").first()

@@ -12,8 +12,15 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
 from annotate.rating.shown import ShownItem, list_items
 from projects.models import Candidate, Membership, Project, Reference
-from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take, work
-from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
+from tests.annotate.controls.controlled_batches import (
+    fetch_items,
+    make_controlled,
+    make_places,
+    submit_assignment,
+    take,
+    work,
+)
+from tests.annotate.controls.test_one_at_a_time import submit_by_steps
 from tests.annotate.open_batches import open_batch
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.page_reader import condense
@@ -47,15 +54,15 @@ def controlled(project: Project, presentation: str = "page", **over: Any) -> Bat
     return make_controlled(project, plan, hit_size=8, presentation=presentation, **over)
 
 
-def session_of(annotator: Membership) -> list[tuple[Item, ShownItem]]:
+def start_session(annotator: Membership) -> list[tuple[Item, ShownItem]]:
     """Every item of a whole session, with what the page shows of it."""
     found: list[tuple[Item, ShownItem]] = []
     while (assignment := take(annotator)) is not None:
-        found += zip(items_of(assignment), list_items(assignment.layout, with_opinions=True), strict=True)
+        found += zip(fetch_items(assignment), list_items(assignment.layout, with_opinions=True), strict=True)
         if assignment.hit.batch.presentation == Batch.Presentation.PAGE:
-            hand_in(annotator, assignment)
+            submit_assignment(annotator, assignment)
         else:
-            hand_in_by_steps(annotator, assignment)
+            submit_by_steps(annotator, assignment)
     return found
 
 
@@ -66,7 +73,7 @@ def test_all_items_show_an_opinion_or_none_does(
 ) -> None:
     Candidate.objects.update(opinion=opinion)
     controlled(shown, presentation)
-    session = session_of(annotator)
+    session = start_session(annotator)
     kinds = {item.control for item, _ in session}
     assert kinds == {*Control.values}
     assert {bool(page.opinion) for _, page in session} == {bool(opinion)}
@@ -76,7 +83,7 @@ def test_repeats_and_degraded_answers_show_what_they_were_made_from(shown: Proje
     for candidate in Candidate.objects.all():
         Candidate.objects.filter(pk=candidate.pk).update(opinion=("", "yes", "no")[candidate.pk % 3])
     controlled(shown)
-    session = session_of(annotator)
+    session = start_session(annotator)
     opinions = {item.pk: page.opinion for item, page in session}
     made = [item for item, _ in session if item.made_from_id is not None]
     assert {item.control for item in made} == {Control.REPEAT, Control.DEGRADED}
@@ -91,8 +98,8 @@ def test_a_right_answer_shows_the_opinion_of_the_reference_and_a_wrong_one_anoth
     Candidate.objects.filter(pk__in=list(first)).update(opinion="YES")
     pool = {item.pk: item for item in Item.objects.filter(pool_of=batch, control=Control.KNOWN_ANSWER)}
     page = {item.id: item.opinion for item in list_items(list(pool), with_opinions=True)}
-    told = {(item.recipe == Recipe.OTHER_REFERENCE, page[pk]) for pk, item in pool.items()}
-    assert told == {(False, "Yes"), (True, "no")}
+    shown_verdicts = {(item.recipe == Recipe.OTHER_REFERENCE, page[pk]) for pk, item in pool.items()}
+    assert shown_verdicts == {(False, "Yes"), (True, "no")}
 
 
 def test_a_reference_among_several_shows_its_own_opinion(shown: Project) -> None:
@@ -125,7 +132,7 @@ def test_a_reference_without_an_opinion_is_no_right_answer_beside_candidates_wit
     Project.objects.update(shows_candidate_opinion=shows)
     Reference.objects.update(opinion="")
     make_controlled(shown, ControlPlan(known_per_hit=3), hit_size=8)
-    drawn = [item for assignment in work(annotator) for item in items_of(assignment) if item.control != "none"]
+    drawn = [item for assignment in work(annotator) for item in fetch_items(assignment) if item.control != "none"]
     right = [item for item in drawn if item.recipe in (Recipe.REFERENCE, Recipe.EDITED_REFERENCE)]
     assert drawn
     assert bool(right) != shows
@@ -145,7 +152,7 @@ def test_the_page_says_the_same_of_every_item(shown: Project, annotator: Members
             opinions |= set(re.findall(r"Opinion: <bdi>(.*?)</bdi>", markup))
             without = re.sub(r"(<bdi>|id=\"t\d+\"[^>]*>)[^<]*", r"\1", markup)
             bare.add(re.sub(r"\d+", "", without))
-        hand_in(annotator, assignment)
+        submit_assignment(annotator, assignment)
     assert opinions == {"Yes", "No"}
     assert len(bare) == 1
 

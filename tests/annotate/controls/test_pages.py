@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 NUMBERS = {"known_per_hit": "2", "degraded_per_hit": "0.5", "distance": "2", "jitter": "1", "control_seed": "7"}
 
 
-def url_of(batch: Batch, name: str = "batch-controls") -> str:
+def make_url(batch: Batch, name: str = "batch-controls") -> str:
     return reverse(f"annotate:{name}", args=[batch.project.slug, batch.number])
 
 
@@ -27,34 +27,34 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     make_places(project)
     batch = make_batch(project, is_open=False)
     client = client_of(manager)
-    assert "shows no controls" in client.get(url_of(batch)).content.decode()
-    done = client.post(url_of(batch, "control-plan"), NUMBERS, follow=True)
+    assert "shows no controls" in client.get(make_url(batch)).content.decode()
+    done = client.post(make_url(batch, "control-plan"), NUMBERS, follow=True)
     assert "regrouped" in done.content.decode()
     batch.refresh_from_db()
     assert batch.control_plan["known_per_hit"] == 2
     assert batch.control_plan["seed"] == 7
-    made = client.post(url_of(batch, "control-act"), {"act": "make"}, follow=True).content.decode()
+    made = client.post(make_url(batch, "control-act"), {"act": "make"}, follow=True).content.decode()
     n = Item.objects.filter(pool_of=batch).count()
     assert f"{n} controls generated" in made
-    page = client.get(url_of(batch)).content.decode()
+    page = client.get(make_url(batch)).content.decode()
     assert "Accept the" in page
     shown = Item.objects.filter(pool_of=batch).order_by("question__passage_id", "question_id", "control", "id")[:2]
-    client.post(url_of(batch, "control-act"), {"act": "accept", "item": [item.pk for item in shown]})
+    client.post(make_url(batch, "control-act"), {"act": "accept", "item": [item.pk for item in shown]})
     assert 2 <= Item.objects.filter(pool_of=batch, accepted_by=manager).count() <= 4
-    client.post(url_of(batch, "control-act"), {"act": "accept-all"})
+    client.post(make_url(batch, "control-act"), {"act": "accept-all"})
     assert not Item.objects.filter(pool_of=batch, accepted_at=None).exists()
-    client.post(url_of(batch, "control-act"), {"act": "retire", "item": [shown[0].pk], "why": "odd"})
+    client.post(make_url(batch, "control-act"), {"act": "retire", "item": [shown[0].pk], "why": "odd"})
     assert Item.objects.get(pk=shown[0].pk).retired_at is not None
     acts = list(LogEntry.objects.filter(project=project).order_by("pk").values_list("act", flat=True))
     assert acts[-5:] == ["plan controls", "make controls", "accept controls", "accept controls", "retire controls"]
     for state in ("all", "waiting", "in-use", "retired", "nonsense"):
-        assert client.get(url_of(batch), {"state": state, "yield": "1"}).status_code == 200
+        assert client.get(make_url(batch), {"state": state, "yield": "1"}).status_code == 200
 
 
 def test_nothing_is_to_be_accepted_twice(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_controlled(project, ControlPlan(known_per_hit=1), is_accepted=False)
-    page = f"{url_of(batch)}?state=all"
+    page = f"{make_url(batch)}?state=all"
     assert "Accept the" in client_of(manager).get(page).content.decode()
     accept(batch=batch, actor=manager)
     shown = client_of(manager).get(page).content.decode()
@@ -71,7 +71,7 @@ def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Member
         ({"repeats_per_hit": "2"}, "Give repeats their own HIT"),
         ({"known_per_hit": "many"}, "whole number"),
     ):
-        answer = client_of(manager).post(url_of(batch, "control-plan"), wrong)
+        answer = client_of(manager).post(make_url(batch, "control-plan"), wrong)
         assert answer.status_code == 422
         assert words in answer.content.decode()
     batch.refresh_from_db()
@@ -87,13 +87,13 @@ def test_nothing_comes_at_a_fixed_interval(
     with pytest.raises(Refused, match="fixed interval"):
         set_plan(batch=batch, actor=manager, plan=ControlPlan(**over, jitter=0))
     sent = {**NUMBERS, **over, "jitter": "0"}
-    url = url_of(batch, "control-plan")
+    url = make_url(batch, "control-plan")
     assert client_of(manager).post(url, sent).status_code == 422
     assert set_plan(batch=batch, actor=manager, plan=ControlPlan(**over)) is False
     assert set_plan(batch=batch, actor=manager, plan=ControlPlan(known_hit_every=1, jitter=0)) is False
 
 
-def test_a_draft_is_cut_anew_and_an_opened_batch_is_not(project: Project) -> None:
+def test_a_draft_is_cut_again_and_an_opened_batch_is_not(project: Project) -> None:
     make_places(project, n_passages=2, n_questions=2, n_candidates=4)
     batch = make_batch(project, is_open=False, hit_size=8)
     assert Hit.objects.filter(batch=batch).count() == 2
@@ -169,7 +169,7 @@ def test_pages_of_a_batch_in_work_hold_with_controls(
     batch = make_controlled(project, ControlPlan(repeats=2, repeats_every=2, distance=1, jitter=0))
     work(annotator, most=3)
     for name in ("batch-show", "batch-controls"):
-        assert client_of(manager).get(url_of(batch, name)).status_code == 200
+        assert client_of(manager).get(make_url(batch, name)).status_code == 200
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.CLOSED)
     with pytest.raises(Refused):
         make_pool(batch=batch, actor=None)

@@ -16,8 +16,14 @@ from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE, ControlPlan
 from annotate.models import Assignment, Batch, Hit, Item
 from projects.models import Membership, Project
 from tests.annotate.controls.classifiers import Fit, Rows, boosted, held_out_auc, logistic
-from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take
-from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
+from tests.annotate.controls.controlled_batches import (
+    fetch_items,
+    make_controlled,
+    make_places,
+    submit_assignment,
+    take,
+)
+from tests.annotate.controls.test_one_at_a_time import submit_by_steps
 from tests.factories import make_membership
 from tests.people import SignIn
 
@@ -34,8 +40,8 @@ NUMBERS = re.compile(r"\d+")
 ITEM = re.compile(r'<fieldset[^>]*class="item.*?</fieldset>', re.DOTALL)
 
 
-def seen_of(place: int, items: list[Item], assignment: Assignment) -> list[float]:
-    """What where an item stands tells of it, and its HIT's address."""
+def list_seen(place: int, items: list[Item], assignment: Assignment) -> list[float]:
+    """Return features of an item's position and of its HIT's address."""
     questions = [item.question_id for item in items]
     run = [at for at, question in enumerate(questions) if question == questions[place]]
     return [
@@ -51,44 +57,44 @@ def seen_of(place: int, items: list[Item], assignment: Assignment) -> list[float
     ]
 
 
-def told_by_page(client: Client, url: str, n_items: int) -> list[list[float]]:
+def read_features(client: Client, url: str, n_items: int) -> list[list[float]]:
     """Of each item the size and a hash of its markup without its text, and the time that keeping its answer takes."""
     page = client.get(url).content.decode()
     markup = ITEM.findall(page)
     assert len(markup) == n_items
-    told = []
+    features = []
     for place, text in enumerate(markup):
         bare = TEXTS.sub(r"\1", text)
         begun = perf_counter()
         draft = {"answers": {str(place): {"correctness": [4, 1_700_000_000_000]}}}
         assert client.post(f"{url}draft/", draft, content_type="application/json").status_code == 200
         seconds = perf_counter() - begun
-        told.append([len(bare), zlib.crc32(NUMBERS.sub("", bare).encode()) % 997, seconds, len(page)])
-    return told
+        features.append([len(bare), zlib.crc32(NUMBERS.sub("", bare).encode()) % 997, seconds, len(page)])
+    return features
 
 
-def session_of(person: Membership, client: Client | None) -> Rows:
+def start_session(person: Membership, client: Client | None) -> Rows:
     """A whole session; its pages too, with a client. HITs made for one person are all controls, and left out."""
     rows: Rows = []
     while (assignment := take(person)) is not None:
-        items = items_of(assignment)
-        told: list[list[float]] = [[] for _ in items]
+        items = fetch_items(assignment)
+        features: list[list[float]] = [[] for _ in items]
         if client is not None:
             slug = person.project.slug
-            told = told_by_page(client, reverse("annotate:work-show", args=[slug, assignment.uuid]), len(items))
+            features = read_features(client, reverse("annotate:work-show", args=[slug, assignment.uuid]), len(items))
         if assignment.hit.purpose == Hit.Purpose.WORK:
             rows += [
-                ([*seen_of(place, items, assignment), *told[place]], item.control != Item.Control.NONE)
+                ([*list_seen(place, items, assignment), *features[place]], item.control != Item.Control.NONE)
                 for place, item in enumerate(items)
             ]
         if assignment.hit.batch.presentation == Batch.Presentation.PAGE:
-            hand_in(person, assignment)
+            submit_assignment(person, assignment)
         else:
-            hand_in_by_steps(person, assignment)
+            submit_by_steps(person, assignment)
     return rows
 
 
-def assert_nothing_is_told(sessions: list[Rows]) -> None:
+def assert_controls_are_not_recognised(sessions: list[Rows]) -> None:
     n_controls = sum(label for session in sessions for _, label in session)
     assert n_controls >= 5 * len(sessions)
     n_ordinary = sum(len(session) for session in sessions) - n_controls
@@ -103,7 +109,7 @@ def test_a_page_does_not_tell_its_controls(project: Project, client_of: SignIn) 
     plan = ControlPlan(known_per_hit=1, degraded_per_hit=1, distance=1)
     make_controlled(project, plan, hit_size=8, judgments=N_PAGE_SESSIONS)
     people = [make_membership(project) for _ in range(N_PAGE_SESSIONS)]
-    assert_nothing_is_told([session_of(person, client_of(person)) for person in people])
+    assert_controls_are_not_recognised([start_session(person, client_of(person)) for person in people])
 
 
 @pytest.mark.parametrize("plan", [ControlPlan(known_per_hit=1, degraded_per_hit=2, repeats_per_hit=1), QASCORE])
@@ -112,11 +118,11 @@ def test_items_one_at_a_time_do_not_tell_controls_by_their_place(project: Projec
     make_places(project, n_passages=n_passages, n_questions=1, n_candidates=hit_size - plan.room)
     over: dict[str, Any] = {"presentation": Batch.Presentation.ONE, "judgments": N_SESSIONS, "hit_size": hit_size}
     make_controlled(project, plan, **over)
-    assert_nothing_is_told([session_of(make_membership(project), None) for _ in range(N_SESSIONS)])
+    assert_controls_are_not_recognised([start_session(make_membership(project), None) for _ in range(N_SESSIONS)])
 
 
 @pytest.mark.parametrize("fit", FITS)
-def test_controls_that_always_stand_last_would_be_told(fit: Fit) -> None:
+def test_controls_that_always_come_last_would_be_recognised(fit: Fit) -> None:
     rng = np.random.default_rng(0)
     sessions = [[([float(n), rng.random()], n == 7) for _ in range(10) for n in range(8)] for _ in range(10)]
     assert held_out_auc(sessions, fit) > 0.95

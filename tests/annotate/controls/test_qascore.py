@@ -10,7 +10,7 @@ from annotate.models import Batch, Item, Judgment
 from annotate.rating.sent import SentAnswers
 from annotate.work import stepping
 from projects.models import Membership, Project
-from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, take
+from tests.annotate.controls.controlled_batches import fetch_items, make_controlled, make_places, take
 from tests.annotate.open_batches import assert_equation
 from tests.factories import make_rubric
 
@@ -28,7 +28,7 @@ def test_a_hit_of_qascore_has_its_numbers(project: Project, annotator: Membershi
     for _ in range(2):
         assignment = take(annotator)
         assert assignment is not None
-        items = items_of(assignment)
+        items = fetch_items(assignment)
         assert Counter(item.control for item in items) == {"none": 11, "degraded": 6, "repeat": 3}
         at = {item.pk: place for place, item in enumerate(items)}
         made = [item for item in items if item.control != Item.Control.NONE]

@@ -8,7 +8,7 @@ from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire
 from annotate.models import Assignment, Hit, Item, Judgment
 from projects.models import Membership, Project
-from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, take, work
+from tests.annotate.controls.controlled_batches import fetch_items, make_controlled, make_places, take, work
 from tests.annotate.open_batches import assert_equation
 from tests.factories import make_batch, make_membership
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def kinds(assignment: Assignment) -> Counter[str]:
-    return Counter(item.control for item in items_of(assignment))
+    return Counter(item.control for item in fetch_items(assignment))
 
 
 def assert_degraded_rule(done: list[Assignment], distance: int) -> int:
@@ -25,7 +25,7 @@ def assert_degraded_rule(done: list[Assignment], distance: int) -> int:
     n_degraded = 0
     rated_at: dict[int, int] = {}
     for n, assignment in enumerate(done):
-        for item in items_of(assignment):
+        for item in fetch_items(assignment):
             if item.control == Control.DEGRADED:
                 n_degraded += 1
                 assert item.made_from_id not in assignment.layout
@@ -34,7 +34,7 @@ def assert_degraded_rule(done: list[Assignment], distance: int) -> int:
     return n_degraded
 
 
-def test_known_answers_stand_in_every_hit_and_the_size_counts_them(project: Project, annotator: Membership) -> None:
+def test_known_answers_are_in_every_hit_and_the_size_counts_them(project: Project, annotator: Membership) -> None:
     make_places(project, n_passages=3, n_questions=3, n_candidates=4)
     make_controlled(project, ControlPlan(known_per_hit=2), hit_size=6)
     done = work(annotator)
@@ -43,7 +43,7 @@ def test_known_answers_stand_in_every_hit_and_the_size_counts_them(project: Proj
     assert {len(assignment.layout) for assignment in done} == {6}
     shown = Counter(pk for assignment in done for pk in assignment.layout)
     assert max(shown.values()) == 1
-    passages = {item.question.passage_id == a.hit.passage_id for a in done for item in items_of(a)}
+    passages = {item.question.passage_id == a.hit.passage_id for a in done for item in fetch_items(a)}
     assert passages == {True}
     assert_equation()
 
@@ -56,8 +56,8 @@ def test_no_two_items_of_a_page_say_the_same(project: Project, annotator: Member
     done = work(annotator)
     assert len(done) > 1
     for assignment in done:
-        texts = [item.shown_text for item in items_of(assignment) if item.control != "none"]
-        ordinary = [item.candidate.text for item in items_of(assignment) if item.candidate]
+        texts = [item.shown_text for item in fetch_items(assignment) if item.control != "none"]
+        ordinary = [item.candidate.text for item in fetch_items(assignment) if item.candidate]
         assert len({*texts}) == len(texts)
         assert not {*texts} & {*ordinary}
 
@@ -70,7 +70,7 @@ def test_only_accepted_controls_are_shown(project: Project, annotator: Membershi
     pool = list(Item.objects.filter(pool_of=batch).values_list("pk", flat=True))
     accept(batch=batch, actor=manager)
     retire(batch=batch, actor=manager, item_ids=pool[:-1])
-    shown = [item.pk for assignment in work(annotator) for item in items_of(assignment) if item.control != "none"]
+    shown = [item.pk for assignment in work(annotator) for item in fetch_items(assignment) if item.control != "none"]
     assert set(shown) <= {pool[-1]}
 
 
@@ -84,7 +84,7 @@ def test_degraded_items_come_after_their_source_in_another_hit(
     n_degraded = assert_degraded_rule(done, distance)
     n_work = sum(assignment.hit.purpose == Purpose.WORK for assignment in done)
     assert n_work == 12
-    assert all(len({item.question_id for item in items_of(assignment)}) == 1 for assignment in done)
+    assert all(len({item.question_id for item in fetch_items(assignment)}) == 1 for assignment in done)
     assert n_work - 5 <= n_degraded <= n_work
     assert any(kinds(a)[Control.DEGRADED] for a in done if a.hit.purpose == Purpose.WORK)
     assert_equation()
@@ -113,13 +113,13 @@ def test_repeats_come_in_a_personal_hit_of_one_passage_and_never_twice(project: 
     done = work(annotator)
     personal = [(n, a) for n, a in enumerate(done) if a.hit.purpose == Purpose.PERSONAL]
     assert len(personal) in (2, 3)
-    asked = Counter(item.made_from_id for _, a in personal for item in items_of(a))
+    asked = Counter(item.made_from_id for _, a in personal for item in fetch_items(a))
     assert set(asked.values()) == {1}
     assert sum(asked.values()) == 3 * len(personal)
     for n, assignment in personal:
         assert kinds(assignment) == {Control.REPEAT: 3}
         rated = {pk: at for at, earlier in enumerate(done[:n]) for pk in earlier.layout}
-        assert all(n - rated[item.made_from_id or 0] >= 3 for item in items_of(assignment))
+        assert all(n - rated[item.made_from_id or 0] >= 3 for item in fetch_items(assignment))
     judged = Judgment.objects.filter(item__control=Control.REPEAT)
     assert judged.count() == 3 * len(personal)
     assert not judged.filter(candidate__isnull=False).exists()
@@ -144,7 +144,7 @@ def test_whole_hits_of_known_scores_come_every_few_hits_and_not_at_a_fixed_inter
         gaps |= {after - before for before, after in pairwise(gold)}
         for n in gold:
             assert done[n].hit.reserved_for_id == person.pk
-            items = items_of(done[n])
+            items = fetch_items(done[n])
             assert {item.control for item in items} == {Control.KNOWN_ANSWER}
             assert {tuple((item.expected or {})["correctness"]) for item in items} == {(2.0, 4.0)}
             assert {item.question.dataset_id for item in items} == {known.pk}

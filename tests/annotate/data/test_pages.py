@@ -68,12 +68,22 @@ def test_the_page_and_the_command_show_the_same_table(project: Project, corpus: 
     page = client.get(url("data-overview"))
     assert page.context["table"] == data_table(project)
     assert "towns" in page.content.decode()
-    told = io.StringIO()
-    call_command("data_table", "--project", "bridges", "--json", stdout=told)
-    assert orjson.loads(told.getvalue()) == data_table(project).as_dict()
-    told = io.StringIO()
-    call_command("data_table", "--project", "bridges", stdout=told)
-    assert told.getvalue().splitlines()[2].split() == ["towns", "train", "2", "2", "4", "6", "0", "model-a,", "model-b"]
+    output = io.StringIO()
+    call_command("data_table", "--project", "bridges", "--json", stdout=output)
+    assert orjson.loads(output.getvalue()) == data_table(project).as_dict()
+    output = io.StringIO()
+    call_command("data_table", "--project", "bridges", stdout=output)
+    assert output.getvalue().splitlines()[2].split() == [
+        "towns",
+        "train",
+        "2",
+        "2",
+        "4",
+        "6",
+        "0",
+        "model-a,",
+        "model-b",
+    ]
 
 
 def test_an_empty_project_says_what_to_do(

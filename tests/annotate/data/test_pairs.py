@@ -70,7 +70,7 @@ def test_a_pair_is_written_on_a_question_with_two_new_candidates(question: Quest
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"text_2": "On the mat."}, "The two texts are the same"),
         ({"text_1": "  \n "}, "This field is required."),
@@ -82,11 +82,11 @@ def test_a_pair_is_written_on_a_question_with_two_new_candidates(question: Quest
         ({"text_1": "a\0b"}, "Null characters are not allowed."),
     ],
 )
-def test_what_cannot_be_a_pair_is_said_at_its_field(
-    question: Question, client: Client, change: dict[str, str], said: str
+def test_an_impossible_pair_is_refused_at_its_field(
+    question: Question, client: Client, change: dict[str, str], message: str
 ) -> None:
     response = client.post(url("pair-new", question.pk), TEXTS | change)
-    assert any(said in error for error in errors(response)), errors(response)
+    assert any(message in error for error in errors(response)), errors(response)
     assert not MinimalPair.objects.exists()
     assert not Candidate.objects.exists()
 
@@ -106,7 +106,7 @@ def test_a_pair_is_written_once_and_on_no_withdrawn_passage(question: Question, 
 
 
 @pytest.mark.django_db
-def test_a_first_score_that_is_not_higher_is_taken_and_said(question: Question, client: Client) -> None:
+def test_a_first_score_that_is_not_higher_is_stored_with_a_warning(question: Question, client: Client) -> None:
     sent = TEXTS | {"score_1": "2", "score_2": "2"}
     page = client.post(url("pair-new", question.pk), sent, follow=True).content.decode()
     assert "excluded from metric accuracy" in page
@@ -155,8 +155,8 @@ def test_a_pair_is_deleted_before_it_is_in_a_hit_and_withdrawn_after(
     make_batch(project, with_pairs=True)
     work(annotator)
     assert errors(client.post(url("pair-remove", kept.pk), {"why": ""}))
-    said = client.post(url("pair-remove", kept.pk), {"why": "A typing error"}, follow=True).content.decode()
-    assert "Withdrawn. 2 judgments of it no longer count." in said
+    message = client.post(url("pair-remove", kept.pk), {"why": "A typing error"}, follow=True).content.decode()
+    assert "Withdrawn. 2 judgments of it no longer count." in message
     assert Candidate.objects.filter(withdrawn_at=None).count() == 0
     assert MinimalPair.objects.count() == 1
     again = client.post(url("pair-remove", kept.pk), {"why": "A typing error"}, follow=True).content.decode()

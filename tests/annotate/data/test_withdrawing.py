@@ -109,7 +109,7 @@ def test_the_page_of_a_passage_withdraws_it(
     client, page = client_of(manager), f"/p/bridges/data/passages/{passage.pk}/withdraw/"
     assert page in client.get(f"/p/bridges/data/passages/{passage.pk}/").content.decode()
     screen = read(client.get(page).content.decode())
-    assert "1 would be empty, removing 2 unfilled assignments" in screen.said["HITs"]
+    assert "1 would be empty, removing 2 unfilled assignments" in screen.facts["HITs"]
     client.post(page, {"why": "The wrong text."})
     passage.refresh_from_db()
     assert passage.withdrawn_why == "The wrong text."

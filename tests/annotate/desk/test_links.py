@@ -106,7 +106,7 @@ def test_the_instructions_offer_a_start_only_if_there_is_a_hit(
     assert "ve rated everything for now" in html
 
 
-def test_leaving_stands_apart_from_earnings(busy: Membership, client_of: SignIn) -> None:
+def test_leaving_is_apart_from_earnings(busy: Membership, client_of: SignIn) -> None:
     html = condense(client_of(busy).get("/desk/").content.decode())
     links = html[html.index('class="desk-links') :]
     links = links[: links.index("</p>")]

@@ -30,7 +30,7 @@ MOST_QUERIES = 20
 DESK = "/desk/"
 
 
-def text_of(client: Client, address: str = DESK) -> str:
+def read_text(client: Client, address: str = DESK) -> str:
     response = client.get(address)
     assert response.status_code == 200
     return condense(response.content.decode())
@@ -54,14 +54,14 @@ def test_the_queries_are_as_many_for_thirty_projects_as_for_one(n_projects: int,
     join_a_busy_project(user)
     client = client_of(user)
     with CaptureQueriesContext(connection) as alone:
-        text_of(client)
+        read_text(client)
     for n in range(n_projects - 1):
         if n % 3:
             make_membership(make_project(), user)
         else:
             join_a_busy_project(user)
     with CaptureQueriesContext(connection) as together:
-        text_of(client)
+        read_text(client)
     assert len(together) == len(alone) <= MOST_QUERIES
 
 
@@ -70,7 +70,7 @@ def test_thirty_projects_are_on_two_pages(client_of: SignIn) -> None:
     for n in range(30):
         make_membership(make_project(name=f"Study {n:02}"), user)
     client = client_of(user)
-    first, second = text_of(client), text_of(client, f"{DESK}?page=2")
+    first, second = read_text(client), read_text(client, f"{DESK}?page=2")
     assert read(first).n_listed == read(second).n_listed == 30
     shown = [name for name in (f"Study {n:02}" for n in range(30)) if name in first]
     assert shown == [f"Study {n:02}" for n in range(20)]
@@ -82,7 +82,7 @@ def test_thirty_projects_are_on_two_pages(client_of: SignIn) -> None:
 def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> None:
     user = make_user("busy")
     members = [join_a_busy_project(user), join_a_busy_project(user)]
-    page = text_of(client_of(user))
+    page = read_text(client_of(user))
     for member in members:
         mine = Assignment.objects.filter(annotator=member)
         for state in ("open", "expired"):
@@ -109,7 +109,7 @@ def test_the_newest_of_several_expired_hits_is_offered(
         with transaction.atomic():
             places.sweep(now=now)
     newest, oldest = Assignment.objects.order_by("-opened_at")
-    page = text_of(client_of(annotator))
+    page = read_text(client_of(annotator))
     assert str(newest.uuid) in page
     assert str(oldest.uuid) not in page
 
@@ -119,8 +119,8 @@ def test_work_for_named_annotators_is_offered_to_them_only(
 ) -> None:
     make_corpus(project)
     make_batch(project, judgments=None, annotators=(annotator,))
-    assert "Work is available." in text_of(client_of(annotator))
-    refused = text_of(client_of(other_annotator))
+    assert "Work is available." in read_text(client_of(annotator))
+    refused = read_text(client_of(other_annotator))
     assert "The work available now is assigned to other annotators. Check back later for more." in refused
     assert "Start rating" not in refused
     assert serving.claim(other_annotator) == serving.NoWork(
@@ -128,19 +128,19 @@ def test_work_for_named_annotators_is_offered_to_them_only(
     )
 
 
-def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, client_of: SignIn) -> None:
+def test_the_desk_explains_why_there_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:
     client = client_of(annotator)
-    assert "No work is available right now. Check back later." in text_of(client)
+    assert "No work is available right now. Check back later." in read_text(client)
     make_corpus(project)
     batch = make_batch(project)
-    assert "Work is available." in text_of(client)
+    assert "Work is available." in read_text(client)
     lifecycle.pause(batch=batch, actor=None)
-    assert "Work is paused." in text_of(client)
+    assert "Work is paused." in read_text(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
-    assert "on hold" in text_of(client)
+    assert "on hold" in read_text(client)
     Membership.objects.update(standing=Membership.Standing.REMOVED)
-    assert "Your membership in this project has ended. Your work is kept." in text_of(client)
-    assert "You're not in a project yet" not in text_of(client)
+    assert "Your membership in this project has ended. Your work is kept." in read_text(client)
+    assert "You're not in a project yet" not in read_text(client)
 
 
 def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
@@ -149,21 +149,21 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
     open_batch(project, cents_per_hit=50)
     submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.REMOVED)
-    shown = text_of(client_of(annotator))
+    shown = read_text(client_of(annotator))
     assert "Past projects" in shown
     assert shown.count("$0.50") == 2
     approve_overdue(project, after_days=0)
     paying.make_payment(project=project, actor=manager)
-    shown = text_of(client_of(annotator))
+    shown = read_text(client_of(annotator))
     assert (shown.count("$0.50"), shown.count("$0.00")) == (1, 1)
-    assert "Past projects" not in text_of(client_of(manager))
+    assert "Past projects" not in read_text(client_of(manager))
     Project.objects.update(deleted_at=Now())
-    assert "You're not in a project yet" in text_of(client_of(annotator))
+    assert "You're not in a project yet" in read_text(client_of(annotator))
 
 
 def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:
     open_batch(project, state=Batch.State.CLOSED, kind=Batch.Kind.IMPORTED)
-    assert "No work is available" in text_of(client_of(annotator))
+    assert "No work is available" in read_text(client_of(annotator))
 
 
 def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client_of: SignIn) -> None:
@@ -171,8 +171,8 @@ def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client
     open_batch(project, cents_per_hit=50)
     submitting.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
     Membership.objects.filter(pk=member.pk).update(is_annotator=False)
-    page = read(text_of(client_of(member), "/p/bridges/history/"))
-    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments")
+    page = read(read_text(client_of(member), "/p/bridges/history/"))
+    assert (page.number("Submitted"), page.facts["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments")
 
 
 def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
@@ -183,38 +183,40 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     for member in (annotator, other_annotator, other_annotator):
         submit(member)
     client = client_of(annotator)
-    said = read(text_of(client)).said
-    assert said["Earned today (UTC)"] == "$0.50"
-    assert said["Awaiting approval"] == "$0.50 A manager reviews it first."
-    assert said["Your hourly rate"] == "shown after 10 minutes of work"
+    facts = read(read_text(client)).facts
+    assert facts["Earned today (UTC)"] == "$0.50"
+    assert facts["Awaiting approval"] == "$0.50 A manager reviews it first."
+    assert facts["Your hourly rate"] == "shown after 10 minutes of work"
     Project.objects.update(approve_after_days=2)
     submitted_at = Assignment.objects.get(annotator=annotator).submitted_at
     assert submitted_at is not None
-    assert f"{submitted_at + timedelta(days=2):%-d %b %Y, %H:%M} UTC" in read(text_of(client)).said["Awaiting approval"]
+    assert (
+        f"{submitted_at + timedelta(days=2):%-d %b %Y, %H:%M} UTC" in read(read_text(client)).facts["Awaiting approval"]
+    )
     Assignment.objects.filter(annotator=annotator).update(active_seconds=900)
     LedgerEntry.objects.update(made_at=timezone.now() - timedelta(days=1))
     approve_overdue(project, after_days=0)
-    said = read(text_of(client)).said
-    assert said["Earned today (UTC)"] == "$0.00"
-    assert said["Your hourly rate"] == "$2.00 of active time"
-    assert "Awaiting approval" not in said
+    facts = read(read_text(client)).facts
+    assert facts["Earned today (UTC)"] == "$0.00"
+    assert facts["Your hourly rate"] == "$2.00 of active time"
+    assert "Awaiting approval" not in facts
 
 
 @pytest.mark.parametrize(
-    ("rates", "said"),
+    ("rates", "facts"),
     [
         ([{"cents_per_hit": 40}], "The next HIT pays $0.40."),
         ([{"cents_per_hit": 40}, {"cents_per_hit": 60}], "The next HIT pays $0.40 to $0.60."),
         ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, depending on its number of answers."),
     ],
 )
-def test_what_the_next_hit_pays_is_said_before_the_start(
-    project: Project, annotator: Membership, client_of: SignIn, rates: list[dict[str, int]], said: str
+def test_the_pay_of_the_next_hit_is_shown_before_the_start(
+    project: Project, annotator: Membership, client_of: SignIn, rates: list[dict[str, int]], facts: str
 ) -> None:
     for rate in rates:
         open_batch(project, **rate)
     open_batch(project, state=Batch.State.PAUSED, cents_per_hit=900)
-    assert said in text_of(client_of(annotator))
+    assert facts in read_text(client_of(annotator))
 
 
 def test_how_long_a_hit_takes_goes_by_ones_own_pace(
@@ -226,12 +228,12 @@ def test_how_long_a_hit_takes_goes_by_ones_own_pace(
     Assignment.objects.filter(annotator=other_annotator).update(active_seconds=3000)
     client = client_of(annotator)
     estimate = "It takes about 1 minute, estimated from the length of the texts."
-    assert estimate in text_of(client)
+    assert estimate in read_text(client)
     Assignment.objects.filter(annotator=annotator).update(active_seconds=240)
-    assert "You usually take about 4 minutes." in text_of(client)
-    assert estimate not in text_of(client)
+    assert "You usually take about 4 minutes." in read_text(client)
+    assert estimate not in read_text(client)
     Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
-    assert estimate in text_of(client)
+    assert estimate in read_text(client)
 
 
 def test_the_hit_submitted_last_can_be_changed_from_the_desk(
@@ -241,14 +243,14 @@ def test_the_hit_submitted_last_can_be_changed_from_the_desk(
     submit(annotator)
     client = client_of(annotator)
     words = "Edit your last HIT"
-    assert words not in text_of(client)
+    assert words not in read_text(client)
     Project.objects.update(revision_minutes=20)
     last = Assignment.objects.get(annotator=annotator)
-    page = text_of(client)
+    page = read_text(client)
     assert words in page
     assert reverse("annotate:revision", args=[project.slug, last.uuid]) in page
     Batch.objects.update(control_plan=ControlPlan(repeats=2, repeats_every=3).as_json())
-    assert words not in text_of(client)
+    assert words not in read_text(client)
     Batch.objects.update(control_plan={})
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=21))
-    assert words not in text_of(client)
+    assert words not in read_text(client)

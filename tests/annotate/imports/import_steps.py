@@ -31,7 +31,7 @@ def rows(n: int = 6) -> list[dict[str, str]]:
     ]
 
 
-def csv_of(found: list[dict[str, str]], delimiter: str = ",") -> bytes:
+def write_csv(found: list[dict[str, str]], delimiter: str = ",") -> bytes:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(found[0]), delimiter=delimiter)
     writer.writeheader()
@@ -39,7 +39,7 @@ def csv_of(found: list[dict[str, str]], delimiter: str = ",") -> bytes:
     return stream.getvalue().encode()
 
 
-def mocha_of(n: int = 3) -> bytes:
+def write_mocha(n: int = 3) -> bytes:
     entries = {
         f"id{place}": {
             "context": "A bridge stands in the town.",
@@ -75,7 +75,7 @@ class Pages:
         return condense(response.content.decode())
 
     def choose(self, job: Import, then: str = "check", **over: Any) -> Any:
-        """Send the form of the columns as it stands on the page, with some choices changed."""
+        """Send the form of the columns as it is on the page, with some choices changed."""
         return self.client.post(self.url("import-check", job.number), {**self.form(job), **over, "then": then})
 
     def form(self, job: Import) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Pages:
         return f"column_{look.preview.columns.index(name)}"
 
     def work(self, job: Import) -> Import:
-        """What the worker does when the bell rings."""
+        """Do what the worker does with a queued job."""
         tasks.run_import(job.pk)
         job.refresh_from_db()
         return job

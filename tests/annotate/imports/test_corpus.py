@@ -133,7 +133,7 @@ def test_further_references_of_a_known_question_are_united_with_its_own(take: An
 
 
 @pytest.mark.parametrize(
-    ("row", "column", "said"),
+    ("row", "column", "message"),
     [
         ("p0,Other text,q9,Q,R,n1,New,m,", "passage", "a different text"),
         ("p0,Text 0,q0,Other question,R,n1,New,m,", "question", "a different text or another passage"),
@@ -142,14 +142,14 @@ def test_further_references_of_a_known_question_are_united_with_its_own(take: An
         ("p0,Text 0,q0,Question 0?,R,n1,New,m,dev", "split", "in “dev” here and in “train”"),
     ],
 )
-def test_what_contradicts_the_project_is_refused_with_its_line(take: Any, row: str, column: str, said: str) -> None:
+def test_what_contradicts_the_project_is_refused_with_its_line(take: Any, row: str, column: str, message: str) -> None:
     take(HEADER + ROWS)
     before = counts()
     with pytest.raises(FileRefused) as caught:
         take(HEADER + "p9,Nine,q9,Question 9?,R,n0,Fine,m,\n" + row.replace("q9", "q8") + "\n")
     problem = caught.value.problems[0]
     assert (problem.line, problem.column) == (3, column)
-    assert said in problem.reason
+    assert message in problem.reason
     assert counts() == before
 
 
@@ -165,10 +165,10 @@ def test_without_ids_the_exact_text_is_who_a_passage_is(take: Any) -> None:
         take(header + "Text 0,Question 0?,Reference 0,Answer 0,m0\n")
 
 
-def test_a_candidate_that_becomes_its_own_reference_is_said(take: Any) -> None:
+def test_a_candidate_that_becomes_its_own_reference_gives_a_warning(take: Any) -> None:
     header = "id,passage,question,reference,candidate\n"
-    said = take(header + "a,P,Q,One,Two\nb,P,Q,Two,Three\nc,P,Q,One,Four\n").as_dict()["warnings"]
-    assert said[-1] == "A candidate is one of its question's merged references (1: line 2)."
+    warnings = take(header + "a,P,Q,One,Two\nb,P,Q,Two,Three\nc,P,Q,One,Four\n").as_dict()["warnings"]
+    assert warnings[-1] == "A candidate is one of its question's merged references (1: line 2)."
     assert len(take(header + "d,P2,Q,One,One\n").warnings) == 0
 
 

@@ -21,7 +21,7 @@ from projects.jobs.running import AttemptSuperseded
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web import uploads
 from tests import processes
-from tests.annotate.imports.import_steps import Pages, csv_of, mocha_of, rows
+from tests.annotate.imports.import_steps import Pages, rows, write_csv, write_mocha
 from tests.page_reader import condense
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,7 +57,7 @@ def kept_files() -> list[str]:
 
 
 def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Project, announced: list[int]) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     page = pages.show(job)
     assert "candidate 0" in page
     assert "candidate 4" in page
@@ -85,7 +85,7 @@ def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Pro
 
 def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) -> None:
     found = [{**row, "colour": f"system {row['source'][-1]}"} for row in rows()]
-    job = pages.upload(csv_of(found))
+    job = pages.upload(write_csv(found))
     column, source = pages.column(job, "colour"), pages.column(job, "source")
     pages.choose(job, then="look", **{column: "source", source: "ignore"})
     job.refresh_from_db()
@@ -98,7 +98,7 @@ def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) ->
 
 
 def test_two_columns_that_mean_the_same_are_redisplayed(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     response = pages.choose(job, **{pages.column(job, "source"): "candidate"})
     assert response.status_code == 422
     assert "is already mapped to this field" in response.content.decode()
@@ -107,7 +107,7 @@ def test_two_columns_that_mean_the_same_are_redisplayed(pages: Pages) -> None:
 
 
 def test_other_cells_make_other_columns_which_must_be_seen_before_the_check(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows(), delimiter=";"))
+    job = pages.upload(write_csv(rows(), delimiter=";"))
     response = pages.choose(job, delimiter="semicolon")
     assert response.status_code == 422
     assert "different columns" in response.content.decode()
@@ -123,7 +123,7 @@ def test_other_cells_make_other_columns_which_must_be_seen_before_the_check(page
 def test_options_reach_the_check(pages: Pages, project: Project) -> None:
     found = rows()
     found[0]["candidate"] = "its people"
-    job = pages.import_whole(csv_of(found), dataset="towns", split="dev", drop_equal="exact")
+    job = pages.import_whole(write_csv(found), dataset="towns", split="dev", drop_equal="exact")
     assert job.report is not None
     assert job.report["removed"]["equal_to_reference"] == 1
     assert "Candidates equal to a reference" in pages.show(job)
@@ -132,7 +132,7 @@ def test_options_reach_the_check(pages: Pages, project: Project) -> None:
 
 
 def test_scores_become_a_closed_batch(pages: Pages, project: Project) -> None:
-    job = pages.import_whole(mocha_of(), "mocha.json", with_scores="on")
+    job = pages.import_whole(write_mocha(), "mocha.json", with_scores="on")
     assert job.batch is not None
     assert job.batch.kind == "imported"
     assert Judgment.objects.count() == 6
@@ -140,7 +140,7 @@ def test_scores_become_a_closed_batch(pages: Pages, project: Project) -> None:
 
 
 def test_judgments_are_imported_for_candidates_that_are_there(pages: Pages, project: Project) -> None:
-    pages.import_whole(mocha_of(), "mocha.json")
+    pages.import_whole(write_mocha(), "mocha.json")
     content = "id,who,correctness,mood\n" + "".join(f"id{n},anna,{n + 1},fine\n" for n in range(3))
     job = pages.upload(content.encode(), "judged.csv", kind="judgments")
     assert "Judgments: correctness" in pages.show(job)
@@ -151,10 +151,10 @@ def test_judgments_are_imported_for_candidates_that_are_there(pages: Pages, proj
     assert list(Judgment.objects.order_by("value").values_list("value", flat=True)) == [1, 2, 3]
 
 
-def test_a_bad_row_is_told_with_its_line_and_nothing_is_left(pages: Pages) -> None:
+def test_a_bad_row_is_refused_with_its_line_and_nothing_is_left(pages: Pages) -> None:
     found = rows(1200)
     found[1100]["question"] = ""
-    job = pages.upload(csv_of(found))
+    job = pages.upload(write_csv(found))
     pages.choose(job)
     pages.work(job)
     page = pages.show(job)
@@ -169,7 +169,7 @@ def test_a_bad_row_is_told_with_its_line_and_nothing_is_left(pages: Pages) -> No
 
 def test_only_a_hundred_problems_are_shown_with_the_total(pages: Pages) -> None:
     found = [{**row, "question": ""} if place > 900 else row for place, row in enumerate(rows(1200))]
-    job = pages.upload(csv_of(found))
+    job = pages.upload(write_csv(found))
     pages.choose(job)
     pages.work(job)
     page = pages.show(job)
@@ -179,7 +179,7 @@ def test_only_a_hundred_problems_are_shown_with_the_total(pages: Pages) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"%PDF-1.7 and so on", b"PK\x03\x04 and so on", b'a,b\n"open'])
-def test_a_file_that_no_choice_can_mend_is_refused_at_once(pages: Pages, content: bytes) -> None:
+def test_a_file_that_no_choice_can_correct_is_refused_at_once(pages: Pages, content: bytes) -> None:
     response = pages.client.post(
         pages.url("import-new"), {"file": SimpleUploadedFile("answers.csv", content), "kind": "candidates"}
     )
@@ -194,7 +194,7 @@ def test_a_file_that_no_choice_can_mend_is_refused_at_once(pages: Pages, content
 
 
 def test_a_wrong_encoding_can_be_chosen_on_the_page(pages: Pages) -> None:
-    job = pages.upload(csv_of([{**row, "candidate": "café"} for row in rows()]).decode().encode("windows-1252"))
+    job = pages.upload(write_csv([{**row, "candidate": "café"} for row in rows()]).decode().encode("windows-1252"))
     page = pages.show(job)
     assert "windows-1252" in page
     sent = {"encoding": "windows-1252", "then": "look"}
@@ -203,8 +203,8 @@ def test_a_wrong_encoding_can_be_chosen_on_the_page(pages: Pages) -> None:
 
 
 def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Project) -> None:
-    first = pages.import_whole(csv_of(rows()))
-    again = pages.upload(csv_of(rows()))
+    first = pages.import_whole(write_csv(rows()))
+    again = pages.upload(write_csv(rows()))
     assert f'already imported as <a href="{pages.url("import-show", first.number)}"' in pages.show(again)
     pages.choose(again)
     pages.work(again)
@@ -214,7 +214,7 @@ def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Projec
 
 
 def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Project) -> None:
-    both = [pages.upload(csv_of(rows())) for _ in range(2)]
+    both = [pages.upload(write_csv(rows())) for _ in range(2)]
     for job in both:
         pages.choose(job)
         pages.work(job)
@@ -244,7 +244,7 @@ def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Projec
 
 @pytest.mark.parametrize("step", ["uploaded", "queued", "checked", "to be written"])
 def test_an_import_can_be_cancelled_at_every_step(pages: Pages, step: str) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     if step != "uploaded":
         pages.choose(job)
     if step in ("checked", "to be written"):
@@ -260,7 +260,7 @@ def test_an_import_can_be_cancelled_at_every_step(pages: Pages, step: str) -> No
 
 
 def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     pages.work(job)
     pages.client.post(pages.url("import-write", job.number))
@@ -271,7 +271,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
 
     real = uploading._write
 
-    def write_and_be_told(job: Import, on_progress: uploading.OnProgress) -> dict[str, object]:
+    def write_and_cancel(job: Import, on_progress: uploading.OnProgress) -> dict[str, object]:
         def tell(done: int, total: int) -> None:
             if done == 0:
                 return
@@ -285,7 +285,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
         return real(job, tell)
 
     monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(uploading, "_write", write_and_be_told)
+    monkeypatch.setattr(uploading, "_write", write_and_cancel)
     pages.work(job)
     assert job.state == State.CANCELLED
     assert kept_files() == []
@@ -293,7 +293,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
 
 
 def test_a_project_deleted_in_the_middle_is_written_to_no_more(pages: Pages, project: Project) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     Project.objects.update(deleted_at="2026-01-01T00:00:00Z")
     pages.work(job)
@@ -302,7 +302,7 @@ def test_a_project_deleted_in_the_middle_is_written_to_no_more(pages: Pages, pro
 
 
 def test_the_settings_can_be_changed_after_the_check(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job, dataset="towns")
     pages.work(job)
     pages.client.post(pages.url("import-reopen", job.number))
@@ -314,10 +314,10 @@ def test_the_settings_can_be_changed_after_the_check(pages: Pages) -> None:
 
 
 def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     page = pages.client.post(pages.url("import-write", job.number), follow=True).content.decode()
     assert "hasn’t been validated yet" in page
-    pages.import_whole(csv_of(rows(9)))
+    pages.import_whole(write_csv(rows(9)))
     done = Import.objects.get(step=Step.WRITE)
     page = pages.client.post(pages.url("import-check", done.number), follow=True).content.decode()
     assert "can no longer be changed" in page
@@ -326,7 +326,7 @@ def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
 
 
 def test_a_second_click_changes_nothing(pages: Pages, announced: list[int]) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     form = pages.form(job)
     for _ in range(2):
         response = pages.client.post(pages.url("import-check", job.number), {**form, "then": "check"}, follow=True)
@@ -343,7 +343,7 @@ def test_a_second_click_changes_nothing(pages: Pages, announced: list[int]) -> N
 
 
 def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Membership, announced: list[int]) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     uploaded = Import.objects.get(pk=job.pk)
     pages.choose(job)
     pages.work(job)
@@ -367,7 +367,7 @@ def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Memb
 
 
 def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     Import.objects.update(attempt=1)
     lost = Import.objects.get(pk=job.pk)
@@ -384,7 +384,7 @@ def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pa
 
 
 def test_the_fragment_reloads_the_page_once_the_job_is_over(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     fragment = pages.client.get(pages.url("import-job", job.number))
     assert "HX-Refresh" not in fragment.headers
@@ -398,14 +398,14 @@ def test_the_fragment_reloads_the_page_once_the_job_is_over(pages: Pages) -> Non
 
 
 def test_without_a_worker_the_page_says_so(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     Import.objects.update(queued_at="2026-01-01T00:00:00Z")
     assert "No worker is running" in pages.show(job)
 
 
 def test_an_import_interrupted_twice_can_be_run_again(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     Import.objects.update(state=State.INTERRUPTED, n_interruptions=2)
     assert "Retry" in pages.show(job)
@@ -416,7 +416,7 @@ def test_an_import_interrupted_twice_can_be_run_again(pages: Pages) -> None:
 
 def test_nasty_names_and_texts_are_shown_as_text(pages: Pages) -> None:
     found = [{**row, NASTY: NASTY, "candidate": NASTY} for row in rows()]
-    job = pages.upload(csv_of(found), name=f"../../{NASTY}.html.csv")
+    job = pages.upload(write_csv(found), name=f"../../{NASTY}.html.csv")
     assert "/" not in job.stored_name
     for page in (pages.show(job), pages.client.get(pages.url("import-list")).content.decode()):
         assert "<script>window" not in page
@@ -432,15 +432,15 @@ def test_nasty_names_and_texts_are_shown_as_text(pages: Pages) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".csv", "CON.csv", "a.csv.html.csv", "\U0001f600.csv", "..csv"])
 def test_odd_file_names_are_only_names(pages: Pages, name: str) -> None:
-    job = pages.upload(csv_of(rows()), name=name)
+    job = pages.upload(write_csv(rows()), name=name)
     assert len(job.file_name) <= 200
     assert job.file_name.endswith("csv")
     assert kept_files() == [job.stored_name]
     pages.show(job)
 
 
-def test_the_file_is_handed_out_so_that_no_browser_opens_it(pages: Pages) -> None:
-    content = csv_of(rows())
+def test_the_file_is_downloaded_so_that_no_browser_opens_it(pages: Pages) -> None:
+    content = write_csv(rows())
     job = pages.import_whole(content, "<b>.csv")
     response = pages.client.get(pages.url("import-file", job.number))
     assert b"".join(response.streaming_content) == content  # type: ignore[attr-defined]
@@ -474,7 +474,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(pages: Pages, set
 
 
 def test_other_forms_take_no_large_body(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     response = pages.client.generic(
         "POST", pages.url("import-check", job.number), b"x", content_type="multipart/form-data; boundary=xx",
         CONTENT_LENGTH="5000000",
@@ -483,31 +483,31 @@ def test_other_forms_take_no_large_body(pages: Pages) -> None:
 
 
 def refused_for_room(pages: Pages) -> str:
-    sent = {"file": SimpleUploadedFile("b.csv", csv_of(rows())), "kind": "candidates"}
+    sent = {"file": SimpleUploadedFile("b.csv", write_csv(rows())), "kind": "candidates"}
     response = pages.client.post(pages.url("import-new"), sent)
     assert response.status_code == 422
     return condense(response.content.decode())
 
 
 def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
-    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows())) + 10
-    waits = pages.upload(csv_of(rows()))
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(write_csv(rows())) + 10
+    waits = pages.upload(write_csv(rows()))
     assert "Cancel unfinished imports" in refused_for_room(pages)
     assert kept_files() == [waits.stored_name]
     pages.client.post(pages.url("import-cancel", waits.number))
-    pages.upload(csv_of(rows()))
+    pages.upload(write_csv(rows()))
 
 
 def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: Settings) -> None:
-    content = csv_of(rows(9)) + b"\n" * 210_000
+    content = write_csv(rows(9)) + b"\n" * 210_000
     settings.MAX_PROJECT_UPLOAD_BYTES = len(content) + 10
     written = pages.import_whole(content)
     page = refused_for_room(pages)
     assert "imported files take 0.2 MB and unfinished imports 0.0 MB" in page
     assert "which keeps no original" in page
     assert kept_files() == [written.stored_name]
-    settings.MAX_PROJECT_UPLOAD_BYTES += len(csv_of(rows()))
-    pages.upload(csv_of(rows()))
+    settings.MAX_PROJECT_UPLOAD_BYTES += len(write_csv(rows()))
+    pages.upload(write_csv(rows()))
 
 
 def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Pages, project: Project) -> None:
@@ -515,7 +515,7 @@ def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Page
 
     def upload() -> None:
         try:
-            uploaded.append(pages.upload(csv_of(rows())))
+            uploaded.append(pages.upload(write_csv(rows())))
         finally:
             connection.close()
 
@@ -530,7 +530,7 @@ def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Page
 def test_uploads_at_once_have_numbers_of_their_own(pages: Pages) -> None:
     def upload() -> None:
         try:
-            pages.upload(csv_of(rows()))
+            pages.upload(write_csv(rows()))
         finally:
             connection.close()
 
@@ -554,7 +554,7 @@ def test_who_may_import(
     stranger: Membership,
     client_of: Callable[[Membership], Client],
 ) -> None:
-    job = pages.import_whole(csv_of(rows()))
+    job = pages.import_whole(write_csv(rows()))
     gets = [pages.url("import-new"), pages.url("import-list")]
     gets += [pages.url(f"import-{name}", job.number) for name in ("show", "job", "file")]
     posts = [pages.url(f"import-{name}", job.number) for name in ("check", "write", "cancel", "reopen")]
@@ -571,14 +571,14 @@ def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
     pages: Pages, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(5):
-        pages.upload(csv_of(rows()))
+        pages.upload(write_csv(rows()))
     with django_assert_max_num_queries(6):
         page = pages.client.get(pages.url("import-list"))
     assert page.content.count(pages.url("import-show", 5).encode()) == 1
 
 
 def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     Import.objects.update(state=State.CANCELLED)
     uploading.FILES.delete_orphans()
     assert kept_files() == []
@@ -597,7 +597,7 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
     assert list(tmp_path.glob("tmp*")) == [new]
 
 
-def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
-    job = pages.upload(csv_of(rows(1)))
+def test_the_page_reports_a_file_that_is_gone_from_the_disk(pages: Pages) -> None:
+    job = pages.upload(write_csv(rows(1)))
     uploads.find_file(job).unlink()
     assert "is gone" in pages.show(job)

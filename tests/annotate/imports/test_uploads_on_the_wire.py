@@ -13,7 +13,7 @@ from django.conf import settings
 from annotate.models import Import
 from projects.models import Membership, Project
 from projects.web import uploads
-from tests.annotate.imports.import_steps import csv_of, rows
+from tests.annotate.imports.import_steps import rows, write_csv
 from tests.conftest import Site
 from tests.processes import PATIENCE, free_port, process, wait_for_port, wait_until
 from tests.raw_http import Visitor
@@ -60,10 +60,10 @@ class Sender:
         """Send, say that no more will come, and read what is answered."""
         with self.sending(body, announced=announced, encoding=encoding) as plug:
             plug.shutdown(socket.SHUT_WR)
-            return status_of(plug)
+            return read_status(plug)
 
 
-def status_of(plug: socket.socket) -> int:
+def read_status(plug: socket.socket) -> int:
     answer = b""
     while b"\r\n" not in answer and (more := plug.recv(4096)):
         answer += more
@@ -86,16 +86,16 @@ def kept(sender: Sender) -> set[Path]:
 
 
 def test_a_whole_body_is_taken(sender: Sender, kept: set[Path]) -> None:
-    body = sender.body(csv_of(rows()))
+    body = sender.body(write_csv(rows()))
     assert sender.status(body, announced=len(body)) == 302
     (made,) = set(uploads.folder().iterdir()) - kept
-    assert made.read_bytes() == csv_of(rows())
+    assert made.read_bytes() == write_csv(rows())
     assert on_their_way() == []
 
 
 @pytest.mark.parametrize("lie", ["longer than it is", "shorter by a mark", "shorter by half"])
 def test_a_body_of_another_length_than_announced_is_refused(sender: Sender, kept: set[Path], lie: str) -> None:
-    body = sender.body(csv_of(rows(2_000)))
+    body = sender.body(write_csv(rows(2_000)))
     announced = {"longer than it is": len(body) + 1_000, "shorter by a mark": len(body) - 8}.get(lie, len(body) // 2)
     sent = body[: len(body) // 2] if announced > len(body) else body
     assert sender.status(sent, announced=announced) == 422
@@ -106,7 +106,7 @@ def test_a_body_of_another_length_than_announced_is_refused(sender: Sender, kept
 
 
 def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[Path], annotator: Membership) -> None:
-    body = sender.body(csv_of(rows(2_000)))
+    body = sender.body(write_csv(rows(2_000)))
     other = Visitor.of(annotator, sender.visitor.url)
     with ExitStack() as slow:
         for _ in range(N_SLOW - 1):
@@ -116,7 +116,7 @@ def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[
         assert other.get("/desk/").status == 200
         assert sender.visitor.get(sender.path).status == 200
         last.sendall(body[-500:])
-        assert status_of(last) == 302
+        assert read_status(last) == 302
     assert Import.objects.count() == 1
     wait_until(lambda: not on_their_way(), "A temporary file is left.")
     assert len(set(uploads.folder().iterdir()) - kept) == 1
@@ -131,12 +131,12 @@ def test_a_client_that_stops_in_the_middle_holds_no_thread_for_ever(
     with process("gunicorn", "config.wsgi", "--bind", address, *options, STALL_SECONDS="1") as child:
         wait_for_port(port, child)
         sender = Sender(Site(url=f"http://{address}"), manager, project)
-        body = sender.body(csv_of(rows(2_000)))
+        body = sender.body(write_csv(rows(2_000)))
         with ExitStack() as stalled:
             half = body[: len(body) // 2]
             plugs = [stalled.enter_context(sender.sending(half, announced=len(body))) for _ in range(3)]
             assert sender.visitor.get(sender.path).status == 200, "more clients stall than there are threads"
-            assert [status_of(plug) // 100 for plug in plugs] == [4, 4, 4]
+            assert [read_status(plug) // 100 for plug in plugs] == [4, 4, 4]
         assert sender.status(body, announced=len(body)) == 302
     assert Import.objects.count() == 1
     assert on_their_way() == []

@@ -19,7 +19,7 @@ from config.celery import app
 from projects.jobs import queue
 from projects.models import Candidate, Membership, Passage, Project, Pulse
 from tests import processes
-from tests.annotate.imports.import_steps import Pages, csv_of, rows
+from tests.annotate.imports.import_steps import Pages, rows, write_csv
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -73,7 +73,7 @@ def stopped_at(table: str) -> Iterator[Callable[[], bool]]:
 
 
 def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> None:
-    job = pages.upload(csv_of(rows(30)))
+    job = pages.upload(write_csv(rows(30)))
     pages.choose(job)
     wait_until(is_in(job, Import.State.DONE, Import.State.FAILED))
     assert "All rows are valid" in pages.show(job)
@@ -83,7 +83,7 @@ def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> 
 
 
 def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(pages: Pages, own_broker: str) -> None:
-    job = pages.upload(csv_of(rows(N_ROWS)))
+    job = pages.upload(write_csv(rows(N_ROWS)))
     pages.choose(job)
     pages.work(job)
     assert job.state == Import.State.DONE, job.error
@@ -113,7 +113,7 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
 
 def test_the_page_names_the_missing_worker_until_one_is_there(pages: Pages, own_broker: str) -> None:
     Pulse.objects.all().delete()
-    job = pages.upload(csv_of(rows()))
+    job = pages.upload(write_csv(rows()))
     pages.choose(job)
     Import.objects.filter(pk=job.pk).update(queued_at=Now() - queue.EXPLAIN_WAIT_AFTER)
     assert "No worker is running" in pages.show(job)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def revised(project: Project, annotator: Membership) -> UUID:
-    """A HIT of three items, the last a control, with every value and two remarks changed."""
+    """A HIT of three items, the last a control, with every value and two comments changed."""
     project.revision_minutes = 30
     project.save()
     open_batch(project)

@@ -28,9 +28,9 @@ def test_an_option_that_cannot_be_read_is_wrong_use(arguments: list[str], senten
     name, *rest = arguments
     with pytest.raises(SystemExit) as wrong:
         load_command_class(get_commands()[name], name).run_from_argv(["manage.py", name, "--project", "x", *rest])
-    said = capsys.readouterr()
-    assert (wrong.value.code, said.out) == (2, "")
-    assert sentence in said.err
+    output = capsys.readouterr()
+    assert (wrong.value.code, output.out) == (2, "")
+    assert sentence in output.err
 
 
 @pytest.mark.parametrize("field", ["", "ignore", "reference_3", "reference_2_opinion"])

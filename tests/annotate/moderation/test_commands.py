@@ -77,7 +77,7 @@ def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("warn", "--exclude", "all"), "--exclude requires remove, not warn"),
         (("suspend", "--reopen"), "--reopen requires remove"),
@@ -90,10 +90,10 @@ def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: 
     ],
 )
 def test_what_would_be_passed_over_is_wrong_use(
-    batch: Batch, annotator: Membership, arguments: tuple[str, ...], said: str
+    batch: Batch, annotator: Membership, arguments: tuple[str, ...], message: str
 ) -> None:
     rate(annotator)
-    with pytest.raises(CommandError, match=said) as caught:
+    with pytest.raises(CommandError, match=message) as caught:
         run("standing", annotator.pseudonym, *arguments, "--why", "Poor.")
     assert caught.value.returncode in (1, 2)
     annotator.refresh_from_db()

@@ -104,7 +104,7 @@ def test_what_a_filter_chooses(
     assert WorkFilter(**{"batch": batch.number, **over}).select_from(project).count() == (0 if "batch" in over else n)
 
 
-def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
+def test_a_rejection_is_shown_reopens_the_place_and_leaves_the_pay(
     project: Project, batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership
 ) -> None:
     (work,) = rate(annotator)
@@ -176,7 +176,7 @@ def test_a_rejection_on_a_closed_batch_asks_whether_to_open_it_again(
     assert_sound()
 
 
-def test_an_archived_batch_is_settled(
+def test_work_in_an_archived_batch_cannot_be_decided(
     project: Project, batch: Batch, annotator: Membership, manager: Membership
 ) -> None:
     (work,) = rate(annotator)
@@ -187,7 +187,9 @@ def test_an_archived_batch_is_settled(
     assert approve(project, manager, only(work)) == 1
 
 
-def test_nothing_to_reject_is_said(project: Project, batch: Batch, annotator: Membership, manager: Membership) -> None:
+def test_rejecting_nothing_is_refused(
+    project: Project, batch: Batch, annotator: Membership, manager: Membership
+) -> None:
     (work,) = rate(annotator)
     reject(project, manager, only(work))
     with pytest.raises(Refused, match="nothing to reject"):

@@ -53,12 +53,12 @@ def newest() -> LogEntry:
     return LogEntry.objects.latest("pk")
 
 
-def said() -> dict[str, Any]:
+def logged() -> dict[str, Any]:
     after: Any = newest().after
     return dict(after)
 
 
-def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, manager: Membership) -> None:
+def test_a_warning_is_on_the_desk_until_it_is_read(annotator: Membership, manager: Membership) -> None:
     members.warn(target=annotator, actor=manager, text=" Please read the passages. ")
     (notice,) = notices.fetch_unread([annotator, manager])[annotator.pk]
     assert (notice.text, notice.kind, notice.sent_by) == ("Please read the passages.", "warning", manager)
@@ -175,7 +175,7 @@ def test_a_removal_since_a_day_leaves_earlier_work(batch: Batch, annotator: Memb
     Assignment.objects.filter(pk=early.pk).update(submitted_at=now - timedelta(days=3))
     remove(annotator, manager, Exclusion(scope=Scope.SINCE, since=now - timedelta(days=1)))
     assert (fresh(early).mark, fresh(late).mark) == ("counted", "excluded")
-    assert said()["since"].startswith(str((now - timedelta(days=1)).date()))
+    assert logged()["since"].startswith(str((now - timedelta(days=1)).date()))
     assert_sound()
 
 
@@ -188,7 +188,7 @@ def test_a_removal_of_one_batch_leaves_the_others(
     remove(annotator, manager, Exclusion(scope=Scope.BATCH, batch=other))
     assert fresh(theirs).mark == "excluded"
     assert Assignment.objects.filter(hit__batch=batch, mark="counted").count() == 3
-    assert said()["batch"] == other.number
+    assert logged()["batch"] == other.number
     assert_sound()
 
 
@@ -225,7 +225,9 @@ def test_an_archived_batch_keeps_its_places(batch: Batch, annotator: Membership,
     assert_sound()
 
 
-def test_a_place_on_an_empty_hit_is_not_said_to_open(batch: Batch, annotator: Membership, manager: Membership) -> None:
+def test_a_place_on_an_empty_hit_is_not_counted_as_opened(
+    batch: Batch, annotator: Membership, manager: Membership
+) -> None:
     first, _ = rate(annotator, 2)
     shown = Item.objects.filter(pk__in=first.layout).values_list("candidate_id", flat=True)
     places.withdraw_candidates(list(shown))
@@ -234,7 +236,7 @@ def test_a_place_on_an_empty_hit_is_not_said_to_open(batch: Batch, annotator: Me
     before = n_open()
     assert remove(annotator, manager) == plan
     assert n_open() - before == 1
-    assert said()["places_opened"] == 1
+    assert logged()["places_opened"] == 1
     assert_sound()
 
 

@@ -73,7 +73,7 @@ def test_the_ticked_are_approved_after_a_look(
     first, second = rate(annotator, 2)
     client, query = client_of(manager), {"act": "approve", "work": [str(first.uuid)]}
     screen = read(body(client.get(f"{LIST}decide/", query)))
-    assert (screen.number("Judgments"), screen.said["Pay"].split()[0]) == (3, "$0.40")
+    assert (screen.number("Judgments"), screen.facts["Pay"].split()[0]) == (3, "$0.40")
     assert "1 assignment approved." in body(client.post(f"{LIST}decide/", query, follow=True))
     assert [Assignment.objects.get(pk=each.pk).state for each in (first, second)] == ["approved", "submitted"]
 
@@ -128,7 +128,7 @@ def test_work_of_another_project_is_not_decided_on(
     assert work.state == "submitted"
 
 
-def test_one_assignment_is_shown_with_all_that_was_said(
+def test_one_assignment_is_shown_with_all_comments(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     work = send(claim(annotator), cannot={1: "No sense <i>"}, flags=frozenset({0}), comments={0: "Odd & old"})

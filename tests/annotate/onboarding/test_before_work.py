@@ -147,7 +147,7 @@ def test_a_batch_that_was_made_before_there_was_a_text_asks_for_it(project: Proj
     assert isinstance(serving.claim(annotator), UUID)
 
 
-def test_an_older_version_that_is_asked_for_later_is_not_told_as_a_change(
+def test_an_older_version_that_is_asked_for_later_is_not_shown_as_a_change(
     project: Project, annotator: Membership
 ) -> None:
     newer = make_instructions(project, "# Newer")
@@ -276,11 +276,11 @@ def test_nobody_but_annotators_of_the_project_can_agree_or_confirm(
     project: Project, researcher: Membership, stranger: User, client_of: SignIn
 ) -> None:
     make_consent(project)
-    for who, told, shut in ((researcher, 302, 403), (stranger, 404, 404)):
+    for who, status, shut in ((researcher, 302, 403), (stranger, 404, 404)):
         client = client_of(who)
-        assert client.post("/p/bridges/consent/", {"act": "agree", "version": "1"}).status_code == told
+        assert client.post("/p/bridges/consent/", {"act": "agree", "version": "1"}).status_code == status
         assert client.post("/p/bridges/instructions/1/read/").status_code == shut
-        assert client.post("/p/bridges/consent/withdraw/", {"work": "out", "is_meant": "on"}).status_code == told
+        assert client.post("/p/bridges/consent/withdraw/", {"work": "out", "is_meant": "on"}).status_code == status
     assert not ConsentAcceptance.objects.exists()
     assert client_of(make_membership(project)).post("/p/bridges/instructions/99/read/").status_code == 404
 

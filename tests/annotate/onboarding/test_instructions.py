@@ -66,8 +66,8 @@ def test_an_attempt_shows_the_rubric_and_the_instructions_of_its_test(
     client = client_of(annotator)
     page = client.get(f"/p/bridges/qualification/attempts/{attempt.uuid}/", follow=True).content.decode()
     assert f'href="{address}"' in page
-    told = client.get(address).content.decode()
-    assert ("version 2" in told, "Fluency of the new rubric" in told) == (True, False)
+    page = client.get(address).content.decode()
+    assert ("version 2" in page, "Fluency of the new rubric" in page) == (True, False)
     theirs = client_of(other_annotator).get(address).content.decode()
     assert ("version 2" in theirs, "Fluency of the new rubric" in theirs) == (False, True)
 

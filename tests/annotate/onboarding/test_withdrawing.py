@@ -46,7 +46,7 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     return batch
 
 
-def places_of(batch: Batch) -> dict[str, int]:
+def count_places(batch: Batch) -> dict[str, int]:
     names = ("places_wanted", "places_open", "places_done")
     return Hit.objects.filter(batch=batch).aggregate(**{name: Sum(name) for name in names})
 
@@ -56,18 +56,18 @@ def sound() -> None:
     assert_equation()
 
 
-def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
+def test_removed_work_counts_nowhere_and_its_places_are_open_again(
     batch: Batch, annotator: Membership, other_annotator: Membership
 ) -> None:
     work, theirs = rate(annotator, 2), rate(other_annotator)
     open_one = claim(annotator)
-    before = places_of(batch)
+    before = count_places(batch)
     done = consent.withdraw(annotator=annotator, removes_work=True)
     assert (done.n_hits, done.n_judgments, done.has_open_hit) == (2, 6, True)
     assert reasons(*work) == {"consent withdrawn"}
     assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
     assert reasons(*theirs) == {""}, "others' work stays as it is"
-    after = places_of(batch)
+    after = count_places(batch)
     assert after["places_open"] == before["places_open"] + 3
     assert (after["places_done"], after["places_wanted"]) == (before["places_done"] - 2, before["places_wanted"])
     open_one.refresh_from_db()
@@ -79,10 +79,10 @@ def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
 
 def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> None:
     work = rate(annotator, 2)
-    before = places_of(batch)
+    before = count_places(batch)
     consent.withdraw(annotator=annotator, removes_work=False)
     assert reasons(*work) == {""}
-    assert places_of(batch) == before
+    assert count_places(batch) == before
     assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
     found = serving.claim(annotator)
     assert isinstance(found, ConfirmFirst)
@@ -90,7 +90,7 @@ def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> N
     sound()
 
 
-def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: Membership, manager: Membership) -> None:
+def test_removed_work_stays_out_whatever_its_state(batch: Batch, annotator: Membership, manager: Membership) -> None:
     """Rejected, left out by a manager and surplus work too: no later act counts any of it."""
     rejected, excluded, counted = rate(annotator, 3)
     places.reject([rejected.pk], by=manager.pk, reason="Too fast", is_unpaid=False)
@@ -121,13 +121,13 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     sound()
 
 
-def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: Membership) -> None:
+def test_archived_work_is_removed_and_opens_no_place(batch: Batch, annotator: Membership) -> None:
     (work,) = rate(annotator)
     lifecycle.close(batch=batch, actor=None)
     lifecycle.archive(batch=batch, actor=None)
-    before = places_of(batch)
+    before = count_places(batch)
     consent.withdraw(annotator=annotator, removes_work=True)
-    assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)
+    assert (reasons(work), count_places(batch)) == ({"consent withdrawn"}, before)
     sound()
 
 
@@ -176,7 +176,7 @@ def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Proj
     assert not isinstance(serving.claim(annotator), ConfirmFirst)
 
 
-def test_the_managers_are_told_and_the_log_keeps_it(
+def test_managers_see_who_left_and_the_log_records_it(
     batch: Batch, annotator: Membership, manager: Membership, researcher: Membership
 ) -> None:
     rate(annotator, 2)
@@ -219,14 +219,14 @@ def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) 
 
 def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
     (work,) = rate(annotator)
-    said = "You removed these ratings"
+    sentence = "You removed these ratings"
     pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
-    assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
+    assert not any(sentence in client_of(annotator).get(page).content.decode() for page in pages)
     consent.withdraw(annotator=annotator, removes_work=True)
-    assert all(said in client_of(annotator).get(page).content.decode() for page in pages)
+    assert all(sentence in client_of(annotator).get(page).content.decode() for page in pages)
 
 
-def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
+def test_removed_work_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
     """The page promised that what was earned is paid."""
     out = rate(annotator, 2)
     consent.withdraw(annotator=annotator, removes_work=True)
@@ -260,8 +260,8 @@ def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator:
     claim(annotator)
     client = client_of(annotator)
     page = client.get(URL).content.decode()
-    for said in ("2 HITs", "goes to someone else", "You keep what you've earned", "you can't undo this"):
-        assert said in page
+    for sentence in ("2 HITs", "goes to someone else", "You keep what you've earned", "you can't undo this"):
+        assert sentence in page
     for sent in ({}, {"work": "out"}, {"is_meant": "on"}, {"work": "both", "is_meant": "on"}):
         assert client.post(URL, sent).status_code == 422
     assert Assignment.objects.open().exists()
@@ -295,7 +295,7 @@ def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
     sound()
 
 
-def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
+def test_whoever_withdrew_sees_it_and_gets_no_form_to_change_a_hit(
     project: Project, batch: Batch, annotator: Membership, client_of: SignIn
 ) -> None:
     Project.objects.update(revision_minutes=30)
@@ -308,7 +308,7 @@ def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
     assert "left this study" in answer.content.decode()
 
 
-def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
+def test_an_attempt_at_the_test_cannot_be_started_or_submitted(
     project: Project, annotator: Membership, client_of: SignIn
 ) -> None:
     make_test(project)
@@ -328,7 +328,7 @@ def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.xdist_group("races")
-def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch: Batch, annotator: Membership) -> None:
+def test_a_hit_sent_while_its_annotator_withdraws_is_removed_or_refused(batch: Batch, annotator: Membership) -> None:
     """Never stored and counted: it came before, and is taken out, or after, and is a draft."""
     work, ended = claim(annotator), []
 

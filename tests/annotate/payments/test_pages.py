@@ -45,7 +45,7 @@ def test_the_list_shows_balances_stages_and_what_is_due(
     submitted(other_annotator, batch, 3, seconds=5)
     paying.approve_entries(assignment_ids=[work.pk])
     page = see(client, url(project, "payment-list"))
-    assert {name: page.said[name].split()[0] for name in ("Owed", "Approved", "Paid", "Hourly rate")} == {
+    assert {name: page.facts[name].split()[0] for name in ("Owed", "Approved", "Paid", "Hourly rate")} == {
         "Owed": "$0.80",
         "Approved": "$0.40",
         "Paid": "$0.00",
@@ -88,7 +88,7 @@ def test_balances_are_sorted_and_filtered_by_the_address(
     assert names == [{"a": "a-aaa", "b": "a-bbb"}[letter] for letter in order]
 
 
-def test_pay_under_the_floor_is_said(project: Project, client: Client, annotator: Membership) -> None:
+def test_pay_under_the_floor_is_shown(project: Project, client: Client, annotator: Membership) -> None:
     submitted(annotator, paid_batch(project), 1, seconds=1_000)
     address = url(project, "payment-list")
     assert b"per hour of active time" not in client.get(address).content
@@ -144,8 +144,8 @@ def test_a_double_click_gives_one_bonus(project: Project, client: Client, annota
     page = client.get(address)
     assert page.context is not None
     sent = {"kind": "bonus", "cents": "150", "why": "Good remarks", "key": str(page.context["form"]["key"].value())}
-    for said in ("added to the ledger.", "was already in the ledger."):
-        assert said in client.post(address, sent, follow=True).content.decode()
+    for facts in ("added to the ledger.", "was already in the ledger."):
+        assert facts in client.post(address, sent, follow=True).content.decode()
     assert LedgerEntry.objects.get().cents == 150
 
 
@@ -204,8 +204,8 @@ def test_annotators_see_their_own_and_nobody_elses(
     paying.add_entry(**key, cents=75, why="For remarks", key=uuid4())
     address = url(project, "earnings")
     page = see(client_of(annotator), address)
-    assert page.said["Awaiting approval"].startswith("$0.40")
-    assert page.said["Approved"].startswith("$0.75")
+    assert page.facts["Awaiting approval"].startswith("$0.40")
+    assert page.facts["Approved"].startswith("$0.75")
     assert [row["Amount"] for row in page.rows("Earnings")] == ["$0.75", "$0.40"]
     assert [row["Amount"] for row in see(client_of(annotator), f"{address}?state=approved").rows("Earnings")] == [
         "$0.75"
@@ -213,7 +213,7 @@ def test_annotators_see_their_own_and_nobody_elses(
     content = client_of(annotator).get(address).content.decode()
     assert manager.pseudonym not in content
     assert other_annotator.pseudonym not in content
-    assert see(client_of(other_annotator), address).said["Awaiting approval"].startswith("$9.99")
+    assert see(client_of(other_annotator), address).facts["Awaiting approval"].startswith("$9.99")
 
 
 def test_researchers_see_no_pay_and_no_tab(project: Project, client_of: SignIn, researcher: Membership) -> None:

@@ -28,7 +28,7 @@ def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> p
     )
 
 
-def sums_of(annotator: Membership) -> tuple[int, int, int]:
+def compute_sums(annotator: Membership) -> tuple[int, int, int]:
     sums = ledger.sum_by_annotator([annotator])[annotator.pk]
     return sums.owed, sums.approved, sums.paid
 
@@ -40,7 +40,7 @@ def last_line() -> LogEntry:
 def test_a_bonus_is_approved_at_once_and_logged_with_its_reason(manager: Membership, annotator: Membership) -> None:
     given = give(manager, annotator, 250, why="A hard passage")
     assert given.is_new
-    assert sums_of(annotator) == (0, 250, 0)
+    assert compute_sums(annotator) == (0, 250, 0)
     line = last_line()
     assert (line.act, line.object_id, line.after, line.why) == (
         "give bonus",
@@ -57,7 +57,7 @@ def test_the_same_form_twice_gives_one_bonus(manager: Membership, annotator: Mem
     assert not give(manager, annotator, 250, key=key).is_new
     with pytest.raises(Refused, match="different content"):
         give(manager, annotator, 300, key=key)
-    assert sums_of(annotator) == (0, 250, 0)
+    assert compute_sums(annotator) == (0, 250, 0)
     assert LogEntry.objects.filter(act="give bonus").count() == 1
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_bonus(manager: Membership, annotator: Membership, over: dict
     assert not LogEntry.objects.exists()
 
 
-def test_nobody_is_left_owing_unless_it_is_said(manager: Membership, annotator: Membership) -> None:
+def test_a_negative_balance_needs_confirmation(manager: Membership, annotator: Membership) -> None:
     earn(annotator, 100)
     give(manager, annotator, -100)
     with pytest.raises(paying.NegativeBalance, match=r"has \$0\.00 unpaid\. This would leave -\$0\.30"):
@@ -116,17 +116,17 @@ def test_approving_an_assignment_approves_its_entries_alone(
     earn(annotator, 7)
     assert paying.approve_entries(assignment_ids=[first.pk]) == 1
     assert paying.approve_entries(assignment_ids=[first.pk]) == 0
-    assert sums_of(annotator) == (47, 40, 0)
+    assert compute_sums(annotator) == (47, 40, 0)
     assert paying.approve_entries(assignment_ids=[first.pk, second.pk]) == 1
-    assert sums_of(annotator) == (7, 80, 0)
-    assert sums_of(other_annotator) == (0, 0, 0)
+    assert compute_sums(annotator) == (7, 80, 0)
+    assert compute_sums(other_annotator) == (0, 0, 0)
 
 
 def test_an_unpaid_rejection_takes_the_pay_back_once(project: Project, annotator: Membership) -> None:
     work = submitted(annotator, paid_batch(project))
     assert paying.void_entries(assignment_ids=[work.pk]) == 1
     assert paying.void_entries(assignment_ids=[work.pk]) == 0
-    assert sums_of(annotator) == (0, 0, 0)
+    assert compute_sums(annotator) == (0, 0, 0)
     entry = LedgerEntry.objects.get(key=f"unpaid:{work.uuid}")
     assert (entry.cents, entry.kind, entry.assignment_id) == (-40, "adjustment", work.pk)
     assert not LedgerEntry.objects.filter(approved_at=None).exists()
@@ -136,9 +136,9 @@ def test_work_approved_after_all_is_paid_after_all(project: Project, annotator: 
     work = submitted(annotator, paid_batch(project))
     for _ in range(3):
         paying.void_entries(assignment_ids=[work.pk])
-        assert sums_of(annotator) == (0, 0, 0)
+        assert compute_sums(annotator) == (0, 0, 0)
         paying.approve_entries(assignment_ids=[work.pk])
-        assert sums_of(annotator) == (0, 40, 0)
+        assert compute_sums(annotator) == (0, 40, 0)
     assert LedgerEntry.objects.count() == 7
 
 
@@ -158,7 +158,7 @@ def test_what_waits_and_belongs_to_no_hit_is_approved_together(
     earn(make_membership(make_project()), 99)
     assert paying.approve_waiting(project=project, actor=manager) == (2, 25)
     assert paying.approve_waiting(project=project, actor=manager) == (0, 0)
-    assert sums_of(annotator) == (40, 10, 0)
+    assert compute_sums(annotator) == (40, 10, 0)
     assert LogEntry.objects.filter(act="approve pay").count() == 1
 
 
@@ -171,7 +171,7 @@ def test_a_payment_takes_what_is_approved(
     elsewhere = earn(make_membership(make_project()), 99, is_approved=True)
     payment = paying.make_payment(project=project, actor=manager, note="By bank")
     assert (payment.number, payment.cents, payment.n_annotators, payment.note) == (1, 130, 2, "By bank")
-    assert sums_of(annotator) == (20, 0, 100)
+    assert compute_sums(annotator) == (20, 0, 100)
     elsewhere.refresh_from_db()
     assert elsewhere.payment is None
     assert last_line().after == {"cents": 130, "annotators": 2, "entries": 2}
@@ -189,10 +189,10 @@ def test_a_debt_waits_until_it_is_earned_back(
     due = ledger.find_payable(ledger.list_balances(project))
     assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])
     assert paying.make_payment(project=project, actor=manager).cents == 30
-    assert sums_of(annotator) == (0, -50, 0)
+    assert compute_sums(annotator) == (0, -50, 0)
     give(manager, annotator, 80)
     assert paying.make_payment(project=project, actor=manager).cents == 30
-    assert sums_of(annotator) == (0, 0, 30)
+    assert compute_sums(annotator) == (0, 0, 30)
 
 
 def test_an_old_page_pays_nothing(project: Project, manager: Membership, annotator: Membership) -> None:

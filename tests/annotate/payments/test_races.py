@@ -72,8 +72,8 @@ def approve_and_pay(actor: Membership) -> int:
 def test_eight_payments_at_once_are_one(project: Project, owner: Membership, manager: Membership) -> None:
     for n in range(6):
         earn(make_membership(project), 100 + n, is_approved=True)
-    said = all_at_once(pay, [(owner, 615), (manager, 615)] * 4)
-    first, *others = sorted(said)
+    messages = all_at_once(pay, [(owner, 615), (manager, 615)] * 4)
+    first, *others = sorted(messages)
     assert first == "1"
     assert all("Payment 1 of $6.15 was recorded in the meantime" in sentence for sentence in others)
     assert Payment.objects.get().cents == 615

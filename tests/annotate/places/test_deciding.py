@@ -1,4 +1,4 @@
-"""Submitted work settled by `places`: approved, rejected, accepted after all, excluded, restored."""
+"""Decisions on submitted work: approved, rejected, accepted after all, excluded, restored."""
 
 from datetime import datetime
 
@@ -154,7 +154,7 @@ def test_restoring_at_once_counts_everything_again(batch: Batch, annotator: Memb
     assert_sound()
 
 
-def test_restoring_gives_what_others_have_taken_as_surplus(
+def test_restoring_keeps_work_as_surplus_where_others_have_the_place(
     batch: Batch, annotator: Membership, other_annotator: Membership
 ) -> None:
     work = rate(annotator, 3)

@@ -1,4 +1,4 @@
-"""Work settled while it is being handed in, on real connections: the counters stay exact whoever comes first."""
+"""Decisions on work while it is being submitted, on real connections: counters stay exact whoever comes first."""
 
 import random
 import uuid

@@ -30,14 +30,14 @@ def set_aside(work: Assignment, place: int = 0, *, is_counted: bool = False) -> 
     return places.set_aside(assignment_id=work.pk, item_id=work.layout[place], is_counted=is_counted)
 
 
-def reason_of(work: Assignment, item_id: int) -> str:
+def find_reason(work: Assignment, item_id: int) -> str:
     return work.judgments.get(item_id=item_id).not_counted_reason
 
 
 def test_setting_aside_leaves_out_one_item_and_opens_nothing(batch: Batch, annotator: Membership) -> None:
     (work,) = rate(annotator)
     assert (set_aside(work), set_aside(work)) == (1, 0)
-    assert [reason_of(work, item) for item in work.layout] == ["set aside", "", ""]
+    assert [find_reason(work, item) for item in work.layout] == ["set aside", "", ""]
     assert counters(work.hit_id) == (3, 2, 1)
     assert_sound()
     assert (set_aside(work, is_counted=True), set_aside(work, is_counted=True)) == (1, 0)
@@ -61,7 +61,7 @@ def test_what_was_set_aside_stays_so_through_removal_and_restoring(batch: Batch,
     set_aside(work)
     places.exclude([work.pk], reason="Removed.", reopens=True)
     assert places.restore([work.pk]) == Restored(1, 0)
-    assert [reason_of(work, item) for item in work.layout] == ["set aside", "", ""]
+    assert [find_reason(work, item) for item in work.layout] == ["set aside", "", ""]
     assert_sound()
 
 
@@ -77,7 +77,7 @@ def test_a_withdrawn_candidate_is_in_no_layout_made_from_now_on(
     assert (gone in during.layout, gone in claim(manager).layout) == (True, False)
     send(during)
     for work in (before, during):
-        assert {item: reason_of(work, item) for item in work.layout} == {
+        assert {item: find_reason(work, item) for item in work.layout} == {
             item: "withdrawn" if item == gone else "" for item in work.layout
         }
     assert counters(before.hit_id) == (3, 0, 2)
@@ -165,8 +165,10 @@ def test_controls_made_from_a_candidate_go_with_it(
     send(second)
     assert_sound()
     assert places.withdraw_candidates(candidates(batch, 1)) == Withdrawn(n_items=3, n_hits_emptied=1, n_judgments=2)
-    assert {item: reason_of(first, item) for item in first.layout if reason_of(first, item)} == {source.pk: "withdrawn"}
-    assert {item: reason_of(second, item) for item in second.layout if reason_of(second, item)} == {
+    assert {item: find_reason(first, item) for item in first.layout if find_reason(first, item)} == {
+        source.pk: "withdrawn"
+    }
+    assert {item: find_reason(second, item) for item in second.layout if find_reason(second, item)} == {
         pool.pk: "withdrawn"
     }
     assert counters(personal) == (0, 0, 0)

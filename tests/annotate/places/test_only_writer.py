@@ -41,8 +41,8 @@ def writes_in(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.search(node.value):
             yield f"line {node.lineno}: {' '.join(node.value.split())[:80]}"
-        elif isinstance(node, ast.Call) and (said := wrong_call(node)):
-            yield f"line {node.lineno}: {said}"
+        elif isinstance(node, ast.Call) and (fault := wrong_call(node)):
+            yield f"line {node.lineno}: {fault}"
         elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (f"line {node.lineno}: {ast.unparse(t)} = …" for t in targets if is_wrong_target(t))

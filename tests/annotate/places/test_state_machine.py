@@ -93,7 +93,7 @@ class Places(RuleBasedStateMachine):
             expire(work)
 
     @rule(n=WORK)
-    def take_up_again(self, n: int) -> None:
+    def resume(self, n: int) -> None:
         if work := self.of(n, "expired"):
             with suppress(Refused):
                 submitting.reopen(annotator=work.annotator, assignment_uuid=work.uuid)

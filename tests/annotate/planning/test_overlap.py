@@ -33,37 +33,41 @@ TABLE_2 = {
 """Kind, passages and candidates by split, as in table 2 of Chen et al. (2020)."""
 
 
-def stand(candidate: int, *, passage: int = 1, kind: str = "generative", split: str = "dev", **over: int) -> Coverage:
+def make_coverage(
+    candidate: int, *, passage: int = 1, kind: str = "generative", split: str = "dev", **over: int
+) -> Coverage:
     return Coverage(Row(candidate, candidate, passage, "data", True), kind=kind, split=split, **over)  # type: ignore[arg-type]
 
 
-def reckoned(
-    stands: list[Coverage], rules: tuple[Rule, ...] = MOCHA, hits: list[OpenHit] | None = None
+def compute(
+    coverage: list[Coverage], rules: tuple[Rule, ...] = MOCHA, hits: list[OpenHit] | None = None
 ) -> MissingJudgments:
-    return compute_missing(stands, hits or [], rules, partial(cut, hit_size=10))
+    return compute_missing(coverage, hits or [], rules, partial(cut, hit_size=10))
 
 
 def table_2() -> list[Coverage]:
     """Table 2's candidates, spread evenly over its passages."""
-    stands: list[Coverage] = []
+    coverage: list[Coverage] = []
     passage = 0
     for kind, passages, candidates in TABLE_2.values():
         for split, n_passages, n_candidates in zip(SPLITS, passages, candidates, strict=True):
             for here in range(n_passages):
                 n = n_candidates // n_passages + (here < n_candidates % n_passages)
-                stands += [stand(len(stands) + i, passage=passage, kind=kind, split=split) for i in range(n)]
+                coverage += [
+                    make_coverage(len(coverage) + i, passage=passage, kind=kind, split=split) for i in range(n)
+                ]
                 passage += 1
-    return stands
+    return coverage
 
 
 def test_mochas_table_needs_60957_judgments_and_about_6000_dollars() -> None:
-    found = reckoned(table_2())
+    found = compute(table_2())
     missing = {split: sum(line.n_missing for line in found.lines if line.split == split) for split in SPLITS}
     assert sum(line.n_candidates for line in found.lines) == 41_399
     assert missing == {"train": 31_069, "dev": 11_586, "test": 18_302}
     assert found.n_judgments == sum(line.n_planned for line in found.lines) == 60_957
     assert {part.judgments: part.n_candidates for part in found.parts} == {3: 9_228, 2: 1_102, 1: 31_069}
-    # A passage is cut whole here; reckoned with average passages, three more assignments are needed.
+    # A passage is cut whole here; compute with average passages, three more assignments are needed.
     assert found.n_assignments == 12_473
     by_average = sum(
         n_passages * ceil(n / n_passages / 10) * (1 if split == "train" else 2 if kind == "span" else 3)
@@ -83,8 +87,14 @@ def test_mochas_table_needs_60957_judgments_and_about_6000_dollars() -> None:
 
 
 def test_what_was_had_or_is_coming_is_not_missing_and_more_than_planned_stays() -> None:
-    stands = [stand(1), stand(2, n_had=1), stand(3, n_had=1, n_coming=1), stand(4, n_had=5), stand(5, n_coming=3)]
-    found = reckoned(stands)
+    coverage = [
+        make_coverage(1),
+        make_coverage(2, n_had=1),
+        make_coverage(3, n_had=1, n_coming=1),
+        make_coverage(4, n_had=5),
+        make_coverage(5, n_coming=3),
+    ]
+    found = compute(coverage)
     assert [(part.judgments, [row.candidate for row in part.rows]) for part in found.parts] == [
         (3, [1]),
         (2, [2]),
@@ -94,9 +104,15 @@ def test_what_was_had_or_is_coming_is_not_missing_and_more_than_planned_stays() 
 
 
 def test_hits_are_raised_by_what_all_their_candidates_miss_and_a_batch_brings_the_rest() -> None:
-    stands = [stand(1, n_had=1), stand(2, n_had=1), stand(3, n_had=2), stand(4, n_had=2), stand(5, n_had=3)]
+    coverage = [
+        make_coverage(1, n_had=1),
+        make_coverage(2, n_had=1),
+        make_coverage(3, n_had=2),
+        make_coverage(4, n_had=2),
+        make_coverage(5, n_had=3),
+    ]
     hits = [OpenHit(11, 7, 1, (1, 3)), OpenHit(12, 7, 1, (4, 5)), OpenHit(13, 8, 4, (2,)), OpenHit(14, 8, 1, ())]
-    found = reckoned(stands, hits=hits)
+    found = compute(coverage, hits=hits)
     assert [(each.batch_id, each.hits, each.n_places, each.n_judgments) for each in found.top_ups] == [
         (7, {2: [11]}, 1, 2),
         (8, {6: [13]}, 2, 2),
@@ -106,8 +122,12 @@ def test_hits_are_raised_by_what_all_their_candidates_miss_and_a_batch_brings_th
 
 
 def test_what_is_left_to_the_trial_and_what_no_rule_names_is_not_planned() -> None:
-    stands = [stand(1, is_left_out=True), stand(2, split="other"), stand(3, kind="span", split="other")]
-    found = reckoned(stands)
+    coverage = [
+        make_coverage(1, is_left_out=True),
+        make_coverage(2, split="other"),
+        make_coverage(3, kind="span", split="other"),
+    ]
+    found = compute(coverage)
     assert found.parts == []
     assert found.n_without_rule == 2
     assert [line.n_left_out for line in found.lines if line.kind == "generative"] == [1, 0]

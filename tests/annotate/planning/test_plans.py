@@ -33,7 +33,7 @@ def fill(project: Project) -> None:
         Passage.objects.filter(dataset=dataset).update(split=split)
 
 
-def plan_of(project: Project, rules: tuple[Rule, ...] = RULES) -> OverlapPlan:
+def store_plan(project: Project, rules: tuple[Rule, ...] = RULES) -> OverlapPlan:
     return create_plan(project=project, actor=None, name="MOCHA", rules=rules)
 
 
@@ -62,7 +62,7 @@ def n_judgments(project: Project) -> dict[str, set[int]]:
 @pytest.mark.django_db
 def test_a_started_plan_ends_with_exactly_the_planned_judgments(project: Project) -> None:
     fill(project)
-    plan = plan_of(project)
+    plan = store_plan(project)
     started = start(plan)
     assert [(batch.judgments, batch.n_items, batch.plan) for batch in started.batches] == [(3, 4, plan), (2, 4, plan)]
     assert plan.started_at is not None
@@ -81,7 +81,7 @@ def test_what_is_under_way_is_topped_up_and_what_was_collected_is_not_collected_
     work(project, 1)
     lifecycle.close(batch=done, actor=None)
     at_work = make_batch(project, datasets=("generative",), judgments=1)
-    started = start(plan_of(project))
+    started = start(store_plan(project))
     assert (started.n_places, started.n_topped_up) == (2, 1)
     assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(1, 4)]
     at_work.refresh_from_db()
@@ -94,7 +94,7 @@ def test_what_is_under_way_is_topped_up_and_what_was_collected_is_not_collected_
 @pytest.mark.django_db
 def test_a_plan_goes_on_with_new_data_and_with_raised_numbers(project: Project) -> None:
     fill(project)
-    plan = plan_of(project)
+    plan = store_plan(project)
     start(plan)
     Passage.objects.filter(dataset=make_corpus(project, name="late", n_candidates=2)).update(split="dev")
     started = start(plan)
@@ -106,11 +106,11 @@ def test_a_plan_goes_on_with_new_data_and_with_raised_numbers(project: Project) 
 
 
 @pytest.mark.django_db
-def test_the_batches_show_the_controls_that_were_reckoned_with(
+def test_the_batches_show_the_controls_that_the_plan_counted(
     project: Project, manager: Membership, client_of: SignIn
 ) -> None:
     fill(project)
-    plan, client = plan_of(project), client_of(manager)
+    plan, client = store_plan(project), client_of(manager)
     page = reverse("annotate:plan-show", args=[project.slug, plan.number])
     asked = {"hit_size": "5", "presentation": "page", "known_per_hit": "1", "degraded_per_hit": "1.5"}
     without, wanted = read(client.get(page).content.decode()), read(client.get(page, asked).content.decode())
@@ -137,7 +137,7 @@ def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
     project: Project, manager: Membership, client_of: SignIn
 ) -> None:
     fill(project)
-    plan, client = plan_of(project), client_of(manager)
+    plan, client = store_plan(project), client_of(manager)
     page = reverse("annotate:plan-show", args=[project.slug, plan.number])
     batch = start(plan).batches[0]
     assert "is closed with" not in client.get(page).content.decode()
@@ -150,7 +150,7 @@ def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
 @pytest.mark.django_db
 def test_a_deleted_draft_is_made_again(project: Project) -> None:
     fill(project)
-    plan = plan_of(project)
+    plan = store_plan(project)
     first = start_plan(plan=plan, actor=None).batches
     lifecycle.delete_draft(batch=first[0], actor=None)
     assert [batch.judgments for batch in start_plan(plan=plan, actor=None).batches] == [3]
@@ -158,13 +158,11 @@ def test_a_deleted_draft_is_made_again(project: Project) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("use", "n_items", "judgments"), [("leave_out", 4, {2}), ("count", 8, {3}), ("anew", 8, {5})])
-def test_the_plan_does_with_the_trial_as_it_is_told(
-    project: Project, use: str, n_items: int, judgments: set[int]
-) -> None:
+def test_the_plan_uses_the_trial_as_chosen(project: Project, use: str, n_items: int, judgments: set[int]) -> None:
     for name in ("tried", "new"):
         Passage.objects.filter(dataset=make_corpus(project, name=name, n_candidates=4)).update(split="dev")
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=4, datasets=("tried",))
-    started = start(plan_of(project), asked=use)
+    started = start(store_plan(project), asked=use)
     assert {batch.use_of_trial for batch in started.batches} == {use}
     assert sum(batch.n_items for batch in started.batches) == n_items
     work(project, 3)
@@ -180,7 +178,7 @@ def test_the_plan_does_with_the_trial_as_it_is_told(
 def test_named_annotators_and_other_rubrics_are_not_topped_up(project: Project, annotator: Membership) -> None:
     fill(project)
     make_batch(project, datasets=("generative",), judgments=None, annotators=(annotator,))
-    started = start(plan_of(project))
+    started = start(store_plan(project))
     assert started.n_places == 0
     assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(2, 8)]
 
@@ -196,7 +194,7 @@ def test_a_plan_that_asks_for_nothing_or_has_no_name_is_refused(project: Project
 @pytest.mark.race
 def test_started_by_many_at_once_a_plan_makes_its_batches_once(project: Project) -> None:
     fill(project)
-    plan = plan_of(project)
+    plan = store_plan(project)
     started = all_at_once(lambda _: len(start_plan(plan=plan, actor=None).batches), range(4))
     assert sorted(started) == [0, 0, 0, 2]
     assert Batch.objects.count() == 2
@@ -220,9 +218,9 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert client.post(show + "start/", {"use_of_trial": "burn"}).status_code == 302
     assert not Batch.objects.exists()
     assert client.get(show + "start/").status_code == 405
-    said = client.post(show + "start/", {}, follow=True).content.decode()
-    assert "2 batches created." in said
-    assert "Nothing is missing" in said
+    page = client.post(show + "start/", {}, follow=True).content.decode()
+    assert "2 batches created." in page
+    assert "Nothing is missing" in page
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
     assert edited.context["figures"].missing.n_assignments == 1
     assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
@@ -271,7 +269,7 @@ def test_researchers_look_and_start_nothing(project: Project, researcher: Member
 
 
 @pytest.mark.django_db
-def test_the_command_says_the_plan_and_starts_it(project: Project) -> None:
+def test_the_command_prints_the_plan_and_starts_it(project: Project) -> None:
     fill(project)
 
     def run(*arguments: str) -> dict[str, Any]:
@@ -280,8 +278,8 @@ def test_the_command_says_the_plan_and_starts_it(project: Project) -> None:
         answer: dict[str, Any] = json.loads(out.getvalue())
         return answer
 
-    said = run()
-    assert (said["plan"], said["judgments"], said["hits"], said["assignments"]) == (None, 20, 2, 5)
+    output = run()
+    assert (output["plan"], output["judgments"], output["hits"], output["assignments"]) == (None, 20, 2, 5)
     assert not OverlapPlan.objects.exists()
     made = run("--start", "--open")
     assert [each["judgments_each"] for each in made["made"]] == [3, 2]

@@ -11,7 +11,7 @@ from projects.models import Membership, Project
 from tests.routes import all_routes
 
 SECRET = "zebra-explanation"
-"""Stands in every explanation: no annotator may read it before the feedback."""
+"""In every explanation: no annotator may read it before the feedback."""
 
 
 def make_test(
@@ -58,7 +58,7 @@ def answer(annotator: Membership, attempt: Attempt, *, n_right: int | None = Non
 
 
 def take(annotator: Membership, *, n_right: int | None = None) -> Attempt:
-    """Begin, answer, hand in."""
+    """Start, answer, submit."""
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt, n_right=n_right)
     return attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)

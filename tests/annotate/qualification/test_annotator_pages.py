@@ -25,7 +25,7 @@ def client(annotator: Membership, client_of: SignIn) -> Client:
     return client_of(annotator)
 
 
-def text_of(client: Client, address: str, status: int = 200) -> str:
+def read_text(client: Client, address: str, status: int = 200) -> str:
     response = client.get(address, follow=True)
     assert response.status_code == status
     return condense(response.content.decode())
@@ -45,27 +45,27 @@ def test_the_desk_says_why_and_where_to_go(project: Project, annotator: Membersh
     open_batch(project)
     make_test(project)
     for address in ("/desk/", f"/p/{project.slug}/desk/"):
-        page = text_of(client, address)
+        page = read_text(client, address)
         assert "Pass the qualification test" in page
         assert START in page
         assert "Take the test" in page
         assert "Start rating" not in page
     take(annotator)
-    page = text_of(client, "/desk/")
+    page = read_text(client, "/desk/")
     assert "Start rating" in page
     assert "Pass the qualification test" not in page
 
 
 def test_a_project_without_a_test_says_so(project: Project, client: Client) -> None:
-    assert "No test to take" in text_of(client, START)
+    assert "No test to take" in read_text(client, START)
     make_test(project, is_open=False)
-    assert "No test to take" in text_of(client, START)
-    assert "ualification" not in text_of(client, "/desk/")
+    assert "No test to take" in read_text(client, START)
+    assert "ualification" not in read_text(client, "/desk/")
 
 
 def test_the_start_says_what_to_expect(project: Project, client: Client) -> None:
     make_test(project, n_items=10, n_practice=3, time_limit_minutes=20, max_attempts=3, wait_hours=2, cents=150)
-    page = text_of(client, START)
+    page = read_text(client, START)
     for words in (
         "8 of 10 correct",
         "20 minutes",
@@ -82,18 +82,18 @@ def test_a_test_that_closes_lets_an_open_attempt_be_finished(
 ) -> None:
     test = make_test(project)
     design.close_test(test=test, actor=None)
-    assert "need it to start work" in text_of(client, START)
+    assert "need it to start work" in read_text(client, START)
     design.open_test(test=test, actor=None)
     attempt = attempts.begin(annotator=annotator)
     design.close_test(test=test, actor=None)
-    page = text_of(client, START)
+    page = read_text(client, START)
     assert "need it to start work" in page
     assert f"/attempts/{attempt.uuid}/" in page
 
 
 def test_a_test_that_pays_nothing_shows_no_money(project: Project, client: Client) -> None:
     make_test(project)
-    assert "$" not in text_of(client, START)
+    assert "$" not in read_text(client, START)
 
 
 def test_a_whole_attempt_without_javascript(project: Project, client: Client) -> None:
@@ -101,15 +101,15 @@ def test_a_whole_attempt_without_javascript(project: Project, client: Client) ->
     address = begin(client)
     attempt = Attempt.objects.get()
     sizes = [len(sheet.items) for sheet in list_pages(attempt)]
-    page = text_of(client, address)
+    page = read_text(client, address)
     assert "Text 1 of 2" in page
     assert page.count('class="item"') == sizes[0]
     response = client.post(address, form(1, sizes[0]))
     assert response.headers["Location"].endswith("?page=2")
-    assert "Text 2 of 2" in text_of(client, response.headers["Location"])
+    assert "Text 2 of 2" in read_text(client, response.headers["Location"])
     response = client.post(address, form(2, sizes[1]))
     assert response.status_code == 303
-    page = text_of(client, response.headers["Location"])
+    page = read_text(client, response.headers["Location"])
     assert "You passed" in page
     assert "5 of 5 correct" in page
     again = client.post(address, form(2, sizes[1]))
@@ -122,10 +122,10 @@ def test_what_was_answered_is_there_after_a_reload(project: Project, client: Cli
     make_test(project)
     address = begin(client)
     client.post(address, form(1, 2, comment0="Hm.", flag1="on"))
-    page = text_of(client, f"{address}?page=1")
+    page = read_text(client, f"{address}?page=1")
     assert page.count(" checked") == 3
     assert "Hm." in page
-    assert "Text 2 of 2" in text_of(client, address), "it goes on where answers are missing"
+    assert "Text 2 of 2" in read_text(client, address), "it goes on where answers are missing"
 
 
 def test_the_draft_of_a_page_is_saved_by_itself(project: Project, client: Client) -> None:
@@ -134,7 +134,7 @@ def test_the_draft_of_a_page_is_saved_by_itself(project: Project, client: Client
     sent = json.dumps({"answers": {"1": {"correctness": [2, 1000]}}})
     response = client.post(f"{address}pages/2/", sent, content_type="application/json")
     assert response.json()["answers"] == {"1": {"correctness": [2, 1000.0]}}
-    assert 'value="2" checked' in text_of(client, f"{address}?page=2")
+    assert 'value="2" checked' in read_text(client, f"{address}?page=2")
     for body, status in (("x", 400), ("[]", 400), ('{"answers": {"7": {}}}', 400)):
         assert client.post(f"{address}pages/2/", body, content_type="application/json").status_code == status
     assert client.post(f"{address}pages/3/", "{}", content_type="application/json").status_code == 404
@@ -173,7 +173,7 @@ def test_after_the_time_the_attempt_says_so(project: Project, client: Client) ->
     client.post(address, form(1, 2))
     Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
     assert client.get(address).status_code == 302
-    page = text_of(client, f"{address}result/")
+    page = read_text(client, f"{address}result/")
     assert "Time ran out" in page
     assert "1 attempt left" in page
     response = client.post(address, form(2, 2))
@@ -198,10 +198,10 @@ def test_a_new_rubric_in_the_middle_of_an_attempt_says_so(
         Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
     factories.make_rubric(project)
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
-    page = text_of(client, f"{address}result/")
+    page = read_text(client, f"{address}result/")
     assert heading in page
     assert ("count as an attempt" in page) is not is_late
-    assert f">{state}</span>" in text_of(client, START)
+    assert f">{state}</span>" in read_text(client, START)
 
 
 @pytest.mark.parametrize("standing", ["suspended", "removed"])
@@ -246,8 +246,8 @@ def test_feedback_tells_what_the_test_says(
 ) -> None:
     make_test(project, feedback=feedback)
     attempt = take(annotator, n_right=3)
-    page = text_of(client, f"{START}attempts/{attempt.uuid}/result/")
-    start = text_of(client, START)
+    page = read_text(client, f"{START}attempts/{attempt.uuid}/result/")
+    start = read_text(client, START)
     assert "You didn't pass this time" in page
     assert ("3 of 4 correct" in page) is score
     assert ("3 of 4" in start.partition("Your attempts")[2]) is score
@@ -258,13 +258,13 @@ def test_feedback_tells_what_the_test_says(
 def test_practice_shows_every_answer_afterwards(project: Project, annotator: Membership, client: Client) -> None:
     make_test(project, n_practice=2, feedback="none")
     address = begin(client, "practice")
-    page = text_of(client, address)
+    page = read_text(client, address)
     assert "Practice" in page
     assert "doesn't count" in page
     attempt = Attempt.objects.get()
     answer(annotator, attempt, n_right=1)
     attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
-    page = text_of(client, f"{address}result/")
+    page = read_text(client, f"{address}result/")
     assert "1 of 2 correct. Practice doesn't count." in page
     assert page.count(SECRET) == 2
     assert "Start the test" in page
@@ -275,7 +275,7 @@ def test_who_was_revoked_reads_the_reason(
 ) -> None:
     make_test(project)
     admission.revoke(annotator=annotator, actor=manager, why="Answers were shared")
-    page = text_of(client, START)
+    page = read_text(client, START)
     assert "ended your qualification" in page
     assert "Answers were shared" in page
     assert "Start the test" not in page
@@ -283,7 +283,7 @@ def test_who_was_revoked_reads_the_reason(
     assert "ended your qualification" in refused.content.decode()
 
 
-def test_nothing_that_is_right_is_told_before_the_feedback(
+def test_no_correct_answer_is_shown_before_the_feedback(
     project: Project, annotator: Membership, client: Client
 ) -> None:
     """E5: every page, draft and header that an annotator sees during an attempt is read for what it must not hold."""
@@ -304,7 +304,7 @@ def test_nothing_that_is_right_is_told_before_the_feedback(
         )
         seen.append(draft.content.decode())
     attempt = take(annotator, n_right=0)
-    seen += [text_of(client, f"{START}attempts/{attempt.uuid}/result/"), text_of(client, START)]
+    seen += [read_text(client, f"{START}attempts/{attempt.uuid}/result/"), read_text(client, START)]
     whole = "\n".join(seen)
     assert item.question in whole
     for secret in (SECRET, "3.25", "0.0625", "explanation", "tolerance"):

@@ -57,7 +57,7 @@ def test_an_attempt_is_graded_by_the_pass_mark(
     assert entry.after == {"attempt": 1, "n_right": n_right, "n_items": 4}
 
 
-def test_handing_in_twice_changes_nothing(project: Project, annotator: Membership) -> None:
+def test_submitting_twice_changes_nothing(project: Project, annotator: Membership) -> None:
     make_test(project)
     attempt = take(annotator, n_right=1)
     with pytest.raises(TakesNoAnswers):
@@ -99,8 +99,8 @@ def test_a_value_off_the_scale_is_refused_and_not_kept(project: Project, annotat
     assert list(wrong) == [0]
     assert "outside the scale" in wrong[0]
     attempt.refresh_from_db()
-    said = read_answers(attempt.draft, list_pages(attempt))
-    assert [each.values for each in said] == [{}, {"correctness": 4.0}]
+    answers = read_answers(attempt.draft, list_pages(attempt))
+    assert [each.values for each in answers] == [{}, {"correctness": 4.0}]
 
 
 def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project, annotator: Membership) -> None:
@@ -115,8 +115,8 @@ def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project,
     save(2, 3, 1000)
     save(1, 2, 1000)
     attempt.refresh_from_db()
-    said = read_answers(attempt.draft, list_pages(attempt))
-    assert [each.values.get("correctness") for each in said] == [5, None, 3, None]
+    answers = read_answers(attempt.draft, list_pages(attempt))
+    assert [each.values.get("correctness") for each in answers] == [5, None, 3, None]
     with pytest.raises(attempts.NoSuchPage, match="no page 3"):
         save(3, 1, 1000)
 
@@ -132,8 +132,8 @@ def test_too_late_is_graded_within_the_grace_and_expires_after_it(
     ended = attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert ended.state == state
     assert is_qualified(annotator) is (state == State.PASSED)
-    said = read_answers(ended.draft, list_pages(ended))
-    assert all(each.values for each in said)
+    answers = read_answers(ended.draft, list_pages(ended))
+    assert all(each.values for each in answers)
 
 
 def test_in_the_grace_what_is_missing_is_wrong(project: Project, annotator: Membership) -> None:
@@ -184,7 +184,7 @@ def test_who_has_passed_cannot_begin_again(project: Project, annotator: Membersh
         attempts.begin(annotator=annotator)
 
 
-def test_a_qualification_runs_out_and_attempts_begin_anew(project: Project, annotator: Membership) -> None:
+def test_a_qualification_expires_and_attempts_count_from_zero(project: Project, annotator: Membership) -> None:
     make_test(project, valid_days=30)
     take(annotator, n_right=0)
     take(annotator)
@@ -389,11 +389,11 @@ def test_eight_at_once_begin_one_attempt_and_hand_it_in_once(project: Project, a
     assert len(set(begun)) == 1
     answer(annotator, Attempt.objects.get(), n_right=4)
 
-    def hand_in(_: int) -> tuple[str, int | None]:
+    def submit(_: int) -> tuple[str, int | None]:
         mine = Membership.objects.get(pk=annotator.pk)
         ended = attempts.submit_attempt(annotator=mine, attempt_uuid=Attempt.objects.get().uuid)
         return ended.state, ended.n_right
 
-    assert set(all_at_once(hand_in, range(8))) == {("passed", 4)}
+    assert set(all_at_once(submit, range(8))) == {("passed", 4)}
     assert LedgerEntry.objects.count() == 1
     assert LogEntry.objects.filter(object_type="attempt").count() == 1

@@ -27,7 +27,7 @@ def test_a_test_from_a_file_is_opened_shown_and_closed(project: Project, annotat
     assert ask("qualification", "close", "--project", project.slug)["state"] == "closed"
 
 
-def test_what_is_wrong_is_said_and_changes_nothing(project: Project, tmp_path: Path) -> None:
+def test_errors_are_printed_and_change_nothing(project: Project, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no qualification test yet"):
         ask("qualification", "open", "--project", project.slug)
     path = tmp_path / "items.csv"

@@ -37,7 +37,7 @@ def client(manager: Membership, client_of: SignIn) -> Client:
     return client_of(manager)
 
 
-def text_of(client: Client, address: str, status: int = 200) -> str:
+def read_text(client: Client, address: str, status: int = 200) -> str:
     response = client.get(address)
     assert response.status_code == status
     return condense(response.content.decode())
@@ -50,9 +50,9 @@ def post(client: Client, address: str, status: int = 302, **data: Any) -> str:
 
 
 def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) -> None:
-    assert "No test yet" in text_of(client, TEST)
+    assert "No test yet" in read_text(client, TEST)
     post(client, f"{TEST}make/")
-    page = text_of(client, TEST)
+    page = read_text(client, TEST)
     assert "The test has no items yet" in page
     post(client, f"{TEST}items/new/", **ITEM)
     item = QualificationItem.objects.get()
@@ -61,7 +61,7 @@ def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) ->
     assert item.passage_text == "The snail builds a door."
     post(client, f"{TEST}state/", act="open")
     assert QualificationTest.objects.get().state == "open"
-    assert "Close test" in text_of(client, TEST)
+    assert "Close test" in read_text(client, TEST)
     post(client, f"{TEST}state/", act="close")
     assert QualificationTest.objects.get().state == "closed"
 
@@ -101,7 +101,7 @@ def test_the_preview_is_the_item_as_annotators_see_it(project: Project, annotato
     design.open_test(test=QualificationTest.objects.get(), actor=None)
     attempts.begin(annotator=annotator)
     item = first_item(QualificationTest.objects.get())
-    whole = text_of(client, f"{TEST}items/{item.pk}/preview/")
+    whole = read_text(client, f"{TEST}items/{item.pk}/preview/")
     assert "Preview: nothing is saved" in whole
     assert inside(whole) == inside(page)
 
@@ -116,7 +116,7 @@ def inside(page: str) -> str:
 def test_an_item_is_edited_and_retired(project: Project, client: Client) -> None:
     test = make_test(project, is_open=False)
     item = first_item(test)
-    page = text_of(client, f"{TEST}items/{item.pk}/")
+    page = read_text(client, f"{TEST}items/{item.pk}/")
     assert item.answer in page
     assert 'value="4"' in page
     post(client, f"{TEST}items/{item.pk}/", **{**ITEM, "expected_correctness": "2"})
@@ -125,7 +125,7 @@ def test_an_item_is_edited_and_retired(project: Project, client: Client) -> None
     post(client, f"{TEST}items/{item.pk}/retire/")
     item.refresh_from_db()
     assert item.retired_at is not None
-    assert "1 retired item" in text_of(client, TEST)
+    assert "1 retired item" in read_text(client, TEST)
 
 
 def test_editing_other_parts_keeps_the_references_as_they_are(project: Project, client: Client) -> None:
@@ -134,7 +134,7 @@ def test_editing_other_parts_keeps_the_references_as_they_are(project: Project, 
     item.references = [{"text": "Two\nlines", "opinion": "Yes"}]
     item.save()
     found = re.search(
-        r'name="references".*?>\s*(.*?)</textarea>', text_of(client, f"{TEST}items/{item.pk}/"), re.DOTALL
+        r'name="references".*?>\s*(.*?)</textarea>', read_text(client, f"{TEST}items/{item.pk}/"), re.DOTALL
     )
     assert found
     post(client, f"{TEST}items/{item.pk}/", **{**ITEM, "references": found[1]})
@@ -146,7 +146,7 @@ def test_settings_are_changed_and_checked(project: Project, client: Client) -> N
     make_test(project)
     given: dict[str, Any] = {"n_items": 3, "pass_percent": "66.67", "max_attempts": 4, "wait_hours": 1, "seed": 5}
     given |= {"time_limit_minutes": "", "feedback": "full", "valid_days": 30, "cents": 0}
-    page = text_of(client, f"{TEST}settings/")
+    page = read_text(client, f"{TEST}settings/")
     assert 'value="80"' in page
     post(client, f"{TEST}settings/", **given)
     test = QualificationTest.objects.get()
@@ -162,13 +162,13 @@ def test_settings_are_changed_and_checked(project: Project, client: Client) -> N
 def test_money_is_asked_for_only_where_something_is_paid(project: Project, client: Client, is_paid: bool) -> None:
     Project.objects.update(cents_per_hit=40 if is_paid else 0, cents_per_item=0)
     make_test(project)
-    assert ("US cents" in text_of(client, f"{TEST}settings/")) is is_paid
-    assert "$" not in text_of(client, TEST)
+    assert ("US cents" in read_text(client, f"{TEST}settings/")) is is_paid
+    assert "$" not in read_text(client, TEST)
 
 
 def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) -> None:
     post(client, f"{TEST}make/")
-    page = text_of(client, f"{TEST}items/file/")
+    page = read_text(client, f"{TEST}items/file/")
     assert "<code>expected</code>" in page
     bad = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,9\n")
     page = post(client, f"{TEST}items/file/", 422, file=bad)
@@ -181,12 +181,12 @@ def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) 
 
 def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:
     post(client, f"{TEST}make/")
-    assert "No rated candidates" in text_of(client, f"{TEST}items/candidates/")
+    assert "No rated candidates" in read_text(client, f"{TEST}items/candidates/")
     factories.make_corpus(project, n_candidates=3)
     known, other, _ = Candidate.objects.order_by("pk")
     raters = [factories.make_membership(project) for _ in range(2)]
     judge(project, {each: dict(zip(raters, [4.0, 5.0], strict=True)) for each in (known, other)})
-    page = text_of(client, f"{TEST}items/candidates/?sort=mean")
+    page = read_text(client, f"{TEST}items/candidates/?sort=mean")
     assert "4.50" in page
     assert page.count('name="candidate"') == 2
     given: dict[str, Any] = {"purpose": "practice", "tolerance": "0.5"}
@@ -195,7 +195,7 @@ def test_items_come_from_candidates_with_known_scores(project: Project, client: 
     item = QualificationItem.objects.get()
     assert (item.candidate, item.purpose, item.tolerance) == (known, "practice", 0.5)
     assert item.expected == {"correctness": [4.0, 5.0]}
-    assert text_of(client, f"{TEST}items/candidates/").count('name="candidate"') == 1
+    assert read_text(client, f"{TEST}items/candidates/").count('name="candidate"') == 1
 
 
 def test_the_figures_of_the_items(project: Project, client: Client) -> None:
@@ -210,7 +210,7 @@ def test_the_figures_of_the_items(project: Project, client: Client) -> None:
         (spread,) = each.spreads
         assert [bar.n for bar in spread.bars] == [4 - each.n_right, 0, 0, each.n_right, 0]
         assert [bar.is_right for bar in spread.bars] == [False, False, False, True, False]
-    page = text_of(client, TEST)
+    page = read_text(client, TEST)
     assert "Attempts graded" in page
     assert "1 passed" in page
     assert page.count("1: ") >= 3
@@ -218,7 +218,7 @@ def test_the_figures_of_the_items(project: Project, client: Client) -> None:
 
 def test_where_a_figure_is_undefined_the_page_says_why(project: Project, annotator: Membership, client: Client) -> None:
     test = make_test(project)
-    page = text_of(client, TEST)
+    page = read_text(client, TEST)
     assert page.count("undefined: fewer than three ratings") == 4
     take(annotator)
     figures = compute_item_figures(test, list(test.items.all()))
@@ -240,9 +240,9 @@ def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotat
 
 def test_a_new_rubric_is_offered(project: Project, client: Client) -> None:
     make_test(project)
-    assert "newer version" not in text_of(client, TEST)
+    assert "newer version" not in read_text(client, TEST)
     factories.make_rubric(project)
-    assert "The rubric has a newer version, 2." in text_of(client, TEST)
+    assert "The rubric has a newer version, 2." in read_text(client, TEST)
     post(client, f"{TEST}rubric/")
     assert QualificationTest.objects.get().rubric.version == 1
     post(client, f"{TEST}rubric/", on_new_rubric="keep")
@@ -252,33 +252,33 @@ def test_a_new_rubric_is_offered(project: Project, client: Client) -> None:
 
 def test_the_attempts_and_what_was_answered(project: Project, annotator: Membership, client: Client) -> None:
     make_test(project)
-    assert "No attempts yet" in text_of(client, f"{TEST}attempts/")
+    assert "No attempts yet" in read_text(client, f"{TEST}attempts/")
     attempt = take(annotator, n_right=3)
     attempts.begin(annotator=annotator)
-    page = text_of(client, f"{TEST}attempts/")
+    page = read_text(client, f"{TEST}attempts/")
     assert annotator.pseudonym in page
     assert "3 of 4" in page
-    assert "3 of 4" not in text_of(client, f"{TEST}attempts/?state=open")
-    page = text_of(client, f"{TEST}attempts/{attempt.uuid}/")
+    assert "3 of 4" not in read_text(client, f"{TEST}attempts/?state=open")
+    page = read_text(client, f"{TEST}attempts/{attempt.uuid}/")
     assert page.count("incorrect") == 1
     open_one = Attempt.objects.get(state="open")
-    assert "still open" in text_of(client, f"{TEST}attempts/{open_one.uuid}/")
+    assert "still open" in read_text(client, f"{TEST}attempts/{open_one.uuid}/")
 
 
 def test_a_manager_grants_and_revokes_with_a_reason(project: Project, annotator: Membership, client: Client) -> None:
     make_test(project)
     address = f"{TEST}people/{annotator.pseudonym}/"
-    assert "not qualified" in text_of(client, address)
-    assert address in text_of(client, f"/p/bridges/people/{annotator.pseudonym}/")
+    assert "not qualified" in read_text(client, address)
+    assert address in read_text(client, f"/p/bridges/people/{annotator.pseudonym}/")
     assert "This field is required" in post(client, address, 422, kind="granted", why=" ")
     post(client, address, kind="granted", why="An expert")
     admission = qualification_admission.find_admission(annotator)
     assert admission is not None
     assert admission.is_qualified
-    assert "An expert" in text_of(client, address)
+    assert "An expert" in read_text(client, address)
     post(client, address, kind="revoked", why="No more")
     assert list(Grant.objects.order_by("pk").values_list("kind", flat=True)) == ["granted", "revoked"]
-    assert "revoked" in text_of(client, address)
+    assert "revoked" in read_text(client, address)
 
 
 @pytest.mark.parametrize("role", ["researcher", "annotator"])

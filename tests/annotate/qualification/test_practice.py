@@ -93,7 +93,7 @@ def test_nothing_is_practised_on_without_a_criterion_to_grade_by(project: Projec
         attempts.begin(annotator=annotator, purpose="practice")
 
 
-def test_an_attempt_that_cannot_be_graded_ends_where_it_is_handed_in(
+def test_an_attempt_that_cannot_be_graded_ends_when_it_is_submitted(
     project: Project, annotator: Membership, client_of: SignIn
 ) -> None:
     """Begun before items that do not fit were passed over."""
@@ -118,14 +118,14 @@ def test_each_answer_in_practice_is_followed_by_its_correct_rating(
     make_test(project, n_practice=3, n_passages=1, feedback="none")
     attempt, client = attempts.begin(annotator=annotator, purpose="practice"), client_of(annotator)
     show = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
-    for number, value, said in ((1, "4", "Your rating is correct"), (2, "2", "Your rating differs")):
+    for number, value, message in ((1, "4", "Your rating is correct"), (2, "2", "Your rating differs")):
         page = client.get(f"{show}?page={number}").content.decode()
         assert f"Answer {number} of 3" in condense(page)
         assert SECRET not in page
-        told = client.post(show, {"page": str(number), "a0-correctness": value}, follow=True)
-        assert told.redirect_chain == [(feedback(attempt, number), 303)]
-        html = condense(told.content.decode())
-        assert said in html
+        response = client.post(show, {"page": str(number), "a0-correctness": value}, follow=True)
+        assert response.redirect_chain == [(feedback(attempt, number), 303)]
+        html = condense(response.content.decode())
+        assert message in html
         assert html.count(SECRET) == 1
         assert f"{show}?page={number + 1}" in html
     done = client.post(show, {"page": "3", "a0-correctness": "4"}, follow=True)
@@ -140,9 +140,9 @@ def test_an_answer_that_is_not_rated_is_not_explained(
     attempt, client = attempts.begin(annotator=annotator, purpose="practice"), client_of(annotator)
     show = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
     for sent in ({"page": "1"}, {"page": "1", "a0-correctness": "9"}):
-        told = client.post(show, sent, follow=True)
-        assert SECRET not in told.content.decode()
-        assert 'name="a0-correctness"' in told.content.decode()
+        response = client.post(show, sent, follow=True)
+        assert SECRET not in response.content.decode()
+        assert 'name="a0-correctness"' in response.content.decode()
     assert client.get(feedback(attempt, 1))["Location"] == f"{show}?page=1"
     for number in (0, 3, 99):
         assert client.get(feedback(attempt, number)).status_code == 404
@@ -154,7 +154,7 @@ def test_a_test_explains_nothing_before_its_end(
     make_test(project, n_practice=1, feedback="full")
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
-    told = client_of(annotator).get(feedback(attempt, 1), follow=True)
-    assert SECRET not in told.content.decode()
+    response = client_of(annotator).get(feedback(attempt, 1), follow=True)
+    assert SECRET not in response.content.decode()
     practice = attempts.begin(annotator=other_annotator, purpose="practice")
     assert client_of(annotator).get(feedback(practice, 1)).status_code == 404

@@ -29,11 +29,11 @@ pytestmark = pytest.mark.django_db
 State = Finding.State
 
 
-def figures_of(annotator: Membership) -> Figures:
+def load_figures(annotator: Membership) -> Figures:
     return unpack(AnnotatorFigures.objects.get(pk=annotator.pk).figures)
 
 
-def kinds_of(annotator: Membership) -> set[str]:
+def list_kinds(annotator: Membership) -> set[str]:
     return set(Finding.objects.filter(annotator=annotator, state=State.OPEN).values_list("kind", flat=True))
 
 
@@ -47,9 +47,9 @@ def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[M
     done = monitoring.refresh_figures(project=project)
     assert done.n_annotators == 6
     *good, contrary, same = people
-    assert [kinds_of(each) for each in good] == [set()] * 4
-    assert "disagrees_with_others" in kinds_of(contrary)
-    assert "straight_line" in kinds_of(same)
+    assert [list_kinds(each) for each in good] == [set()] * 4
+    assert "disagrees_with_others" in list_kinds(contrary)
+    assert "straight_line" in list_kinds(same)
     entry = LogEntry.objects.filter(project=project, act="find", object_id=str(same.pk)).first()
     assert entry is not None
     assert entry.actor is None
@@ -57,7 +57,7 @@ def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[M
 
 def test_figures_are_those_of_the_work(project: Project, people: list[Membership]) -> None:
     monitoring.refresh_figures(project=project)
-    figures = figures_of(people[0])
+    figures = load_figures(people[0])
     assert figures.n_judged == 40
     assert not isinstance(figures.others, Undefined)
     assert figures.others.n == 40
@@ -105,18 +105,18 @@ def test_what_a_manager_rejects_leaves_the_figures(
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     decisions.reject(project=project, actor=manager, chosen=WorkFilter(uuids=(str(first.uuid),)), reason="careless")
     check()
-    assert figures_of(people[0]).n_judged == 40 - len(first.layout)
+    assert load_figures(people[0]).n_judged == 40 - len(first.layout)
 
 
 def test_new_rules_are_held_against_work_that_is_in(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
     monitoring.refresh_figures(project=project)
-    assert "straight_line" in kinds_of(people[-1])
+    assert "straight_line" in list_kinds(people[-1])
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     spot_checks.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
     check()
-    assert "straight_line" not in kinds_of(people[-1])
+    assert "straight_line" not in list_kinds(people[-1])
 
 
 def test_twice_changes_nothing(project: Project, people: list[Membership]) -> None:
@@ -141,11 +141,11 @@ def test_a_dismissed_finding_comes_back_only_with_new_evidence(
         state=State.DISMISSED, settled_by=manager, settled_at=timezone.now(), note="Known."
     )
     monitoring.refresh_figures(project=project, annotators=people)
-    assert "straight_line" not in kinds_of(people[-1])
+    assert "straight_line" not in list_kinds(people[-1])
     open_batch(project, n_hits=3, n_items=8)
     work(people[-1], SAME)
     monitoring.refresh_figures(project=project, annotators=people)
-    assert "straight_line" in kinds_of(people[-1])
+    assert "straight_line" in list_kinds(people[-1])
 
 
 def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project, people: list[Membership]) -> None:
@@ -158,7 +158,7 @@ def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project
     assert (closed.note, closed.settled_by) == (CLOSED_NOTE, None)
     QualityRules.objects.all().delete()
     monitoring.refresh_figures(project=project, annotators=people)
-    assert "straight_line" in kinds_of(people[-1])
+    assert "straight_line" in list_kinds(people[-1])
 
 
 def test_overlap_one_says_what_it_cannot_give(project: Project) -> None:
@@ -166,7 +166,7 @@ def test_overlap_one_says_what_it_cannot_give(project: Project) -> None:
     alone = make_membership(project)
     work(alone, GOOD)
     monitoring.refresh_figures(project=project)
-    figures = figures_of(alone)
+    figures = load_figures(alone)
     assert figures.others == Undefined(reason="nobody else has rated the same items")
     assert isinstance(figures.alpha, Undefined)
     assert not isinstance(figures.scale, Undefined)
@@ -178,8 +178,8 @@ def test_what_does_not_count_does_not_enter(project: Project, people: list[Membe
     judgment = Judgment.objects.filter(annotator=people[0]).exclude(candidate=withdrawn).earliest("pk")
     Judgment.objects.filter(pk=judgment.pk).update(is_counted=False, not_counted_reason="surplus")
     monitoring.refresh_figures(project=project)
-    assert figures_of(people[0]).n_judged == 38
-    assert figures_of(people[1]).n_judged == 39
+    assert load_figures(people[0]).n_judged == 38
+    assert load_figures(people[1]).n_judged == 39
 
 
 def test_returned_hits_are_counted(project: Project) -> None:
@@ -189,7 +189,7 @@ def test_returned_hits_are_counted(project: Project) -> None:
         submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
     monitoring.refresh_figures(project=project)
-    returned = figures_of(annotator).returned
+    returned = load_figures(annotator).returned
     assert not isinstance(returned, Undefined)
     assert (returned.n_yes, returned.n) == (2, 4)
 
@@ -213,7 +213,7 @@ def test_controls_and_their_sources(project: Project) -> None:
                 assignment=assignment, item=item, annotator=annotator, criterion=criterion, value=value
             )
     monitoring.refresh_figures(project=project)
-    figures = figures_of(annotator)
+    figures = load_figures(annotator)
     assert figures.n_judged == 24
     assert not isinstance(figures.known_answers, Undefined)
     assert (figures.known_answers.n_yes, figures.known_answers.n) == (5, 6)
@@ -225,12 +225,12 @@ def test_controls_and_their_sources(project: Project) -> None:
 
 def test_removed_annotators_keep_their_figures(project: Project, people: list[Membership]) -> None:
     monitoring.refresh_figures(project=project)
-    before = figures_of(people[-1])
+    before = load_figures(people[-1])
     Membership.objects.filter(pk=people[-1].pk).update(standing="removed")
     Judgment.objects.filter(annotator=people[-1]).update(is_counted=False, not_counted_reason="removed")
     AnnotatorFigures.objects.update(n_submitted=0)
     assert monitoring.refresh_figures(project=project).n_annotators == 5
-    assert figures_of(people[-1]) == before
+    assert load_figures(people[-1]) == before
 
 
 def test_another_projects_annotators_are_left_alone(project: Project, people: list[Membership]) -> None:

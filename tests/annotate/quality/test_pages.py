@@ -119,7 +119,7 @@ def test_one_finding_is_previewed_then_dismissed(office: Client, people: list[Me
     assert LogEntry.objects.filter(act="dismiss a finding").count() == 1
 
 
-def test_a_filtered_list_is_settled_as_it_was_shown(office: Client, people: list[Membership]) -> None:
+def test_a_filtered_list_is_resolved_as_it_was_shown(office: Client, people: list[Membership]) -> None:
     n_of_same = Finding.objects.filter(annotator=people[4], state=State.OPEN).count()
     preview = office.get(f"{BASE}findings/settle/?all=1&q={people[4].pseudonym}")
     assert len(read(preview.content.decode()).rows("Alerts to resolve")) == n_of_same
@@ -203,8 +203,8 @@ def test_what_rounds_to_nothing_has_no_sign() -> None:
 
 def test_agreement_with_the_reviewers_is_written_out() -> None:
     scores = np.array([1.0, 2, 3, 4])
-    said = {row.kind.key: row for row in format_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
-    assert (said["reviewers"].text, said["reviewers"].details, said["reviewers"].n) == (
+    figures = {row.kind.key: row for row in format_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
+    assert (figures["reviewers"].text, figures["reviewers"].details, figures["reviewers"].n) == (
         *("1.00", "correlation 1.00, bias +1.00"),
         4,
     )
@@ -212,7 +212,7 @@ def test_agreement_with_the_reviewers_is_written_out() -> None:
     assert next(row.details for row in few if row.kind.key == "reviewers") == "bias 0.00"
 
 
-def test_open_findings_come_before_settled_ones(
+def test_open_findings_come_before_resolved_ones(
     office: Client, people: list[Membership], manager: Membership, project: Project
 ) -> None:
     Finding.objects.filter(annotator=people[3]).delete()

@@ -19,7 +19,7 @@ from tests.sized_projects import claim, submit
 pytestmark = pytest.mark.django_db
 
 
-def text_of(client: Client, address: str) -> str:
+def read_text(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
     return condense(response.content.decode())
@@ -73,16 +73,16 @@ def test_less_than_a_minute_is_a_minute() -> None:
     assert Duration(100).hours == 2 / 60
 
 
-def test_pay_and_time_stand_at_the_top_of_a_hit(project: Project, annotator: Membership, client_of: SignIn) -> None:
+def test_pay_and_time_are_at_the_top_of_a_hit(project: Project, annotator: Membership, client_of: SignIn) -> None:
     open_batch(project, n_hits=3, cents_per_hit=50)
     client = client_of(annotator)
     pay = "This HIT pays $0.50."
-    page = text_of(client, f"/p/bridges/work/{claim(annotator)}/")
+    page = read_text(client, f"/p/bridges/work/{claim(annotator)}/")
     assert f"{pay} It takes about 1 minute, estimated from the length of the texts." in page
     assert page.index(pay) < page.index('id="item0"')
     assert page.count(pay) == 1
     submit_in(annotator, 240)
-    assert f"{pay} You usually take about 4 minutes." in text_of(client, f"/p/bridges/work/{claim(annotator)}/")
+    assert f"{pay} You usually take about 4 minutes." in read_text(client, f"/p/bridges/work/{claim(annotator)}/")
 
 
 def test_a_hit_shown_one_at_a_time_counts_all_of_its_answers(
@@ -90,7 +90,7 @@ def test_a_hit_shown_one_at_a_time_counts_all_of_its_answers(
 ) -> None:
     open_batch(project, n_hits=1, n_items=5, presentation=Batch.Presentation.ONE)
     Candidate.objects.update(text="c" * 6000)
-    page = text_of(client_of(annotator), f"/p/bridges/work/{claim(annotator)}/")
+    page = read_text(client_of(annotator), f"/p/bridges/work/{claim(annotator)}/")
     assert "It takes about 26 minutes, estimated from the length of the texts." in page
 
 
@@ -100,7 +100,7 @@ def test_a_hit_whose_texts_are_all_withdrawn_says_no_time(
     batch = open_batch(project, n_hits=1)
     uuid = claim(annotator)
     batch.hits.get().items.update(retired_at=timezone.now())
-    assert "estimated from" not in text_of(client_of(annotator), f"/p/bridges/work/{uuid}/")
+    assert "estimated from" not in read_text(client_of(annotator), f"/p/bridges/work/{uuid}/")
 
 
 @pytest.fixture
@@ -112,10 +112,10 @@ def link(project: Project, owner: Membership) -> str:
 def test_an_invitation_says_the_pay_and_the_time_before_joining(project: Project, link: str) -> None:
     open_batch(project, n_hits=1, cents_per_hit=40)
     Passage.objects.update(text="w" * 12_000)
-    page = text_of(Client(), link)
+    page = read_text(Client(), link)
     assert "A full HIT pays $0.40. It takes about 10 minutes, estimated from the length of the texts." in page
     open_batch(project, n_hits=1, cents_per_hit=70)
-    assert "A full HIT pays $0.40 to $0.70." in text_of(Client(), link)
+    assert "A full HIT pays $0.40 to $0.70." in read_text(Client(), link)
 
 
 def test_an_invitation_says_how_long_others_take_once_that_is_known(
@@ -126,19 +126,19 @@ def test_an_invitation_says_how_long_others_take_once_that_is_known(
         assert find_pace_of_all(project) is None
         submit_in(annotator, 180)
         Assignment.objects.update(submitted_at=timezone.now() - timedelta(days=n))
-    assert "It usually takes others about 3 minutes." in text_of(Client(), link)
+    assert "It usually takes others about 3 minutes." in read_text(Client(), link)
 
 
 def test_an_invitation_to_a_project_without_batches_says_the_projects_pay(project: Project, link: str) -> None:
     Project.objects.update(cents_per_hit=30, cents_per_item=2, hit_size=10)
-    page = text_of(Client(), link)
+    page = read_text(Client(), link)
     assert "A full HIT pays $0.50." in page
     assert "minute" not in page
     Project.objects.update(cents_per_hit=0, cents_per_item=0)
-    assert "They aren't paid." in text_of(Client(), link).replace("&#x27;", "'")
+    assert "They aren't paid." in read_text(Client(), link).replace("&#x27;", "'")
 
 
-def test_only_annotators_are_told_the_pay(project: Project, owner: Membership) -> None:
+def test_only_annotators_see_the_pay(project: Project, owner: Membership) -> None:
     make_membership(project)
     token = invitations.create_invitation(actor=owner, role="researcher")[1]
-    assert "HIT pays" not in text_of(Client(), f"/join/{token}/")
+    assert "HIT pays" not in read_text(Client(), f"/join/{token}/")

@@ -62,7 +62,7 @@ def test_criteria_with_the_same_points_and_words_are_one_grid(project: Project) 
     assert not share_columns((one, other))
 
 
-def test_only_points_of_which_something_is_said_are_listed(project: Project) -> None:
+def test_only_points_with_a_description_are_listed(project: Project) -> None:
     (criterion,) = made(project, (0, 100), anchors={0: "Nothing: at all", 100: "Everything"})
     assert [mark["value"] for mark in criterion.marks] == [0, 100]
     assert (criterion.low_mark["label"], criterion.high_mark["label"]) == ("Nothing", "Everything")

@@ -46,7 +46,7 @@ def shown(request: pytest.FixtureRequest, project: Project, batch: Batch) -> lis
     return [] if chosen is None else [WORDS[chosen]]
 
 
-def told(page: str) -> list[str]:
+def list_planted(page: str) -> list[str]:
     return [word for word in WORDS.values() if word in page]
 
 
@@ -55,8 +55,8 @@ def test_the_rating_page_and_its_preview(
 ) -> None:
     work = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
     preview = reverse("annotate:hit-preview", args=["bridges", batch.number, Hit.objects.get().number])
-    assert told(client_of(annotator).get(work).content.decode()) == shown
-    assert told(client_of(manager).get(preview).content.decode()) == shown
+    assert list_planted(client_of(annotator).get(work).content.decode()) == shown
+    assert list_planted(client_of(manager).get(preview).content.decode()) == shown
 
 
 def test_reviews_and_where_annotators_differ(
@@ -73,11 +73,11 @@ def test_reviews_and_where_annotators_differ(
     spot_checks.draw_spot_checks(project=project)
     review = Review.objects.earliest("pk")
     client, url = client_of(manager), reverse("annotate:review-show", args=["bridges", review.pk])
-    assert told(client.get(url).content.decode()) == shown
+    assert list_planted(client.get(url).content.decode()) == shown
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(3)}
     spot_checks.store_review_ratings(review=review, reviewer=manager, sent=SentAnswers(values=values))
-    assert told(client.get(url).content.decode()) == shown
-    assert told(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
+    assert list_planted(client.get(url).content.decode()) == shown
+    assert list_planted(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
 
 
 def test_the_qualification_test_and_what_it_tells_afterwards(
@@ -98,12 +98,12 @@ def test_the_qualification_test_and_what_it_tells_afterwards(
     design.open_test(test=test, actor=None)
     client, attempt = client_of(annotator), attempts.begin(annotator=annotator)
     page = client.get(reverse("annotate:attempt-show", args=["bridges", attempt.uuid]), {"page": 1}).content.decode()
-    assert told(page) == shown
+    assert list_planted(page) == shown
     assert page.count("planted-candidate") == ("planted-candidate" in shown)
     answer(annotator, attempt)
     attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     result = client.get(reverse("annotate:attempt-result", args=["bridges", attempt.uuid])).content.decode()
-    assert told(result) == [word for word in shown if word == "planted-reference"]
+    assert list_planted(result) == [word for word in shown if word == "planted-reference"]
 
 
 def test_showing_it_all_asks_no_more_queries(
@@ -131,7 +131,7 @@ def test_showing_it_all_asks_no_more_queries(
         ("", "the mat", False),
     ],
 )
-def test_marked_words_that_are_not_in_the_passage_are_said_to_be_missing(
+def test_marked_words_that_are_not_in_the_passage_are_reported(
     annotator: Membership, client_of: SignIn, project: Project, text: str, span: str, is_there: bool
 ) -> None:
     batch = open_batch(project, n_hits=0)

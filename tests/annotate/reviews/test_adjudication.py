@@ -1,4 +1,4 @@
-"""The candidates on which annotators differ most, and the score that somebody settles on."""
+"""The candidates on which annotators differ most, and the scores of adjudicators."""
 
 import csv
 import io
@@ -59,7 +59,7 @@ def candidate(batch: Batch, position: int) -> Candidate:
     return Candidate.objects.select_related("question__passage").get(items__hit__batch=batch, items__position=position)
 
 
-def rows_of(project: Project) -> list[dict[str, str]]:
+def list_rows(project: Project) -> list[dict[str, str]]:
     target = io.BytesIO()
     write(make_statement("aggregated", Choices(project=project)), target)
     return list(csv.DictReader(io.StringIO(target.getvalue().decode(), newline="")))
@@ -72,7 +72,7 @@ def listed(project: Project, criterion: CriterionInUse, state: str = "all", batc
     return [row.candidate_id for row in rows]
 
 
-def settle(project: Project, actor: Membership, what: Candidate, criterion: CriterionInUse, value: float) -> None:
+def adjudicate(project: Project, actor: Membership, what: Candidate, criterion: CriterionInUse, value: float) -> None:
     adjudication.adjudicate(
         project=project, actor=actor, candidate=what, criterion=criterion, value=value, note="Seen together."
     )
@@ -91,12 +91,12 @@ def test_the_widest_difference_comes_first_and_agreement_is_left_out(
     assert [(voice.value, voice.comment) for voice in voices] == [(1, ""), (5, "All & right")]
 
 
-def test_a_settled_score_is_a_row_of_its_own_and_in_no_agreement(
+def test_an_adjudicated_score_is_a_row_of_its_own_and_in_no_agreement(
     project: Project, batch: Batch, criterion: CriterionInUse, manager: Membership
 ) -> None:
     wide, scope = candidate(batch, 1), Scope(project=project, criterion=criterion)
     before = measure_agreement(scope, level=Level.ORDINAL)
-    settle(project, manager, wide, criterion, 5)
+    adjudicate(project, manager, wide, criterion, 5)
     assert (listed(project, criterion, "waiting"), listed(project, criterion, "settled")) == (
         [candidate(batch, 0).pk],
         [wide.pk],
@@ -104,7 +104,7 @@ def test_a_settled_score_is_a_row_of_its_own_and_in_no_agreement(
     entry = LogEntry.objects.get(act="adjudicate")
     assert (entry.before, entry.after, entry.why) == (None, {"criterion": "correctness", "value": 5}, "Seen together.")
     assert measure_agreement(scope, level=Level.ORDINAL) == before
-    settle(project, manager, wide, criterion, 4)
+    adjudicate(project, manager, wide, criterion, 4)
     assert Adjudication.objects.get().value == 4
     assert LogEntry.objects.filter(act="adjudicate").latest("pk").before == {"criterion": "correctness", "value": 5}
     assert adjudication.withdraw_adjudication(project=project, actor=manager, candidate=wide, criterion=criterion)
@@ -117,18 +117,18 @@ def test_a_score_off_the_scale_is_refused(
     project: Project, batch: Batch, criterion: CriterionInUse, manager: Membership, value: float
 ) -> None:
     with pytest.raises(Refused):
-        settle(project, manager, candidate(batch, 1), criterion, value)
+        adjudicate(project, manager, candidate(batch, 1), criterion, value)
     assert (Adjudication.objects.count(), LogEntry.objects.count()) == (0, 0)
 
 
-def test_the_rule_says_whether_the_settled_score_is_the_gold_score(
+def test_the_rule_decides_whether_the_adjudicated_score_is_the_gold_score(
     project: Project, batch: Batch, criterion: CriterionInUse, manager: Membership
 ) -> None:
     wide = candidate(batch, 1)
-    settle(project, manager, wide, criterion, 5)
+    adjudicate(project, manager, wide, criterion, 5)
 
     def row(which: str) -> tuple[float, str, float]:
-        found = {each["candidate_id"]: each for each in rows_of(project)}
+        found = {each["candidate_id"]: each for each in list_rows(project)}
         each = found[candidate(batch, 1 if which == "wide" else 0).external_id]
         return float(each["mean"]), each["adjudicated"], float(each["gold"])
 
@@ -139,7 +139,7 @@ def test_the_rule_says_whether_the_settled_score_is_the_gold_score(
     assert LogEntry.objects.filter(act="change gold rule").count() == 1
 
 
-def test_the_page_shows_voices_side_by_side_and_settles(
+def test_the_page_shows_ratings_side_by_side_and_stores_a_score(
     batch: Batch, manager: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
     client, wide = client_of(manager), candidate(batch, 1)

@@ -22,11 +22,11 @@ from tests.concurrency import all_at_once
 pytestmark = pytest.mark.django_db
 
 
-def handed_in(n: int, drawn: frozenset[int] = frozenset()) -> list[Submitted]:
+def make_submitted(n: int, drawn: frozenset[int] = frozenset()) -> list[Submitted]:
     return [Submitted(pk, str(uuid.UUID(int=pk)), pk in drawn) for pk in range(1, n + 1)]
 
 
-def rules_of(project: Project, share: float, least: int) -> None:
+def store_rules(project: Project, share: float, least: int) -> None:
     QualityRules.objects.create(project=project, spot_check_share=share, spot_check_floor=least, seed=11)
 
 
@@ -34,7 +34,7 @@ def rules_of(project: Project, share: float, least: int) -> None:
 def review(project: Project, annotator: Membership) -> Review:
     open_batch(project, n_hits=3)
     work(annotator, GOOD)
-    rules_of(project, 0.0, 1)
+    store_rules(project, 0.0, 1)
     assert spot_checks.draw_spot_checks(project=project) == 1
     return Review.objects.get()
 
@@ -43,20 +43,20 @@ def review(project: Project, annotator: Membership) -> Review:
     ("share", "least", "n"), [(0.0, 0, 0), (0.1, 0, 10), (0.25, 0, 25), (1.0, 0, 100), (0.0, 3, 3)]
 )
 def test_as_many_are_drawn_as_the_rules_say(share: float, least: int, n: int) -> None:
-    assert len(choose(handed_in(100), share=share, least=least, seed=1)) == n
+    assert len(choose(make_submitted(100), share=share, least=least, seed=1)) == n
 
 
 def test_the_floor_takes_all_where_there_are_fewer() -> None:
-    assert choose(handed_in(2), share=0.1, least=5, seed=1) == [1, 2]
+    assert choose(make_submitted(2), share=0.1, least=5, seed=1) == [1, 2]
 
 
 def test_checks_are_spread_over_time() -> None:
-    drawn = choose(handed_in(200), share=0.1, least=0, seed=5)
+    drawn = choose(make_submitted(200), share=0.1, least=0, seed=5)
     assert [(pk - 1) // 10 for pk in drawn] == list(range(20))
 
 
 def test_every_place_in_a_stretch_is_drawn_alike() -> None:
-    places = [(pk - 1) % 10 for seed in range(60) for pk in choose(handed_in(200), share=0.1, least=0, seed=seed)]
+    places = [(pk - 1) % 10 for seed in range(60) for pk in choose(make_submitted(200), share=0.1, least=0, seed=seed)]
     counts = [places.count(place) for place in range(10)]
     assert min(counts) > 80
     assert max(counts) < 160  # of 1,200 drawn 120 are expected; the standard deviation is 10
@@ -65,21 +65,21 @@ def test_every_place_in_a_stretch_is_drawn_alike() -> None:
 def test_drawing_as_the_work_comes_in_gives_the_same_as_drawing_once() -> None:
     drawn: set[int] = set()
     for n in range(1, 61):
-        drawn |= set(choose(handed_in(n, frozenset(drawn)), share=0.2, least=0, seed=3))
-    assert sorted(drawn) == choose(handed_in(60), share=0.2, least=0, seed=3)
+        drawn |= set(choose(make_submitted(n, frozenset(drawn)), share=0.2, least=0, seed=3))
+    assert sorted(drawn) == choose(make_submitted(60), share=0.2, least=0, seed=3)
 
 
 def test_the_same_seed_draws_the_same_and_another_seed_others() -> None:
-    first = choose(handed_in(100), share=0.1, least=0, seed=1)
-    assert choose(handed_in(100), share=0.1, least=0, seed=1) == first
-    assert choose(handed_in(100), share=0.1, least=0, seed=2) != first
+    first = choose(make_submitted(100), share=0.1, least=0, seed=1)
+    assert choose(make_submitted(100), share=0.1, least=0, seed=1) == first
+    assert choose(make_submitted(100), share=0.1, least=0, seed=2) != first
 
 
 def test_without_rules_nothing_is_drawn(project: Project, annotator: Membership) -> None:
     open_batch(project, n_hits=2)
     work(annotator, GOOD)
     assert spot_checks.draw_spot_checks(project=project) == 0
-    rules_of(project, 0.0, 0)
+    store_rules(project, 0.0, 0)
     assert spot_checks.draw_spot_checks(project=project) == 0
     assert not Review.objects.exists()
 
@@ -87,7 +87,7 @@ def test_without_rules_nothing_is_drawn(project: Project, annotator: Membership)
 def test_the_beat_draws_once(project: Project, annotator: Membership) -> None:
     open_batch(project, n_hits=4)
     work(annotator, GOOD)
-    rules_of(project, 0.5, 0)
+    store_rules(project, 0.5, 0)
     check()
     assert Review.objects.count() == 2
     assert spot_checks.draw_spot_checks(project=project) == 0
@@ -199,7 +199,7 @@ def _rate(what: tuple[int, int]) -> bool:
 def test_imported_and_removed_work_is_not_drawn(project: Project, annotator: Membership) -> None:
     batch = open_batch(project, n_hits=2)
     work(annotator, GOOD)
-    rules_of(project, 1.0, 0)
+    store_rules(project, 1.0, 0)
     Membership.objects.filter(pk=annotator.pk).update(standing="removed")
     assert spot_checks.draw_spot_checks(project=project) == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="active")

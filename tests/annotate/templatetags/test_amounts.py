@@ -7,7 +7,7 @@ from annotate.templatetags.amounts import day, hours, moment, money, near_moment
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [
         (None, "–"),
         (0.0, "0 minutes"),
@@ -18,12 +18,12 @@ from annotate.templatetags.amounts import day, hours, moment, money, near_moment
         (60.0, "2.5 days"),
     ],
 )
-def test_hours_are_said_as_people_say_them(value: float | None, said: str) -> None:
-    assert hours(value) == said
+def test_hours_are_written_as_people_say_them(value: float | None, text: str) -> None:
+    assert hours(value) == text
 
 
 MOMENT = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
-SAID = {
+WRITTEN = {
     "en": {
         "number": ("12,480", "12,480.5", "–"),
         "money": ("$6.55", "-$1,234.50", "–"),
@@ -63,17 +63,17 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("language", WRITTEN)
 def test_amounts_are_written_as_the_language_does(language: str) -> None:
     with translation.override(language):
-        said = {
+        written = {
             "number": (number(12480), number(12480.5), number(None)),
             "money": (money(655), money(-123450), money(None)),
             "percent": (percent(0.42), percent(0.001), percent(0.999)),
             "at": (day(MOMENT), moment(MOMENT), near_moment(MOMENT)),
         }
-    for kind, wanted in SAID[language].items():
-        assert tuple(map(visible, said[kind])) == tuple(map(visible, wanted)), kind
+    for kind, wanted in WRITTEN[language].items():
+        assert tuple(map(visible, written[kind])) == tuple(map(visible, wanted)), kind
 
 
 def visible(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Clocks: the annotator's is only a remark, the web server's decides nothing, the database's counts, in UTC."""
+"""Clocks: the annotator's is only noted, the web server's decides nothing, the database's counts, in UTC."""
 
 import json
 import uuid

@@ -36,7 +36,7 @@ def shown(text: str) -> list[list[tuple[str, str, str]]]:
     return [LINE.findall(part) for part in condense(text).split("<article")[1:]]
 
 
-def test_both_versions_stand_side_by_side_with_all_that_was_said(assignment: Assignment, client_of: SignIn) -> None:
+def test_both_versions_are_shown_side_by_side_with_comments(assignment: Assignment, client_of: SignIn) -> None:
     client = client_of(assignment.annotator)
     url = f"/p/bridges/work/{assignment.uuid}/"
     client.post(url, FIRST)
@@ -70,7 +70,7 @@ def test_a_comment_alone_is_a_difference(assignment: Assignment, client_of: Sign
     assert ("Comment", "half right", "wholly right") in shown(text)[1]
 
 
-def test_close_answers_on_a_long_scale_are_told_apart(
+def test_close_answers_on_a_long_scale_are_distinguished(
     project: Project, annotator: Membership, client_of: SignIn
 ) -> None:
     hundred = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)

@@ -82,7 +82,7 @@ def two_workers() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         yield f"http://127.0.0.1:{port}", master
 
 
-def workers_of(master: subprocess.Popen[bytes]) -> list[int]:
+def list_workers(master: subprocess.Popen[bytes]) -> list[int]:
     children = Path(f"/proc/{master.pid}/task/{master.pid}/children")
     return [int(pid) for pid in children.read_text().split()]
 
@@ -122,7 +122,7 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, sca
             time.sleep(0.5)
             while sum(len(shift.acknowledged) for shift in shifts) < before + 3 and not any(s.wrong for s in shifts):
                 time.sleep(0.02)
-            if victims := workers_of(master):
+            if victims := list_workers(master):
                 os.kill(victims[n % len(victims)], signal.SIGKILL)
         stop.set()
         for thread in threads:

@@ -41,7 +41,7 @@ def take_away(membership: Membership, how: str) -> None:
         Membership.objects.filter(pk=membership.pk).update(standing=how)
 
 
-def values_of(draft: Draft) -> dict[str, object]:
+def list_values(draft: Draft) -> dict[str, object]:
     """The draft without its stamps."""
     answers = {
         place: {key: value for key, (value, _) in kept.items()} for place, kept in draft.answers["answers"].items()
@@ -73,7 +73,7 @@ def test_the_answers_are_kept_and_shown_with_the_reason(
     assert "<b>4</b>" in text
     assert "half right" in text
     assert "unreadable" in text
-    assert values_of(Draft.objects.get()) == KEPT
+    assert list_values(Draft.objects.get()) == KEPT
     assert not Judgment.objects.exists()
     assert_equation()
 
@@ -168,10 +168,10 @@ def test_a_repeat_of_what_is_stored_hears_that_it_was_saved(
     assert not Draft.objects.exists()
 
 
-def test_a_right_that_goes_behind_the_door_keeps_the_answers_too(
+def test_a_right_lost_between_check_and_lock_keeps_the_answers_too(
     assignment: Assignment, url: str, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Suspended between the door and the lock: the submit is refused, and the answers are kept."""
+    """Suspended between the access check and the lock: the submit is refused, and the answers are kept."""
     client = client_of(assignment.annotator)
     submit = submitting.submit
 
@@ -183,7 +183,7 @@ def test_a_right_that_goes_behind_the_door_keeps_the_answers_too(
     page = client.post(url, FORM)
     assert page.status_code == 409
     assert "on hold" in page.content.decode()
-    assert values_of(Draft.objects.get()) == KEPT
+    assert list_values(Draft.objects.get()) == KEPT
 
 
 def with_stale_token(membership: Membership, **headers: str) -> Client:
@@ -205,7 +205,7 @@ def test_a_stale_token_and_a_lost_right_together_lose_nothing(assignment: Assign
     assert "as a draft" in text
     assert "<b>4</b>" in text
     assert "half right" in text
-    assert values_of(Draft.objects.get()) == KEPT
+    assert list_values(Draft.objects.get()) == KEPT
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "https://elsewhere.example"}, {"origin": "null"}])

@@ -16,7 +16,7 @@ from annotate.models import Assignment, BatchAnnotator, Hit
 from annotate.work import openings, serving, submitting
 from annotate.work.openings import find_opening, find_openings
 from projects.models import Membership, Project
-from tests.annotate.controls.controlled_batches import hand_in, make_controlled, make_places, take
+from tests.annotate.controls.controlled_batches import make_controlled, make_places, submit_assignment, take
 from tests.annotate.open_batches import add_hit, fetch, open_batch
 from tests.factories import make_membership, make_project
 from tests.page_reader import condense
@@ -47,9 +47,9 @@ def is_offered(annotator: Membership) -> bool:
 
 def why(annotator: Membership) -> str:
     assert not is_offered(annotator)
-    said = find_opening(annotator).why_no_work
-    assert serving.claim(annotator) == serving.NoWork(said)
-    return said
+    reason = find_opening(annotator).why_no_work
+    assert serving.claim(annotator) == serving.NoWork(reason)
+    return reason
 
 
 def test_a_hit_is_offered_until_all_are_rated(project: Project, annotator: Membership) -> None:
@@ -97,7 +97,7 @@ def test_a_hit_that_another_has_is_no_reason_to_come_back_if_it_was_had(
 
 
 @pytest.mark.parametrize(
-    ("caps", "said"),
+    ("caps", "reason"),
     [
         ({"max_hits_per_annotator": 2}, "You've rated as many HITs as one person may rate here. Thank you!"),
         ({"max_share": 0.4}, "You've rated as many HITs as one person may rate here. Thank you!"),
@@ -109,13 +109,13 @@ def test_a_hit_that_another_has_is_no_reason_to_come_back_if_it_was_had(
     ],
 )
 def test_caps_end_the_offer_and_say_when_to_come_back(
-    project: Project, annotator: Membership, caps: dict[str, Any], said: str
+    project: Project, annotator: Membership, caps: dict[str, Any], reason: str
 ) -> None:
     open_batch(project, n_hits=5, **caps)
     for _ in range(2):
         assert is_offered(annotator)
         submit(annotator)
-    assert why(annotator) == said.format(midnight=f"{timezone.now() + timedelta(days=1):%-d %b}, 00:00")
+    assert why(annotator) == reason.format(midnight=f"{timezone.now() + timedelta(days=1):%-d %b}, 00:00")
 
 
 def test_the_cap_of_one_batch_leaves_the_other(project: Project, annotator: Membership) -> None:
@@ -164,7 +164,7 @@ def test_hits_of_controls_are_offered_when_they_are_due(
     while is_offered(annotator):
         taken = take(annotator)
         assert taken is not None
-        hand_in(annotator, taken)
+        submit_assignment(annotator, taken)
         n_offered += 1
         assert n_offered < 50
     assert n_offered == Assignment.objects.submitted().count() > 2
@@ -177,10 +177,10 @@ def test_the_desk_offers_work_only_if_the_button_leads_to_it(
     open_batch(project, n_hits=1)
     client = client_of(annotator)
     for address in ("/desk/", "/p/bridges/desk/"):
-        assert "Start rating" in text_of(client, address)
+        assert "Start rating" in read_text(client, address)
     submit(annotator)
     for address in ("/desk/", "/p/bridges/desk/"):
-        page = text_of(client, address)
+        page = read_text(client, address)
         assert "Start rating" not in page
         assert "Work is available." not in page
         assert page.count("ve rated everything for now.") == 1
@@ -215,7 +215,7 @@ def test_a_free_hit_is_found_by_the_index_of_the_queue(project: Project, annotat
     assert "rows=300" not in plan
 
 
-def text_of(client: Client, address: str) -> str:
+def read_text(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
     return condense(response.content.decode())

@@ -44,7 +44,7 @@ def client(annotator: Membership, client_of: SignIn) -> Client:
     return client_of(annotator)
 
 
-def hand_in(annotator: Membership, **over: object) -> UUID:
+def submit_assignment(annotator: Membership, **over: object) -> UUID:
     found = claim(annotator)
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(**over))  # type: ignore[arg-type]
     return found
@@ -52,7 +52,9 @@ def hand_in(annotator: Membership, **over: object) -> UUID:
 
 @pytest.fixture
 def done(batch: Batch, annotator: Membership) -> UUID:
-    return hand_in(annotator, comments={0: "A <b>bold</b> comment."}, flags=frozenset({1}), cannot={2: "No sense"})
+    return submit_assignment(
+        annotator, comments={0: "A <b>bold</b> comment."}, flags=frozenset({1}), cannot={2: "No sense"}
+    )
 
 
 def own(uuid: UUID, rest: str = "") -> str:
@@ -69,13 +71,13 @@ def form(*over: float, of: str = "", **more: str) -> dict[str, str]:
     return {**{f"a{place}-correctness": str(value) for place, value in enumerate(over)}, "of": of, **more}
 
 
-def of_page(client: Client, uuid: UUID) -> str:
+def read_page(client: Client, uuid: UUID) -> str:
     """The version that the page which changes a HIT was filled with."""
     page = client.get(own(uuid, "revision/")).content.decode()
     return page.split('name="of" value="')[1].split('"')[0]
 
 
-def test_a_hit_is_read_with_what_was_said_and_what_became_of_it(client: Client, done: UUID) -> None:
+def test_a_hit_is_shown_with_its_ratings_and_its_state(client: Client, done: UUID) -> None:
     page = read(client, done)
     item = Item.objects.select_related("candidate", "question__passage").get(pk=fetch(done).layout[0])
     assert item.candidate is not None
@@ -87,7 +89,7 @@ def test_a_hit_is_read_with_what_was_said_and_what_became_of_it(client: Client, 
     assert "<input" not in page.split('class="items"')[1], "it is there to be read"
 
 
-def test_why_it_waits_or_was_rejected_is_said(
+def test_the_page_explains_why_it_waits_or_was_rejected(
     client: Client, project: Project, manager: Membership, done: UUID
 ) -> None:
     Project.objects.update(approve_after_days=None)
@@ -144,16 +146,16 @@ def test_a_change_over_http(client: Client, done: UUID) -> None:
     page = client.get(own(done, "revision/")).content.decode()
     assert page.count('value="4" checked') == 2
     assert 'value="No sense"' in page
-    response = client.post(own(done, "revision/"), form(5, 1, 2, of=of_page(client, done)), follow=True)
+    response = client.post(own(done, "revision/"), form(5, 1, 2, of=read_page(client, done)), follow=True)
     assert response.redirect_chain == [(own(done), 302)]
     assert "Changes saved." in response.content.decode()
     assert values(done) == [5, 1, 2]
-    again = client.post(own(done, "revision/"), form(5, 1, 2, of=of_page(client, done)), follow=True)
+    again = client.post(own(done, "revision/"), form(5, 1, 2, of=read_page(client, done)), follow=True)
     assert "Nothing changed" in again.content.decode()
 
 
 def test_a_form_that_lacks_an_answer_comes_back_filled_in_and_of_the_same_version(client: Client, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     response = client.post(own(done, "revision/"), form(5, of=of))
     assert response.status_code == 422
     page = response.content.decode()
@@ -162,7 +164,7 @@ def test_a_form_that_lacks_an_answer_comes_back_filled_in_and_of_the_same_versio
 
 
 def test_the_second_of_two_pages_sees_both_and_may_change_what_is_stored(client: Client, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     client.post(own(done, "revision/"), form(5, 5, 5, of=of))
     response = client.post(own(done, "revision/"), form(1, 5, 5, of=of))
     assert response.status_code == 409
@@ -174,7 +176,7 @@ def test_the_second_of_two_pages_sees_both_and_may_change_what_is_stored(client:
 
 
 def test_after_the_end_nothing_typed_is_lost(client: Client, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(hours=1))
     response = client.post(own(done, "revision/"), form(1, 1, 1, of=of, comment0="Typed too late."))
     assert response.status_code == 409
@@ -185,7 +187,7 @@ def test_after_the_end_nothing_typed_is_lost(client: Client, done: UUID) -> None
 
 
 def test_whoever_is_suspended_meanwhile_sees_what_they_sent(client: Client, annotator: Membership, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
     response = client.post(own(done, "revision/"), form(1, 1, 1, of=of, comment0="Typed all the same."))
     assert response.status_code == 403
@@ -195,7 +197,7 @@ def test_whoever_is_suspended_meanwhile_sees_what_they_sent(client: Client, anno
 
 
 def test_a_stale_token_gives_the_form_back(annotator: Membership, client: Client, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     strict = Client(enforce_csrf_checks=True)
     assert annotator.user
     strict.force_login(annotator.user, backend="django.contrib.auth.backends.ModelBackend")
@@ -214,7 +216,7 @@ def draft(client: Client, uuid: UUID, of: str, value: int = 1) -> int:
 
 
 def test_unsent_changes_are_found_again_and_can_be_dropped(client: Client, done: UUID) -> None:
-    of = of_page(client, done)
+    of = read_page(client, done)
     assert draft(client, done, of) == 200
     assert 'value="1" checked' in client.get(own(done, "revision/")).content.decode()
     assert "<b>1</b>" not in read(client, done), "unsent changes are not what is stored"
@@ -231,7 +233,7 @@ def test_the_pages_cannot_tell_a_control(client: Client, annotator: Membership, 
     Item.objects.filter(pk__in=layout).update(shown_text="The same text.")
     make_control(found, 1)
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=changed(2, 2, 2))
-    client.post(own(found, "revision/"), form(5, 5, 5, of=of_page(client, found), flag0="on", flag1="on", flag2="on"))
+    client.post(own(found, "revision/"), form(5, 5, 5, of=read_page(client, found), flag0="on", flag1="on", flag2="on"))
     assert values(found) == [5, 2, 5]
     for page in (
         read(client, found),
@@ -251,7 +253,7 @@ def test_the_manager_sees_every_version_with_its_time(
 ) -> None:
     shown = f"/p/bridges/submitted/{done}/"
     assert "versions" not in client_of(manager).get(shown).content.decode()
-    client.post(own(done, "revision/"), form(5, 4, 2, of=of_page(client, done), flag1="on"))
+    client.post(own(done, "revision/"), form(5, 4, 2, of=read_page(client, done), flag1="on"))
     page = condense(client_of(manager).get(shown).content.decode())
     assert page.count("2 versions") == 2
     revised_at = JudgmentRevision.objects.filter(n=1).earliest("pk").revised_at
@@ -267,7 +269,7 @@ def test_the_queries_are_as_many_for_thirty_items(
     open_batch(project, n_hits=1, n_items=n_items)
     found = claim(annotator)
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
-    of = of_page(client, found)
+    of = read_page(client, found)
     for path in ("", "revision/"):
         client.get(own(found, path))
         with CaptureQueriesContext(connection) as queries:

@@ -97,7 +97,7 @@ def test_the_newest_is_stored_and_both_versions_are_kept(annotator: Membership, 
     assert verifying.verify() == []
 
 
-def test_the_same_again_changes_nothing(annotator: Membership, done: UUID) -> None:
+def test_saving_twice_changes_nothing(annotator: Membership, done: UUID) -> None:
     assert revise(annotator, done, answered()).was_stored
     assert not JudgmentRevision.objects.exists()
     first = newest(done)
@@ -125,8 +125,8 @@ def test_cannot_be_judged_comes_and_goes(annotator: Membership, done: UUID) -> N
     revise(annotator, done, changed(4, 4, 3))
     assert values(done) == [4, 4, 3]
     assert not Remark.objects.exists()
-    said = RemarkRevision.objects.filter(item=fetch(done).layout[2]).values_list("n", "cannot_judge_reason")
-    assert list(said) == [(0, ""), (1, "No sense"), (2, "")]
+    remarks = RemarkRevision.objects.filter(item=fetch(done).layout[2]).values_list("n", "cannot_judge_reason")
+    assert list(remarks) == [(0, ""), (1, "No sense"), (2, "")]
     assert verifying.verify() == []
 
 
@@ -232,7 +232,7 @@ def test_a_closed_batch_still_takes_changes_and_whoever_may_not_work_makes_none(
         revise(annotator, done, changed(2, 2, 2))
 
 
-def test_the_second_of_two_pages_is_told(annotator: Membership, done: UUID) -> None:
+def test_the_second_of_two_pages_sees_the_conflict(annotator: Membership, done: UUID) -> None:
     opened = newest(done)
     revise(annotator, done, changed(1, 1, 1), of=opened)
     with pytest.raises(answers.SubmittedBefore, match="in another tab"):
@@ -289,27 +289,27 @@ def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, don
     assert decisions.approve_overdue(project, after_days=0) == 1
 
 
-def test_figures_are_computed_anew_after_a_revision(project: Project, annotator: Membership, done: UUID) -> None:
+def test_figures_are_computed_again_after_a_revision(project: Project, annotator: Membership, done: UUID) -> None:
     monitoring.refresh_figures(project=project)
     revise(annotator, done, changed(1, 1, 1))
     assert monitoring.find_stale_projects() == [project]
     assert monitoring.refresh_figures(project=project).n_annotators == 1
 
 
-def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
+def test_a_degraded_answer_is_compared_with_the_first_rating_of_its_source(
     project: Project, annotator: Membership, batch: Batch, done: UUID
 ) -> None:
     source = Item.objects.get(pk=fetch(done).layout[0])
     control = fetch(claim(annotator))
     Item.objects.filter(pk=control.layout[0]).update(control=Item.Control.DEGRADED, made_from=source)
     submitting.submit(annotator=annotator, assignment_uuid=control.uuid, sent=answered())
-    before = degraded_of(project, annotator)
+    before = fetch_degraded(project, annotator)
     revise(annotator, done, changed(5, 4, 4))
     assert values(done)[0] == 5
-    assert degraded_of(project, annotator) == before == [(4, 4)]
+    assert fetch_degraded(project, annotator) == before == [(4, 4)]
 
 
-def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, float]]:
+def fetch_degraded(project: Project, annotator: Membership) -> list[tuple[float, float]]:
     """What was said of each degraded answer and of its source, as the test of them is given it."""
     scale = find_quality_scale(project)
     assert scale is not None

@@ -27,7 +27,7 @@ def batch(project: Project, scale: int) -> Batch:
     return open_batch(project, n_hits=4 * scale)
 
 
-def hand_in(annotator: Membership) -> UUID:
+def submit_assignment(annotator: Membership) -> UUID:
     found = claim(annotator)
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
     return found
@@ -41,9 +41,9 @@ def revise(annotator: Membership, uuid: UUID, value: int, of: str) -> str:
     return "stored before" if revised.was_stored else "stored"
 
 
-def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Membership, scale: int) -> None:
+def test_of_two_pages_one_wins_and_the_other_gets_a_conflict(batch: Batch, annotator: Membership, scale: int) -> None:
     for _ in range(4 * scale):
-        uuid = hand_in(annotator)
+        uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
 
         def act(value: int, uuid: UUID = uuid, of: str = of) -> str:
@@ -57,7 +57,7 @@ def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Me
 
 def test_the_same_change_sent_twice_is_stored_once(batch: Batch, annotator: Membership, scale: int) -> None:
     for _ in range(4 * scale):
-        uuid = hand_in(annotator)
+        uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
 
         def act(_: int, uuid: UUID = uuid, of: str = of) -> str:
@@ -73,7 +73,7 @@ def test_a_change_and_another_act_at_once(
     batch: Batch, project: Project, annotator: Membership, manager: Membership, other: str
 ) -> None:
     """Either is first; what is stored is one of the two versions, whole, and no rule is broken."""
-    uuid = hand_in(annotator)
+    uuid = submit_assignment(annotator)
     of = revising.version_key(newest(uuid))
     if other == "archive":
         lifecycle.close(batch=batch, actor=manager)

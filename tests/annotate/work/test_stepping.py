@@ -28,7 +28,7 @@ def step(annotator: Membership, assignment: Assignment, place: int, value: float
     return stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, position=place, sent=sent)
 
 
-def values_of(assignment: Assignment) -> list[float | None]:
+def list_values(assignment: Assignment) -> list[float | None]:
     by_item = dict(Judgment.objects.filter(assignment=assignment).values_list("item_id", "value"))
     return [by_item.get(pk) for pk in assignment.layout]
 
@@ -38,7 +38,7 @@ def test_the_last_item_submits_the_hit(annotator: Membership, assignment: Assign
     assert step(annotator, assignment, 1, 3, comments={1: "odd"}, flags=frozenset({1})) is None
     assert not Judgment.objects.exists()
     assert step(annotator, assignment, 2, 5, seconds=[1.0, 2.0, 3.0]).mark == Assignment.Mark.COUNTED
-    assert values_of(assignment) == [2, 3, 5]
+    assert list_values(assignment) == [2, 3, 5]
     remark = Remark.objects.get()
     assert (remark.item_id, remark.comment, remark.is_flagged) == (assignment.layout[1], "odd", True)
     assignment.refresh_from_db()
@@ -56,10 +56,10 @@ def test_the_first_answer_is_final(annotator: Membership, assignment: Assignment
     drafts.save_form(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered(value=5))
     step(annotator, assignment, 1, 3)
     step(annotator, assignment, 2, 4)
-    assert values_of(assignment) == [2, 3, 4]
+    assert list_values(assignment) == [2, 3, 4]
     assert not Remark.objects.exists()
     assert step(annotator, assignment, 2, 1).was_stored
-    assert values_of(assignment) == [2, 3, 4]
+    assert list_values(assignment) == [2, 3, 4]
 
 
 def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: Assignment) -> None:
@@ -83,7 +83,7 @@ def test_an_item_needs_an_answer_or_the_reason_why_not(annotator: Membership, as
     step(annotator, assignment, 0, 9, cannot={0: "no text"})
     step(annotator, assignment, 1)
     step(annotator, assignment, 2)
-    assert values_of(assignment) == [None, 4, 4]
+    assert list_values(assignment) == [None, 4, 4]
     assert Remark.objects.get().cannot_judge_reason == "no text"
 
 
@@ -96,7 +96,7 @@ def test_what_the_draft_kept_of_an_item_gives_way_to_the_form(annotator: Members
     drafts.save(annotator=annotator, assignment_uuid=assignment.uuid, sent=kept)
     for place in range(3):
         step(annotator, assignment, place, 3)
-    assert values_of(assignment) == [3, 3, 3]
+    assert list_values(assignment) == [3, 3, 3]
     assert not Remark.objects.exists()
 
 
@@ -107,7 +107,7 @@ def test_a_returned_hit_takes_no_more_items(annotator: Membership, assignment: A
         step(annotator, assignment, 1)
 
 
-def test_a_suspended_annotator_is_told(annotator: Membership, assignment: Assignment) -> None:
+def test_a_suspended_annotator_is_refused(annotator: Membership, assignment: Assignment) -> None:
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
     with pytest.raises(answers.TakesNoAnswers):
         step(annotator, assignment, 0)

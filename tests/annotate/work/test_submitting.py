@@ -54,7 +54,7 @@ def test_the_same_answers_again_change_nothing(assignment: Assignment) -> None:
     assert Judgment.objects.count() == 3
 
 
-def test_the_time_taken_is_no_part_of_what_was_said(assignment: Assignment) -> None:
+def test_the_time_spent_is_no_part_of_the_answers(assignment: Assignment) -> None:
     submit(assignment, seconds=[1.0, 2.0, 3.0])
     assert submit(assignment, seconds=[9.0, 9.0, 9.0]).was_stored
 
@@ -134,7 +134,7 @@ def test_nobody_submits_for_somebody_else(assignment: Assignment, other_annotato
         submitting.submit(annotator=other_annotator, assignment_uuid=assignment.uuid, sent=answered())
 
 
-def test_an_expired_hit_can_be_taken_up_again_while_its_place_is_free(assignment: Assignment) -> None:
+def test_an_expired_hit_can_be_resumed_while_its_place_is_free(assignment: Assignment) -> None:
     expire(assignment)
     submitting.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
     again = fetch(assignment.uuid)

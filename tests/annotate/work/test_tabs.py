@@ -74,7 +74,7 @@ class Person:
 
     def submit(self, tab: Tab) -> None:
         values = {place: float(next(self.fresh)) for place in range(N_ITEMS)}
-        answer = self.client.post(tab.path, form_of(values))
+        answer = self.client.post(tab.path, make_form(values))
         if tab.path in self.submitted:
             assert answer.status_code == HTTPStatus.CONFLICT
             assert "already submitted this HIT" in answer.content.decode()
@@ -86,7 +86,7 @@ class Person:
 
     def submit_again(self, tab: Tab) -> None:
         if tab.path in self.submitted:
-            answer = self.client.post(tab.path, form_of(self.submitted[tab.path]))
+            answer = self.client.post(tab.path, make_form(self.submitted[tab.path]))
             assert answer.status_code == HTTPStatus.SEE_OTHER
             self.land(tab, answer["Location"])
 
@@ -101,7 +101,7 @@ class Person:
             assert f'value="{value:g}"' in page.content.decode()
 
 
-def form_of(values: Values) -> dict[str, str]:
+def make_form(values: Values) -> dict[str, str]:
     return {f"a{place}-overall": str(value) for place, value in values.items()}
 
 
@@ -125,14 +125,14 @@ def test_no_answer_crosses_over_in_any_order(scale: int) -> None:
         person = Person(client, [Tab(project) for project in projects * 2], random.Random(seed))
         for _ in range(N_STEPS):
             person.step()
-        stored, drafted = what_is_stored(user)
+        stored, drafted = fetch_stored(user)
         assert (stored, drafted) == (person.submitted, person.drafted), f"seed {seed}"
         n_submitted += len(stored)
     assert n_submitted > 30 * scale
     assert_equation()
 
 
-def what_is_stored(user: User) -> tuple[dict[str, Values], dict[str, Values]]:
+def fetch_stored(user: User) -> tuple[dict[str, Values], dict[str, Values]]:
     stored: dict[str, Values] = {}
     drafted: dict[str, Values] = {}
     for assignment in Assignment.objects.filter(annotator__user=user).select_related("annotator__project"):
@@ -141,5 +141,5 @@ def what_is_stored(user: User) -> tuple[dict[str, Values], dict[str, Values]]:
             assert value is not None
             stored.setdefault(path, {})[assignment.layout.index(item)] = value
         for draft in Draft.objects.filter(assignment=assignment):
-            drafted[path] = {int(place): said["overall"][0] for place, said in draft.answers["answers"].items()}
+            drafted[path] = {int(place): answer["overall"][0] for place, answer in draft.answers["answers"].items()}
     return stored, drafted

@@ -28,7 +28,7 @@ export async function rejects(act, pattern) {
 }
 
 // Let everything that only waits for promises go on.
-export async function settle() {
+export async function flushPromises() {
   for (let n = 0; n < 20; n += 1) await Promise.resolve();
 }
 

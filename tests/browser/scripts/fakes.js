@@ -46,7 +46,7 @@ export function serve(...answers) {
   return asked;
 }
 
-// A clock that stands until `go` moves it, and the timers that were set by it.
+// A clock that moves only by `go`, and the timers that were set by it.
 export function stopClock() {
   const clock = { now: 100_000, timers: new Map(), n: 0 };
   performance.now = () => clock.now;

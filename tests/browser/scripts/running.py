@@ -26,14 +26,14 @@ def names_in(file: str) -> list[str]:
 
 
 def lay_out(folder: Path) -> None:
-    """The scripts and their tests where they stand to each other as they do here, as modules to every node."""
+    """Copy the scripts and their tests in the same layout, as modules to every node."""
     shutil.copytree(settings.BASE_DIR / "static" / "js", folder / "static" / "js")
-    shutil.copytree(HERE, home_of_tests(folder), ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(HERE, write_home(folder), ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     (folder / "package.json").write_text('{"type": "module"}', encoding="ascii")
     (folder / "index.html").write_text("<!doctype html><title>Modules</title>", encoding="ascii")
 
 
-def home_of_tests(folder: Path) -> Path:
+def write_home(folder: Path) -> Path:
     return folder / HERE.relative_to(settings.BASE_DIR)
 
 
@@ -44,7 +44,7 @@ def find_node() -> str | None:
 def run_in_node(node: str, folder: Path, file: str) -> Results:
     done = subprocess.run(
         [node, "run.js", f"./{file}.js"],
-        cwd=home_of_tests(folder),
+        cwd=write_home(folder),
         capture_output=True,
         text=True,
         check=False,

@@ -1,5 +1,5 @@
 // Saving answers: what is sent when, what stays on the device, and what the page is told.
-import { equal, settle, test } from "./checking.js";
+import { equal, flushPromises, test } from "./checking.js";
 import { answer, serve, stopClock, Store, use } from "./fakes.js";
 import { read } from "../../../static/js/keep.js";
 import { Drafts } from "../../../static/js/rate/drafts.js";
@@ -45,11 +45,11 @@ test("an answer is sent at once and saved is said after the reply", async () => 
   const [reply, give] = later();
   const asked = serve(reply);
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal(states, ["saving"]);
   equal(read(KEY).unsent.answers, { 0: { correctness: [4, 1000] } });
   give(answer(200, {}));
-  await settle();
+  await flushPromises();
   equal(states, ["saving", "saved"]);
   equal(asked[0].headers["X-CSRFToken"], "token");
   equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, read: {}, seconds: [12.5] }]);
@@ -63,10 +63,10 @@ test("answers given while one is sent wait and go together", async () => {
   drafts.note("answers", 0, 4, "correctness");
   drafts.note("answers", 1, 2, "correctness");
   drafts.note("flags", 1, true);
-  await settle();
+  await flushPromises();
   equal(asked.length, 1);
   give(answer(200, {}));
-  await settle();
+  await flushPromises();
   equal(clock.waits(), [0]);
   await clock.go();
   equal(bodies(asked)[1].answers, { 1: { correctness: [2, 1001] } });
@@ -81,7 +81,7 @@ test("an answer changed while it is sent is sent again", async () => {
   drafts.note("answers", 0, 4, "correctness");
   drafts.note("answers", 0, 5, "correctness");
   give(answer(200, {}));
-  await settle();
+  await flushPromises();
   equal(states.at(-1), "saving");
   await clock.go();
   equal(bodies(asked).map(({ answers }) => answers[0].correctness[0]), [4, 5]);
@@ -102,7 +102,7 @@ test("a network that is away is tried again, ever more seldom", async () => {
   const { drafts, clock, states, details } = open();
   const asked = serve(...Array(9).fill(AWAY), answer(200, {}));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   const waits = [];
   for (let n = 0; n < 9; n += 1) {
     waits.push(...clock.waits());
@@ -120,7 +120,7 @@ test("the waits differ by a fifth so that many pages do not come back at once", 
     Math.random = () => chance;
     serve(AWAY);
     drafts.note("answers", 0, 4, "correctness");
-    await settle();
+    await flushPromises();
     equal(clock.waits().map(Math.round), [wait]);
   }
 });
@@ -129,7 +129,7 @@ test("while the network is away answers are counted and wait for the next try", 
   const { drafts, clock, details } = open();
   const asked = serve(AWAY, answer(200, {}));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   drafts.note("answers", 1, 4, "correctness");
   drafts.note("cannot", 2, "No sense");
   drafts.note("comments", 2, "why");
@@ -143,7 +143,7 @@ test("what the server says against an answer is shown, a fault of its own is not
     const { drafts, details } = open();
     serve(answer(status, { message: "Not on the scale." }));
     drafts.note("answers", 0, 4, "correctness");
-    await settle();
+    await flushPromises();
     equal([details.at(-1).message, details.at(-1).isOffline], [message, false]);
   }
 });
@@ -152,7 +152,7 @@ test("a device without storage says that nothing is kept", async () => {
   const { drafts, details } = open({ store: new Store({ isFull: true }) });
   serve(AWAY);
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal(details.at(-1).isKept, false);
 });
 
@@ -160,9 +160,9 @@ test("who is signed out goes on on the device alone", async () => {
   const { drafts, states } = open();
   const asked = serve(answer(401));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   drafts.note("answers", 1, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal([states, asked.length], [["saving", "signed-out"], 1]);
   equal(Object.keys(read(KEY).unsent.answers), ["0", "1"]);
   drafts.offline();
@@ -173,7 +173,7 @@ test("a stale token is exchanged and the answer sent once more", async () => {
   const { drafts, states } = open();
   const asked = serve(answer(403), answer(200, { user: 7, csrf: "fresh" }), answer(200, {}));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal(asked.map(({ url }) => url), ["/draft/", "/session/", "/draft/"]);
   equal(asked[2].headers["X-CSRFToken"], "fresh");
   equal(states.at(-1), "saved");
@@ -183,7 +183,7 @@ test("after signing in again what was kept is sent", async () => {
   const { drafts, states } = open();
   serve(answer(401), answer(401), answer(200, { user: 7, csrf: "fresh" }), answer(200, {}));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   await drafts.wake();
   equal(states.at(-1), "signed-out");
   await drafts.wake();
@@ -194,7 +194,7 @@ test("a HIT that takes nothing any more keeps nothing", async () => {
   const { drafts, states, details } = open();
   const asked = serve(answer(409, { message: "Submitted before." }));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal([states.at(-1), details.at(-1).message, read(KEY)], ["closed", "Submitted before.", null]);
   drafts.note("answers", 0, 5, "correctness");
   drafts.offline();
@@ -215,7 +215,7 @@ test("answers of another tab are shown, but not over what is unsent here", async
       flags: { 2: [true, 960] },
     }),
   );
-  await settle();
+  await flushPromises();
   equal(answers, [
     ["answers", "0", 4, "correctness"],
     ["answers", "2", 3, "correctness"],
@@ -227,7 +227,7 @@ test("a time limit that is over is told with the saved answer", async () => {
   const { drafts, states, details } = open();
   serve(answer(200, { ended: "Time ran out." }));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal([states.at(-1), details.at(-1).message], ["ended", "Time ran out."]);
   await drafts.wake();
   equal(states.at(-1), "ended");
@@ -238,7 +238,7 @@ test("an earlier page's answers come back and are sent", async () => {
   const before = open({ store });
   serve(AWAY);
   before.drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   const { drafts, answers, clock } = open({ store });
   const asked = serve(answer(200, {}));
   equal(drafts.restore().seconds, [12.5]);
@@ -251,7 +251,7 @@ test("another person's answers do not come back", async () => {
   const store = new Store();
   serve(AWAY);
   open({ store }).drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   const { drafts, answers } = open({ store, user: "8" });
   equal([drafts.restore(), answers, drafts.hasUnsent], [null, [], false]);
 });
@@ -261,11 +261,11 @@ test("a second tab's answers stay on the device when this one's are saved", asyn
   const other = open({ store });
   serve(AWAY);
   other.drafts.note("answers", 1, 2, "correctness");
-  await settle();
+  await flushPromises();
   const { drafts } = open({ store });
   serve(answer(200, {}));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal(read(KEY).unsent.answers, { 1: { correctness: [2, 1000] } });
 });
 
@@ -276,7 +276,7 @@ test("of two tabs' answers to one item the device keeps the newer", async () => 
   one.drafts.note("answers", 0, 4, "correctness");
   other.time = 2000;
   other.drafts.note("answers", 0, 5, "correctness");
-  await settle();
+  await flushPromises();
   equal(read(KEY).unsent.answers, { 0: { correctness: [5, 2000] } });
   one.drafts.note("flags", 0, true);
   equal(read(KEY).unsent.answers, { 0: { correctness: [5, 2000] } });
@@ -294,7 +294,7 @@ test("the form is sent once all is saved and the session is known to be good", a
   const { drafts, clock } = open();
   const asked = serve(answer(200, {}), answer(200, { user: 7, csrf: "fresh" }), answer(401));
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal([await drafts.makeReady(), asked.length], [true, 1]);
   clock.now += 30_001;
   equal([await drafts.makeReady(), asked.length, drafts.csrf], [true, 2, "fresh"]);
@@ -306,7 +306,7 @@ test("the form waits while an answer is not saved or nobody can be asked", async
   const { drafts, clock } = open();
   serve(AWAY, AWAY);
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   equal(await drafts.makeReady(), false);
   const other = open();
   serve(AWAY);
@@ -323,7 +323,7 @@ test("back in view a page says what is true", async () => {
   drafts.offline();
   equal(states.at(-1), "kept");
   drafts.note("answers", 0, 4, "correctness");
-  await settle();
+  await flushPromises();
   await drafts.wake();
   equal(states.at(-1), "saved");
 });

@@ -1,4 +1,4 @@
-"""Each test that stands in a file of JavaScript here is a test of its own."""
+"""Each test of a JavaScript file here is a test of its own."""
 
 from collections.abc import Callable
 from functools import cache
@@ -46,7 +46,7 @@ def test_the_browser_says_the_same(
     assert list(found) == names_in(file)
 
 
-def test_a_test_that_throws_is_told(tmp_path: Path) -> None:
+def test_a_test_that_throws_is_reported(tmp_path: Path) -> None:
     node = running.find_node()
     if node is None:
         pytest.skip("this machine lacks node")

@@ -41,7 +41,7 @@ test("any white space is one space", () => {
   equal(found("  lazy dog ", "the lazy dog sleeps"), ["lazy dog"]);
 });
 
-test("points and marks that stand on letters do not matter", () => {
+test("points and marks on letters do not matter", () => {
   equal(found("מים", "מַיִם ומים"), ["מַיִם", "מים"]);
   equal(found("ماء", "مَاء"), ["مَاء"]);
   equal(found("كتاب", "كـــتاب"), ["كـــتاب"]);
@@ -83,7 +83,7 @@ test("several documents are searched one after the other and words do not cross 
   equal(words.isFrom(first, null), true);
 });
 
-test("a span is marked as it is written, wherever it stands", () => {
+test("a span is marked as it is written, wherever it is", () => {
   const words = wordsOf("The cat. the cat; the  cat");
   equal(stretches(words.findExactly("the cat")), ["the cat"]);
   equal(stretches(words.findExactly("The cat.")), ["The cat."]);

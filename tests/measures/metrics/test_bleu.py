@@ -46,7 +46,7 @@ def test_nothing_in_common_is_0() -> None:
 
 
 def test_mochas_first_figure_has_fifteen_words() -> None:
-    # Printed as 0.07: one word of fifteen in common, where the full stop is no word and "'s" stands alone.
+    # Printed as 0.07: one word of fifteen in common, where the full stop is no word and "'s" is a word of its own.
     candidate = "they ask him to come and see what 's in the letter from his aunt."
     assert one("bleu_1", candidate, "the uncle", tokeniser="mocha") == pytest.approx(1 / 15)
 
@@ -186,9 +186,9 @@ def test_weights_vary_without_a_new_count() -> None:
     metric = make("adapted_bleu")
     counted, sums = metric.count_once(answers), metric.count(answers).sum(axis=0)
     for alpha, beta in [(0, 0), (0.5, 3), (7, 1)]:
-        anew = score_column(make("adapted_bleu", alpha=alpha, beta=beta), answers)
-        np.testing.assert_array_equal(counted(alpha=alpha, beta=beta), anew.values)
-        assert metric.with_weights(alpha=alpha, beta=beta).combine(sums) == anew.over()
+        again = score_column(make("adapted_bleu", alpha=alpha, beta=beta), answers)
+        np.testing.assert_array_equal(counted(alpha=alpha, beta=beta), again.values)
+        assert metric.with_weights(alpha=alpha, beta=beta).combine(sums) == again.over()
     np.testing.assert_allclose(counted(alpha=0, beta=0), score("bleu_4", candidates, references))
     with pytest.raises(ValueError, match="“order” is not a weight"):
         counted(order=2)

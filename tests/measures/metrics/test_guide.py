@@ -22,7 +22,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
-def test_every_metric_stands_in_the_table_with_its_settings_and_words(name: str) -> None:
+def test_every_metric_is_in_the_table_with_its_settings_and_words(name: str) -> None:
     metric = METRICS[name]
     assert "`against`" in TEXT
     for each in metric.settings():
@@ -38,9 +38,9 @@ def test_the_example_of_a_notebook_runs_and_gives_what_it_says() -> None:
     exec(BLOCKS[0], found)
     np.testing.assert_array_equal(np.isnan(found["values"]), [False, False, True])
     columns = found["candidates"], found["references"]
-    said = re.search(r"one score for each answer: (.*)", BLOCKS[0])
-    assert said
-    assert found["score"]("token_f1", *columns).round(3).tolist() == [float(each) for each in said[1].split(",")]
+    printed = re.search(r"one score for each answer: (.*)", BLOCKS[0])
+    assert printed
+    assert found["score"]("token_f1", *columns).round(3).tolist() == [float(each) for each in printed[1].split(",")]
     recall = found["score"]("rouge_l", *columns, measure="recall")
     np.testing.assert_allclose(recall, [1, 0.4, np.nan])
 

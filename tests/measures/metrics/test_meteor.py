@@ -109,8 +109,8 @@ def test_a_process_that_fails_says_so_and_is_gone(script: str, patience: float, 
 
 def test_many_long_questions_do_not_block_the_pipe() -> None:
     with running(ANSWERING.format(answer=STATISTICS), patience_seconds=10) as process:
-        told = process.statistics([("word " * 100, ["other " * 100])] * 2_000)
-    assert (len(told), set(map(len, told))) == (2_000, {23})
+        statistics = process.statistics([("word " * 100, ["other " * 100])] * 2_000)
+    assert (len(statistics), set(map(len, statistics))) == (2_000, {23})
 
 
 def test_a_cancel_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

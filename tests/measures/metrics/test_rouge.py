@@ -59,7 +59,7 @@ def test_precision_and_f1_of_each_policy() -> None:
 
 
 def test_skip_bigrams_span_four_words_and_no_more() -> None:
-    # In common beside a and b themselves: the pair, where no more than four words stand between the two.
+    # In common beside a and b themselves: the pair, where no more than four words are between the two.
     far = score("rouge_su4", ["a x x x x b", "a x x x x x b"], [["a b"]] * 2, measure="recall")
     np.testing.assert_allclose(far, [3 / 3, 2 / 3])
     # Units of "x c": x, c, xc; ROUGE-1.5.5 leaves out the last word c of each text.

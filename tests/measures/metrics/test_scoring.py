@@ -43,12 +43,12 @@ def registered() -> object:
 
 
 def test_a_metric_from_outside_scores_in_batches_and_tells_progress() -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     answers = Answers(candidates=["a", "bb", "", "dddd", "e"], references=[["x"], ["x"], ["x"], [], ["x"]])
-    found = score_column(make("length"), answers, lambda done, total: told.append((done, total)))
+    found = score_column(make("length"), answers, lambda done, total: reported.append((done, total)))
     np.testing.assert_array_equal(found.values, [1, 2, 0, np.nan, 1])
     assert found.reasons == ("", "", "", "no reference", "")
-    assert told == [(0, 4), (2, 4), (4, 4)]
+    assert reported == [(0, 4), (2, 4), (4, 4)]
     assert found.over() == 1.0
     assert found.over([1, 3]) == 2.0
     assert found.over([3]) == Undefined(reason="no answer could be scored")
@@ -57,10 +57,10 @@ def test_a_metric_from_outside_scores_in_batches_and_tells_progress() -> None:
 def test_long_texts_make_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "BATCH_CHARACTERS", 5)
     monkeypatch.setattr(Length, "batch_size", 3)
-    told: list[int] = []
+    reported: list[int] = []
     answers = Answers(candidates=["a", "a", "a", "a" * 9, "a", "aa"], references=[["x"]] * 6)
-    found = score_column(make("length"), answers, lambda done, _total: told.append(done))
-    assert told == [0, 2, 3, 4, 6]
+    found = score_column(make("length"), answers, lambda done, _total: reported.append(done))
+    assert reported == [0, 2, 3, 4, 6]
     np.testing.assert_array_equal(found.values, [1, 1, 1, 9, 1, 2])
 
 
@@ -76,7 +76,7 @@ def test_a_cancel_stops_between_two_batches() -> None:
         score_column(make("length"), Answers(candidates=["a"] * 5, references=[["x"]] * 5), on_progress)
 
 
-def test_settings_are_checked_and_told() -> None:
+def test_settings_are_checked_and_listed() -> None:
     assert make("length", per=2).settings() == {"against": "all", "per": 2}
     for settings in ({"per": 0}, {"per": True}, {"per": "2"}, {"pre": 2}):
         with pytest.raises(ValueError, match="per"):
@@ -89,9 +89,9 @@ def test_settings_are_checked_and_told() -> None:
 
 def test_every_tokeniser_has_a_meaning() -> None:
     assert MEANINGS.keys() == TOKENISERS.keys()
-    told = {each.name: each.metadata["meanings"] for each in METRICS["bleu_4"].settings()}
-    assert told["tokeniser"] == MEANINGS
-    assert told["effective_order"] == {}
+    reported = {each.name: each.metadata["meanings"] for each in METRICS["bleu_4"].settings()}
+    assert reported["tokeniser"] == MEANINGS
+    assert reported["effective_order"] == {}
 
 
 def test_columns_must_fit() -> None:

@@ -103,7 +103,7 @@ def test_the_wrong_way_round_fails(test: DegradedTest) -> None:
     assert (found.mean_degraded, found.mean_source) == pytest.approx((26 / 6, 10 / 6))
 
 
-def test_nan_takes_its_pair_out() -> None:
+def test_nan_excludes_its_pair() -> None:
     found = run([1, 2, 1, 1, 2, np.nan, 5], [4, 5, 5, 3, 4, 1, np.nan])
     assert (found.n, found.verdict) == (5, Verdict.PASSED)
     assert isinstance(degraded_test(np.array([np.nan]), np.array([4.0])), Undefined)

@@ -56,7 +56,7 @@ def test_every_resample_is_what_scipy_says_of_its_items(distinct: int, by_group:
 
 
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
-def test_resamples_that_do_not_vary_are_left_out_and_said() -> None:
+def test_resamples_that_do_not_vary_are_left_out_and_counted() -> None:
     human, metric = np.array([1.0, 5, 5, 5, 5]), np.array([0.1, 0.4, 0.4, 0.4, 0.4])
     found = correlate(human, metric, rng=rng(3), n_resamples=2000)
     for one in (found.pearson, found.spearman, found.kendall):

@@ -28,7 +28,7 @@ def test_the_range_is_the_declared_one_where_it_holds(
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20).filter(lambda each: max(each) - min(each) > 1e-3))
-def test_what_is_brought_to_a_scale_fills_it_and_keeps_its_order(scores: list[float]) -> None:
+def test_rescaled_scores_fill_the_scale_and_keep_their_order(scores: list[float]) -> None:
     column = np.array(scores)
     span = find_span(column)
     assert isinstance(span, Span)

@@ -115,7 +115,7 @@ def test_a_tie_is_no_win_also_where_rounding_tells_the_two_apart() -> None:
         assert (found.p, found.undefined_share) == (1.0, 0.0)
 
 
-def test_undefined_resamples_are_left_out_and_said() -> None:
+def test_undefined_resamples_are_left_out_and_counted() -> None:
     human, a, b = np.array([1.0, 5, 5, 5]), np.array([0.0, 1, 1, 1]), np.array([1.0, 1, 0, 0])
     found = paired_bootstrap(human, a, b, rng=rng(), n_resamples=500)
     assert isinstance(found, PairedBootstrap)

@@ -79,8 +79,8 @@ def _decide_on_data(bay: Bay) -> None:
     passage = Passage.objects.get(dataset__project=bay.project, external_id="lentil-pot")
     withdrawing.withdraw_passage(**bay.by_manager, passage=passage, why="Its author asked us to.")
     criterion = next(each for each in criteria_in_use(bay.project) if each.key == "correctness")
-    settled = counted.filter(criterion__key=criterion.key, candidate__withdrawn_at=None)
-    for each in settled.order_by("candidate_id").distinct("candidate_id")[:3]:
+    candidates = counted.filter(criterion__key=criterion.key, candidate__withdrawn_at=None)
+    for each in candidates.order_by("candidate_id").distinct("candidate_id")[:3]:
         assert each.candidate
         adjudication.adjudicate(
             **bay.by_manager, candidate=each.candidate, criterion=criterion, value=2, note="By the text."

@@ -1,4 +1,4 @@
-"""The API's door: by token or session the same answers, refusals as problems, and a limit to how often."""
+"""Authentication of the API: by token or session the same answers, refusals as problems, and a limit to how often."""
 
 from datetime import timedelta
 

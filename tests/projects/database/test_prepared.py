@@ -25,7 +25,7 @@ def test_two_of_one_statement_share_what_a_connection_knows() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_connection_is_told_by_itself() -> None:
+def test_each_connection_prepares_for_itself() -> None:
     found: list[int] = []
     begin = threading.Barrier(8)
 

@@ -72,5 +72,5 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path, count())
 
 
-def csv_of(*rows: str, header: str = HEADER) -> str:
+def write_csv(*rows: str, header: str = HEADER) -> str:
     return header + "".join(row + "\n" for row in rows)

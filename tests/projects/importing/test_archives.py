@@ -67,13 +67,13 @@ def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
     assert (refusal.problems[0].line, refusal.problems[0].column) == (3, "candidate")
 
 
-def test_lines_of_excel_are_its_rows_and_blank_ones_are_said(desk: Desk) -> None:
+def test_lines_of_excel_are_its_rows_and_blank_ones_are_reported(desk: Desk) -> None:
     checked = desk.check(xlsx(HEADER, ROW, [], ["b", *ROW[1:]], [], []), "a.xlsx")
     assert desk.texts(checked, "line") == ["2", "4"]
     assert "skipped (1: line 3)" in desk.warnings(checked)
 
 
-def test_only_the_first_sheet_is_read_and_that_is_said(desk: Desk) -> None:
+def test_only_the_first_sheet_is_read_with_a_warning(desk: Desk) -> None:
     assert "only the first" in desk.warnings(desk.check(xlsx(HEADER, ROW, more_sheets=1), "a.xlsx"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from projects.importing import CriterionColumn, Kind, preview
 from projects.importing.rows import PAIR_NOT_HIGHER, PAIR_OF_ONE_TEXT
 from projects.importing.spool import TABLES
-from tests.projects.importing.conftest import Desk, csv_of
+from tests.projects.importing.conftest import Desk, write_csv
 
 BASE = {"id": "a", "passage": "P", "question": "Q", "reference": "R", "candidate": "C"}
 MOCHA = {"context": "P", "question": "Q", "reference": "R", "candidate": "C"}
@@ -48,7 +48,7 @@ def test_deep_nesting_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "line", "said"),
+    ("content", "name", "line", "message"),
     [
         ('"text"', "a.json", 1, "neither a list"),
         ("7", "a.json", 1, "neither a list"),
@@ -75,11 +75,11 @@ def test_deep_nesting_is_refused(desk: Desk) -> None:
     ],
 )
 def test_broken_json_is_refused_with_its_line_and_a_hint(
-    desk: Desk, content: str, name: str, line: int, said: str
+    desk: Desk, content: str, name: str, line: int, message: str
 ) -> None:
     refusal = desk.refuse(content, name)
     assert refusal.problems[-1].line == line
-    assert said in refusal.problems[-1].reason
+    assert message in refusal.problems[-1].reason
 
 
 def test_broken_json_late_in_a_long_file_names_its_line(desk: Desk) -> None:
@@ -157,7 +157,7 @@ def test_minus_zero_is_zero(desk: Desk) -> None:
 
 
 def test_an_id_given_twice_is_refused_with_both_lines(desk: Desk) -> None:
-    refusal = desk.refuse(csv_of("a,P,Q,R,C", "b,P,Q,R,D", "a,P,Q,R,E"))
+    refusal = desk.refuse(write_csv("a,P,Q,R,C", "b,P,Q,R,D", "a,P,Q,R,E"))
     assert refusal.problems[0].line == 4
     assert "also occurs on line 2" in str(refusal)
     on_one_line = json.dumps([BASE, BASE])
@@ -166,20 +166,20 @@ def test_an_id_given_twice_is_refused_with_both_lines(desk: Desk) -> None:
 
 def test_ids_are_compared_as_exact_text(desk: Desk) -> None:
     ids = ["1", "01", "1.0", " 1", "é", "e\u0301"]
-    checked = desk.check(csv_of(*(f"{each},P,Q,R,C" for each in ids)))
+    checked = desk.check(write_csv(*(f"{each},P,Q,R,C" for each in ids)))
     assert desk.texts(checked, "external_id") == ids
 
 
 def test_the_same_candidate_twice_without_ids_is_refused_with_both_lines(desk: Desk) -> None:
     header = "passage,question,reference,candidate,source\n"
-    assert desk.check(csv_of("P,Q,R,C,m1", "P,Q,R,C,m2", header=header)).report.candidates == 2
-    assert "also occurs on line 2" in desk.reason(csv_of("P,Q,R,C,m1", "P,Q,R,C,m1", header=header))
+    assert desk.check(write_csv("P,Q,R,C,m1", "P,Q,R,C,m2", header=header)).report.candidates == 2
+    assert "also occurs on line 2" in desk.reason(write_csv("P,Q,R,C,m1", "P,Q,R,C,m1", header=header))
 
 
 def test_a_passage_or_question_with_two_texts_is_refused(desk: Desk) -> None:
     header = "passage_id,passage,question_id,question,candidate\n"
     rows = ("p1,Text,q1,Q,C1", "p1,Other,q2,Q2,C2", "p1,Text,q1,Q?,C3", "p2,Text 2,q1,Q,C4")
-    refusal = desk.refuse(csv_of(*rows, header=header))
+    refusal = desk.refuse(write_csv(*rows, header=header))
     assert [(problem.line, problem.column) for problem in refusal.problems] == [
         (3, "passage"),
         (4, "question"),
@@ -190,27 +190,27 @@ def test_a_passage_or_question_with_two_texts_is_refused(desk: Desk) -> None:
 def test_a_passage_in_two_splits_is_refused_with_the_list(desk: Desk) -> None:
     header = "passage_id,passage,question,candidate,split\n"
     rows = ("p1,A,Q,C1,train", "p1,A,Q,C2,", "p2,B,Q,C3,dev", "p1,A,Q,C4,test", "p2,B,Q,C5,test")
-    refusal = desk.refuse(csv_of(*rows, header=header))
+    refusal = desk.refuse(write_csv(*rows, header=header))
     assert [problem.line for problem in refusal.problems] == [5, 6]
     assert "“p1” belongs to split “test” here but to “train” on line 2" in refusal.problems[0].reason
 
 
-def test_a_split_said_late_counts_for_the_passage(desk: Desk) -> None:
+def test_a_split_given_in_a_later_row_counts_for_the_passage(desk: Desk) -> None:
     header = "passage_id,passage,question,candidate,split\n"
-    checked = desk.check(csv_of("p1,A,Q,C1,", "p1,A,Q,C2,dev", header=header))
+    checked = desk.check(write_csv("p1,A,Q,C1,", "p1,A,Q,C2,dev", header=header))
     assert list(checked.spool.rows("splits")) == [{"passage": "0", "split": "dev"}]
 
 
 def test_a_hundred_problems_are_shown_and_all_are_counted(desk: Desk) -> None:
-    refusal = desk.refuse(csv_of(*(f"c{n},P,Q,R," for n in range(150))))
+    refusal = desk.refuse(write_csv(*(f"c{n},P,Q,R," for n in range(150))))
     assert len(refusal.problems) == 100
     assert refusal.total == 150
     assert "150 problems" in str(refusal)
     assert "50 more" in refusal.details[-1]
 
 
-def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) -> None:
-    checked = desk.check(csv_of("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
+def test_the_same_question_with_other_references_is_merged_with_a_warning(desk: Desk) -> None:
+    checked = desk.check(write_csv("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
     assert desk.texts(checked, "text", "references") == ["R1", "R2"]
     assert desk.texts(checked, "position", "references") == ["0", "1"]
     assert "merged (1: line 3)" in desk.warnings(checked)
@@ -218,7 +218,7 @@ def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) 
 
 def test_references_come_in_numbered_columns_in_lists_and_with_opinions(desk: Desk) -> None:
     header = "question,candidate,reference,reference_opinion,reference_3,reference_2,reference_2_opinion\n"
-    checked = desk.check(csv_of("Q,C,R1,Yes,R3,R2,No", header=header))
+    checked = desk.check(write_csv("Q,C,R1,Yes,R3,R2,No", header=header))
     assert desk.texts(checked, "text", "references") == ["R1", "R2", "R3"]
     assert desk.texts(checked, "opinion", "references") == ["Yes", "No", ""]
     listed = lines({"reference": None, "references": ["R1", {"text": "R2", "opinion": "Depends"}]})
@@ -230,7 +230,7 @@ def test_references_come_in_numbered_columns_in_lists_and_with_opinions(desk: De
 
 def test_passages_may_be_missing_or_lists_of_titled_documents(desk: Desk) -> None:
     header = "question,reference,candidate\n"
-    checked = desk.check(csv_of("Q1,R,C", "Q1,R,D", "Q2,R,C", header=header))
+    checked = desk.check(write_csv("Q1,R,C", "Q1,R,D", "Q2,R,C", header=header))
     assert checked.report.passages == 2
     assert desk.texts(checked, "text", "passages") == ["", ""]
     documents = [{"title": "One", "text": "A"}, {"title": "Two", "text": "B"}]
@@ -276,8 +276,8 @@ def test_pairs_without_scores_or_with_unlikely_ones_are_taken_and_half_scored_on
         ("1.0", "5.0"),
         ("\\N", "\\N"),
     ]
-    said = {warned.reason: warned.n for warned in checked.report.warnings}
-    assert (said[PAIR_NOT_HIGHER], said[PAIR_OF_ONE_TEXT]) == (2, 1)
+    counts = {warned.reason: warned.n for warned in checked.report.warnings}
+    assert (counts[PAIR_NOT_HIGHER], counts[PAIR_OF_ONE_TEXT]) == (2, 1)
     half = json.dumps({"d": {"x": pair | {"score1": 5}}})
     assert "needs both scores or none" in desk.reason(half, "a.json")
     assert desk.refuse(half, "a.json").problems[0].column == "score_2"
@@ -299,7 +299,7 @@ def test_a_list_of_references_keeps_its_order(desk: Desk) -> None:
     assert desk.texts(checked, "text", "references") == ["R0", "R1", "R2", "R3"]
 
 
-def test_scores_are_left_and_said_unless_asked_for(desk: Desk) -> None:
+def test_scores_are_left_out_and_reported_unless_asked_for(desk: Desk) -> None:
     written = mocha(score=3.5, metadata={"scores": [3, 4], "source": "m"})
     left = desk.check(written, "a.json")
     assert left.report.judgments == 0
@@ -338,7 +338,7 @@ def test_our_own_keys_under_metadata_are_fields_again(desk: Desk) -> None:
 
 
 def test_a_mapping_moves_columns_and_its_mistakes_are_refused(desk: Desk) -> None:
-    content = csv_of("x,A,B,C,D", header="id,one,two,three,four\n")
+    content = write_csv("x,A,B,C,D", header="id,one,two,three,four\n")
     mapping = {"one": "passage", "two": "question", "three": "reference", "four": "candidate", "id": "ignore"}
     checked = desk.check(content, mapping=mapping)
     assert desk.texts(checked, "text") == ["D"]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from projects.importing import filters
-from tests.projects.importing.conftest import Desk, csv_of
+from tests.projects.importing.conftest import Desk, write_csv
 
 
 def test_the_examples_hold() -> None:
@@ -15,7 +15,7 @@ def test_the_examples_hold() -> None:
 
 
 def test_candidates_equal_to_a_reference_are_left_out_and_counted(desk: Desk) -> None:
-    content = csv_of("a,P,Q,The cat.,The cat.", "b,P,Q,The cat.,a CAT", "c,P,Q,The cat.,dog")
+    content = write_csv("a,P,Q,The cat.,The cat.", "b,P,Q,The cat.,a CAT", "c,P,Q,The cat.,dog")
     assert desk.check(content).report.candidates == 3
     exact = desk.check(content, drop_equal="exact").report
     assert (exact.candidates, exact.removed["equal_to_reference"]) == (2, 1)
@@ -25,14 +25,14 @@ def test_candidates_equal_to_a_reference_are_left_out_and_counted(desk: Desk) ->
 
 def test_any_reference_of_the_row_counts(desk: Desk) -> None:
     header = "id,question,candidate,reference,reference_2\n"
-    report = desk.check(csv_of("a,Q,two,one,two", "b,Q,three,one,two", header=header), drop_equal="exact").report
+    report = desk.check(write_csv("a,Q,two,one,two", "b,Q,three,one,two", header=header), drop_equal="exact").report
     assert report.removed["equal_to_reference"] == 1
 
 
 def test_both_numbers_are_left_out_in_the_datasets_named(desk: Desk) -> None:
     header = "id,dataset,question,reference,candidate\n"
     rows = ('a,drop,Q,"1,000",-3.5%', "b,drop,Q,2 yards,3", "c,other,Q,1,2")
-    content = csv_of(*rows, header=header)
+    content = write_csv(*rows, header=header)
     named = desk.check(content, drop_numbers=("drop",)).report
     assert (named.removed["both_numbers"], named.candidates) == (1, 2)
     assert named.by_dataset["other"]["candidates"] == 1
@@ -40,12 +40,12 @@ def test_both_numbers_are_left_out_in_the_datasets_named(desk: Desk) -> None:
 
 
 def test_nothing_left_after_the_filters_is_refused(desk: Desk) -> None:
-    assert "match the filters" in desk.reason(csv_of("a,P,Q,R,R"), drop_equal="exact")
+    assert "match the filters" in desk.reason(write_csv("a,P,Q,R,R"), drop_equal="exact")
 
 
 def test_a_second_reference_with_little_overlap_becomes_a_candidate(desk: Desk) -> None:
     header = "id,question_id,question,candidate,reference,reference_2,reference_3\n"
-    content = csv_of("a,q1,Q,C,the old house,the old houses,a new boat", header=header)
+    content = write_csv("a,q1,Q,C,the old house,the old houses,a new boat", header=header)
     checked = desk.check(content, second_reference_below=0.3)
     assert desk.texts(checked, "text", "references") == ["the old house", "the old houses"]
     assert desk.texts(checked, "text") == ["a new boat", "C"]
@@ -54,7 +54,7 @@ def test_a_second_reference_with_little_overlap_becomes_a_candidate(desk: Desk) 
 
 
 def test_with_second_references_a_file_needs_no_candidates(desk: Desk) -> None:
-    content = csv_of("Q,red,blue", "Q2,red,red car", header="question,reference,reference_2\n")
+    content = write_csv("Q,red,blue", "Q2,red,red car", header="question,reference,reference_2\n")
     checked = desk.check(content, second_reference_below=0.3)
     assert desk.texts(checked, "text") == ["blue"]
     assert checked.report.questions == 2
@@ -76,7 +76,7 @@ def test_a_choice_that_is_none_is_refused(desk: Desk, choice: object) -> None:
 
 
 def test_multiple_choice_without_its_columns_is_refused(desk: Desk) -> None:
-    assert "choices" in desk.reason(csv_of("a,P,Q,R,C"), multiple_choice=True)
+    assert "choices" in desk.reason(write_csv("a,P,Q,R,C"), multiple_choice=True)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("rater,correctness\nw1,4\n", "candidate ID column"),
         ("candidate_id,annotator\nc1,w1\n", "no criterion columns given"),
@@ -122,10 +122,10 @@ def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
         ("candidate_id,annotator,correctness,time\nc1,w1,4,yesterday\n", "a time such as"),
     ],
 )
-def test_a_file_that_lacks_something_is_refused(desk: Desk, content: str, said: str) -> None:
+def test_a_file_that_lacks_something_is_refused(desk: Desk, content: str, message: str) -> None:
     with pytest.raises(FileRefused) as caught:
         taken(desk, content, KNOWN)
-    assert said in str(caught.value.problems[0])
+    assert message in str(caught.value.problems[0])
 
 
 @pytest.mark.parametrize("text", ["coverage", "a=b", "a=B:1-5", "a=b:5-1", "a=b:1-1", "a=b:x-5", "a=b:1-9999999"])

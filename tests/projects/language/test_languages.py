@@ -16,7 +16,7 @@ from tests.people import SignIn
 pytestmark = pytest.mark.django_db
 
 
-def language_of(client: Client, path: str, **headers: str) -> tuple[str, str]:
+def read_language(client: Client, path: str, **headers: str) -> tuple[str, str]:
     """The language of a page by its first tag, and its direction."""
     response = client.get(path, headers=headers)
     assert response.status_code == 200
@@ -32,13 +32,13 @@ def choose(client: Client, language: str, **data: str) -> int:
 
 def test_without_a_choice_the_browser_is_asked(client: Client) -> None:
     sign_in = reverse("projects:sign-in")
-    assert language_of(client, sign_in) == ("en", "ltr")
-    assert language_of(client, sign_in, accept_language="de-AT,de;q=0.9") == ("de", "ltr")
-    assert language_of(client, sign_in, accept_language="ar") == ("ar", "rtl")
-    assert language_of(client, sign_in, accept_language="es-MX") == ("es", "ltr")
-    assert language_of(client, sign_in, accept_language="fr-CA,en;q=0.5") == ("fr", "ltr")
-    assert language_of(client, sign_in, accept_language="zh-CN,zh;q=0.9") == ("zh-hans", "ltr")
-    assert language_of(client, sign_in, accept_language="pt, tlh;q=0.5") == ("en", "ltr")
+    assert read_language(client, sign_in) == ("en", "ltr")
+    assert read_language(client, sign_in, accept_language="de-AT,de;q=0.9") == ("de", "ltr")
+    assert read_language(client, sign_in, accept_language="ar") == ("ar", "rtl")
+    assert read_language(client, sign_in, accept_language="es-MX") == ("es", "ltr")
+    assert read_language(client, sign_in, accept_language="fr-CA,en;q=0.5") == ("fr", "ltr")
+    assert read_language(client, sign_in, accept_language="zh-CN,zh;q=0.9") == ("zh-hans", "ltr")
+    assert read_language(client, sign_in, accept_language="pt, tlh;q=0.5") == ("en", "ltr")
 
 
 def test_the_menu_gives_each_language_in_its_own_words(client: Client) -> None:
@@ -57,12 +57,12 @@ def test_the_menu_gives_each_language_in_its_own_words(client: Client) -> None:
 def test_a_project_has_a_language_and_an_annotator_chooses_another(annotator: Membership, client_of: SignIn) -> None:
     client, project = client_of(annotator), annotator.project
     desk = reverse("annotate:project-desk", args=[project.slug])
-    assert language_of(client, desk, accept_language="de") == ("en", "ltr")
+    assert read_language(client, desk, accept_language="de") == ("en", "ltr")
     project.language = "ar"
     project.save(update_fields=["language"])
-    assert language_of(client, desk) == ("ar", "rtl")
+    assert read_language(client, desk) == ("ar", "rtl")
     assert choose(client, "de") == 302
-    assert language_of(client, desk) == ("de", "ltr")
+    assert read_language(client, desk) == ("de", "ltr")
     assert User.objects.get(memberships=annotator).language == "de"
 
 
@@ -70,16 +70,16 @@ def test_the_choice_stays_on_the_device_after_signing_out(annotator: Membership,
     client = client_of(annotator)
     choose(client, "ar")
     client.post(reverse("projects:sign-out"))
-    assert language_of(client, reverse("projects:sign-in")) == ("ar", "rtl")
+    assert read_language(client, reverse("projects:sign-in")) == ("ar", "rtl")
 
 
 def test_pages_of_researchers_and_managers_are_in_english(owner: Membership, client_of: SignIn) -> None:
     client = client_of(owner)
     choose(client, "ar")
     slug = owner.project.slug
-    assert language_of(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
-    assert language_of(client, reverse("annotate:desk")) == ("ar", "rtl")
-    assert language_of(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
+    assert read_language(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
+    assert read_language(client, reverse("annotate:desk")) == ("ar", "rtl")
+    assert read_language(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
 
 
 @pytest.mark.parametrize("wrong", ["", "pt", "de-DE", "zh", "../de", "x" * 10_000])
@@ -94,7 +94,7 @@ def test_the_way_back_stays_on_this_site(client: Client, target: str) -> None:
     assert response.headers["Location"] == reverse("annotate:desk")
 
 
-def test_a_refusal_is_said_in_the_language_of_the_project(annotator: Membership, client_of: SignIn) -> None:
+def test_a_refusal_is_in_the_language_of_the_project(annotator: Membership, client_of: SignIn) -> None:
     Project.objects.filter(pk=annotator.project_id).update(language="ar")
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
     response = client_of(annotator).get(reverse("annotate:qualification", args=[annotator.project.slug]))
@@ -116,7 +116,7 @@ def test_a_sentence_with_a_number_comes_in_each_form_of_the_language() -> None:
         assert languages.plural_forms("One HIT", "{n} HITs") == {"other": "{n} HITs"}
 
 
-def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:
+def test_every_page_has_the_words_of_its_scripts(client: Client) -> None:
     page = client.get(reverse("projects:sign-in")).content.decode()
     found = re.search(r'<script id="site-words" type="application/json">(.+?)</script>', page)
     assert found is not None
@@ -127,6 +127,6 @@ def test_a_language_that_is_no_longer_offered_is_passed_over(annotator: Membersh
     User.objects.filter(memberships=annotator).update(language="tlh")
     Project.objects.filter(pk=annotator.project_id).update(language="de")
     desk = reverse("annotate:project-desk", args=[annotator.project.slug])
-    assert language_of(client_of(annotator), desk) == ("de", "ltr")
+    assert read_language(client_of(annotator), desk) == ("de", "ltr")
     Project.objects.filter(pk=annotator.project_id).update(language="tlh")
-    assert language_of(client_of(annotator), desk) == ("en", "ltr")
+    assert read_language(client_of(annotator), desk) == ("en", "ltr")

@@ -159,10 +159,10 @@ def test_a_line_leads_to_what_it_is_about(
     page = client_of(manager).get(reverse("projects:log-list", args=[project.slug])).content.decode()
     assert reverse("annotate:assignment-show", args=[project.slug, work.uuid]) in page
     assert reverse("annotate:passage-show", args=[project.slug, passage.pk]) in page
-    said = [row["Action"] for row in read(page).rows("Audit log")]
-    assert any(line.startswith(f"{manager.pseudonym} approved assignment {work.pk}") for line in said)
-    assert any(line.startswith(f"{manager.pseudonym} withdrew passage \u202e<b>p") for line in said)
-    assert max(map(len, said)) < 160
+    lines = [row["Action"] for row in read(page).rows("Audit log")]
+    assert any(line.startswith(f"{manager.pseudonym} approved assignment {work.pk}") for line in lines)
+    assert any(line.startswith(f"{manager.pseudonym} withdrew passage \u202e<b>p") for line in lines)
+    assert max(map(len, lines)) < 160
 
 
 @pytest.mark.django_db

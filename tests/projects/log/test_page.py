@@ -136,7 +136,7 @@ def test_a_page_of_the_log_asks_few_queries(
 
 
 @pytest.mark.parametrize(
-    ("act", "of", "said"),
+    ("act", "of", "text"),
     [
         ("open batch", Named("batch", "batch 3"), "opened"),
         ("change standing", Named("membership", "a-x"), "changed the status of"),
@@ -146,8 +146,8 @@ def test_a_page_of_the_log_asks_few_queries(
         ("an act of older days", None, "an act of older days"),
     ],
 )
-def test_acts_become_words(act: str, of: Named | None, said: str) -> None:
-    assert describe_act(act, of) == said
+def test_acts_become_words(act: str, of: Named | None, text: str) -> None:
+    assert describe_act(act, of) == text
 
 
 def test_an_object_that_is_gone_keeps_its_number(manager: Membership, client_of: SignIn, batch: Batch) -> None:

@@ -101,7 +101,7 @@ def test_somebody_with_an_account_joins_with_it(manager: Membership, stranger: U
 
 @pytest.mark.parametrize("standing", Standing.values)
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.MANAGER])
-def test_a_member_who_opens_a_link_is_told_that_it_changes_nothing(
+def test_a_member_who_opens_a_link_reads_that_it_changes_nothing(
     owner: Membership, role: str, standing: str, client_of: SignIn
 ) -> None:
     member = make_membership(owner.project, role=role, standing=standing, is_annotator=False)
@@ -170,7 +170,7 @@ def test_links_that_are_over_make_nobody_a_member(manager: Membership, client_of
     assert not User.objects.filter(username="nina").exists()
 
 
-def test_a_deleted_project_takes_nobody_in(manager: Membership) -> None:
+def test_nobody_joins_a_deleted_project(manager: Membership) -> None:
     _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     Project.objects.update(deleted_at=timezone.now())
     assert Client().get(join_path(token)).status_code == 410

@@ -17,7 +17,7 @@ def save(owner: Membership, client_of: SignIn, **over: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("days", "floor", "stored", "said"),
+    ("days", "floor", "stored", "text"),
     [
         ("3", "900", (3, 900), "automatic after 3 days"),
         ("0", "", (0, None), "automatic, immediately"),
@@ -31,13 +31,13 @@ def test_they_are_kept_shown_and_logged(
     days: str,
     floor: str,
     stored: tuple[int | None, int | None],
-    said: str,
+    text: str,
 ) -> None:
     assert save(owner, client_of, approve_after_days=days, hourly_floor_cents=floor) == 302
     project.refresh_from_db()
     assert (project.approve_after_days, project.hourly_floor_cents) == stored
     page = client_of(owner).get(reverse("projects:project-settings", args=[project.slug])).content.decode()
-    assert said in page
+    assert text in page
     assert ("$9.00" in page) is (floor == "900")
     after = LogEntry.objects.get(act="change settings").after
     assert after is not None

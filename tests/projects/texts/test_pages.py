@@ -82,7 +82,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten(client: Client, p
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 30_001])
-def test_a_text_that_cannot_be_is_said_to_be_so(client: Client, text: str) -> None:
+def test_an_impossible_text_is_refused(client: Client, text: str) -> None:
     assert "errorlist" in client.post(CONSENT, {"text": text, "based_on": 0}).content.decode()
     assert not Consent.objects.exists()
 
@@ -157,7 +157,7 @@ def test_examples_alone_make_a_new_version(client: Client, project: Project) -> 
 
 
 @pytest.mark.parametrize(
-    ("over", "said"),
+    ("over", "text"),
     [
         ({"rating0": "6"}, "6"),
         ({"rating0": "2.5"}, "errorlist"),
@@ -168,9 +168,9 @@ def test_examples_alone_make_a_new_version(client: Client, project: Project) -> 
         ({"candidate": "x" * 1_001}, "errorlist"),
     ],
 )
-def test_an_example_that_cannot_be_is_sent_back(client: Client, project: Project, over: Any, said: str) -> None:
+def test_an_example_that_cannot_be_is_sent_back(client: Client, project: Project, over: Any, text: str) -> None:
     page = client.post(INSTRUCTIONS, form(row(**over)))
-    assert said in page.content.decode()
+    assert text in page.content.decode()
     assert newest(project).version == 1
 
 
@@ -196,8 +196,8 @@ def test_annotators_see_the_examples_beside_the_rubric(
 ) -> None:
     client.post(INSTRUCTIONS, form(row(why=NASTY)))
     page = client_of(annotator).get("/p/bridges/instructions/").content.decode()
-    for said in ("Worked examples", "Where did it sit?", "On a mat.", "Same meaning", "&lt;script&gt;"):
-        assert said in page
+    for text in ("Worked examples", "Where did it sit?", "On a mat.", "Same meaning", "&lt;script&gt;"):
+        assert text in page
     assert "<script>alert" not in page
 
 
@@ -223,11 +223,11 @@ def test_the_examples_that_come_with_the_app_fit_its_rubric(path: Any) -> None:
 # --- what changed
 
 
-def test_only_changed_lines_and_those_around_them_are_told() -> None:
+def test_only_changed_lines_and_those_around_them_are_shown() -> None:
     before = [f"Line {n}." for n in range(9)]
     after = [*before[:4], "Another line.", *before[5:]]
-    told = [(line.kind, line.text) for line in texts_versions.compare(before, after)]
-    assert told == [
+    changes = [(line.kind, line.text) for line in texts_versions.compare(before, after)]
+    assert changes == [
         ("same", "Line 3."),
         ("removed", "Line 4."),
         ("added", "Another line."),

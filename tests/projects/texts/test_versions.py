@@ -242,13 +242,13 @@ def test_the_log_shows_values_in_words(manager: Membership, client_of: SignIn) -
     }
     log.record(manager.project, manager, Act.MAKE_PLAN, manager, after=after)
     page = condense(client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode())
-    for said in (
+    for text in (
         "selection seed:</span> <bdi>7</bdi>",
         "selection splits:</span> <bdi>dev, test</bdi>",
         "is annotator:</span> <bdi>yes</bdi>",
         "expires at:</span> <bdi>22 Nov 2026, 03:31 UTC</bdi>",
         "why:</span> <bdi>none</bdi>",
     ):
-        assert said in page
+        assert text in page
     assert "selection sources" not in page
     assert "{" not in page.split("<tbody>")[1].split("</tbody>")[0]

@@ -33,11 +33,11 @@ from tests.people import SignIn
 from tests.results.judged_batches import PUBLISHED, answer, canonical, judge, take_file
 
 
-def scope_of(project: Project, **over: Any) -> Scope:
+def make_scope(project: Project, **over: Any) -> Scope:
     return Scope(**{"project": project, "criterion": criteria_in_use(project)[0], **over})
 
 
-def alpha_of(scope: Scope, level: str = "ordinal") -> float:
+def compute_alpha(scope: Scope, level: str = "ordinal") -> float:
     outcome = krippendorff_alpha(fetch_ratings(scope).patterns(), level=level)
     assert isinstance(outcome, Agreement), outcome
     return outcome.alpha
@@ -46,12 +46,12 @@ def alpha_of(scope: Scope, level: str = "ordinal") -> float:
 @pytest.mark.parametrize(("level", "alpha"), PUBLISHED.items())
 def test_krippendorffs_example_through_the_tables(project: Project, level: str, alpha: float) -> None:
     canonical(project)
-    said = answer("agreement", "--project", "bridges", "--level", level)
-    assert round(said["alpha"], 3) == alpha
+    output = answer("agreement", "--project", "bridges", "--level", level)
+    assert round(output["alpha"], 3) == alpha
     counts = {"level": level, "n_units": 11, "n_annotators": 4, "n_ratings": 40, "n_single": 1}
-    assert {key: said[key] for key in counts} == counts
-    assert said["low"] < said["alpha"] <= said["high"]
-    assert (said["criterion"], said["seed"], said["n_resamples"]) == ("correctness", 1000, 1000)
+    assert {key: output[key] for key in counts} == counts
+    assert output["low"] < output["alpha"] <= output["high"]
+    assert (output["criterion"], output["seed"], output["n_resamples"]) == ("correctness", 1000, 1000)
 
 
 def test_krippendorffs_example_through_the_import_and_the_page(
@@ -87,22 +87,22 @@ def test_krippendorffs_example_through_the_import_and_the_page(
 
 def test_each_breakdown_is_the_alpha_of_its_part(project: Project) -> None:
     canonical(project)
-    ratings = fetch_ratings(scope_of(project))
+    ratings = fetch_ratings(make_scope(project))
     for name, parts in (("dataset", {"canonical"}), ("split", {"dev", "test"}), ("source", {"even", "odd"})):
         found = ratings.patterns_by(name)
         assert set(found) == parts
         assert sum(patterns.n_units for patterns in found.values()) == 11
         for part, patterns in found.items():
-            alone = fetch_ratings(scope_of(project, **{name: part})).patterns()
+            alone = fetch_ratings(make_scope(project, **{name: part})).patterns()
             assert krippendorff_alpha(patterns, level="interval") == krippendorff_alpha(alone, level="interval")
-    said = answer("agreement", "--project", "bridges", "--by", "split", "--level", "nominal")
-    assert [(group["split"], group["n_units"], group["n_annotators"]) for group in said["groups"]] == [
+    output = answer("agreement", "--project", "bridges", "--by", "split", "--level", "nominal")
+    assert [(group["split"], group["n_units"], group["n_annotators"]) for group in output["groups"]] == [
         ("dev", 6, 4),
         ("test", 5, 4),
     ]
 
 
-def test_two_stages_batches_and_criteria_are_told_apart(project: Project) -> None:
+def test_two_stages_batches_and_criteria_are_kept_apart(project: Project) -> None:
     """A candidate that two batches rated has two ratings in each, and four in all."""
     candidates = make_corpus(project, n_candidates=4).candidates.all()
     first, second = project.rubrics.get(), make_rubric(project, "yang")
@@ -113,7 +113,7 @@ def test_two_stages_batches_and_criteria_are_told_apart(project: Project) -> Non
     judge(project, by_low, rubric=first)
     judge(project, by_high, rubric=first, kind="trial")
     judge(project, {each: dict.fromkeys(low, 3 + n % 2) for n, each in enumerate(candidates)}, rubric=second)
-    scope = scope_of(project, stage=Stage.ALL, criterion=criteria_in_use(project)[1])
+    scope = make_scope(project, stage=Stage.ALL, criterion=criteria_in_use(project)[1])
     found = {by: measure_agreement(scope, level=Level.INTERVAL, by=by) for by in ("stage", "batch", "criterion")}
     assert {by: [(each.name, each.line.n_ratings) for each in report.groups] for by, report in found.items()} == {
         "stage": [("full", 8), ("trial", 8)],
@@ -121,28 +121,30 @@ def test_two_stages_batches_and_criteria_are_told_apart(project: Project) -> Non
         "criterion": [(each.name, n) for each, n in zip(criteria_in_use(project), (8, 16), strict=True)],
     }
     for by in ("stage", "batch"):
-        alone = [alpha_of(replace(scope, batch=batch), "interval") for batch in project.batches.order_by("number")[:2]]
+        alone = [
+            compute_alpha(replace(scope, batch=batch), "interval") for batch in project.batches.order_by("number")[:2]
+        ]
         assert [each.line.alpha for each in found[by].groups] == pytest.approx(alone)
 
 
 def test_what_does_not_count_does_not_enter(project: Project) -> None:
     canonical(project)
-    before = alpha_of(scope_of(project))
+    before = compute_alpha(make_scope(project))
     candidates = make_candidates(make_question(make_corpus(project).passages.get()), 3)
     people = [make_membership(project) for _ in range(2)]
     contrary = {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates}
     judge(project, contrary, counted=False)
     judge(project, contrary, control="repeat")
     judge(project, {candidates[0]: {people[0]: None, people[1]: None}})
-    assert alpha_of(scope_of(project)) == before
+    assert compute_alpha(make_scope(project)) == before
     judge(project, {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates[1:]})
-    assert alpha_of(scope_of(project)) != before
+    assert compute_alpha(make_scope(project)) != before
     candidates[1].withdrawn_at = timezone.now()
     candidates[1].save()
-    assert fetch_ratings(scope_of(project)).patterns().n_units == 12
+    assert fetch_ratings(make_scope(project)).patterns().n_units == 12
     candidates[2].question.passage.withdrawn_at = timezone.now()
     candidates[2].question.passage.save()
-    assert alpha_of(scope_of(project)) == before
+    assert compute_alpha(make_scope(project)) == before
 
 
 def test_one_batch_alone_and_blind_judgments_alone(project: Project) -> None:
@@ -151,22 +153,22 @@ def test_one_batch_alone_and_blind_judgments_alone(project: Project) -> None:
     people = [make_membership(project) for _ in range(2)]
     contrary = {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates}
     judge(project, contrary, not_blind=True)
-    alone = alpha_of(scope_of(project, batch=batch))
+    alone = compute_alpha(make_scope(project, batch=batch))
     assert round(alone, 3) == 0.815
-    assert alpha_of(scope_of(project, is_blind_only=True)) == alone
-    assert alpha_of(scope_of(project)) < alone
+    assert compute_alpha(make_scope(project, is_blind_only=True)) == alone
+    assert compute_alpha(make_scope(project)) < alone
     assert round(answer("agreement", "--project", "bridges", "--batch", "1")["alpha"], 3) == 0.815
 
 
 def test_a_criterion_is_one_over_rubric_versions_and_counts_a_person_once(project: Project) -> None:
     canonical(project)
-    before = fetch_ratings(scope_of(project)).patterns()
+    before = fetch_ratings(make_scope(project)).patterns()
     newer = make_rubric(project)
     candidate = project.datasets.get().candidates.order_by("external_id")[0]
     first = candidate.judgments.order_by("id")[0]
     judge(project, {candidate: {first.annotator: 5.0}}, rubric=newer)
     (criterion,) = criteria_in_use(project)
-    after = fetch_ratings(scope_of(project)).patterns()
+    after = fetch_ratings(make_scope(project)).patterns()
     assert len(criterion.ids) == 2
     assert after.n_ratings == before.n_ratings, "the same person's second judgment replaces the first"
     assert krippendorff_alpha(after, level="nominal") != krippendorff_alpha(before, level="nominal")
@@ -174,13 +176,13 @@ def test_a_criterion_is_one_over_rubric_versions_and_counts_a_person_once(projec
 
 def test_reversed_scores_are_turned(project: Project) -> None:
     canonical(project)
-    plain = alpha_of(scope_of(project), "ratio")
+    plain = compute_alpha(make_scope(project), "ratio")
     Criterion.objects.update(is_reversed=True)
-    turned = alpha_of(scope_of(project), "ratio")
+    turned = compute_alpha(make_scope(project), "ratio")
     assert turned != plain
-    values = sorted({value for row in fetch_ratings(scope_of(project)).units for value in row.ratings})
+    values = sorted({value for row in fetch_ratings(make_scope(project)).units for value in row.ratings})
     assert values == [1, 2, 3, 4, 5]
-    assert fetch_ratings(scope_of(project)).patterns().count.sum() > 0
+    assert fetch_ratings(make_scope(project)).patterns().count.sum() > 0
 
 
 def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: Membership, client_of: SignIn) -> None:
@@ -190,9 +192,9 @@ def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: M
     other = create_rubric(project, name="other", preset="custom", criteria=[_with_scale(spec, slider)])
     candidate = project.datasets.get().candidates.order_by("external_id")[0]
     judge(project, {candidate: {make_membership(project): 90.0}}, rubric=other)
-    said = answer("agreement", "--project", "bridges")
-    assert said["alpha"] is None
-    assert "several scales" in said["undefined"]
+    output = answer("agreement", "--project", "bridges")
+    assert output["alpha"] is None
+    assert "several scales" in output["undefined"]
     assert round(answer("agreement", "--project", "bridges", "--batch", "1")["alpha"], 3) == 0.815
     assert "several scales" in client_of(researcher).get("/p/bridges/agreement/").content.decode()
 
@@ -212,10 +214,10 @@ def test_unknown_annotators_are_no_persons(
         for n in range(8)
     )
     take_file(project, f'{{"d": {{{entries}}}}}', "mocha.json", tmp_path, with_scores=True)
-    said = answer("agreement", "--project", "bridges")
-    assert said["n_annotators"] is None
-    assert "unknown" in said["annotators"]
-    assert (said["n_units"], said["n_ratings"]) == (8, 16)
+    output = answer("agreement", "--project", "bridges")
+    assert output["n_annotators"] is None
+    assert "unknown" in output["annotators"]
+    assert (output["n_units"], output["n_ratings"]) == (8, 16)
     page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
     assert "imported without annotators" in page
     assert "unknown annotator" not in page.lower()
@@ -239,14 +241,14 @@ def test_simulated_judgments_are_called_so(project: Project, researcher: Members
         ({"a": None, "b": None}, "no judgments"),
     ],
 )
-def test_undefined_is_said_in_words(
+def test_undefined_has_a_reason(
     project: Project, researcher: Membership, client_of: SignIn, values: dict[str, float | None], reason: str
 ) -> None:
     (candidate,) = make_candidates(make_question(make_corpus(project, n_candidates=0).passages.get()), 1)
     judge(project, {candidate: {make_membership(project): value for value in values.values()}})
-    said = answer("agreement", "--project", "bridges")
-    assert said["alpha"] is None
-    assert reason in said["undefined"]
+    output = answer("agreement", "--project", "bridges")
+    assert output["alpha"] is None
+    assert reason in output["undefined"]
     page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
     assert f"undefined: {reason}" in page
     assert not re.search(r"\bnan\b", page, re.IGNORECASE)
@@ -269,7 +271,7 @@ def test_with_many_patterns_only_the_level_shown_has_intervals(
 ) -> None:
     canonical(project)
     monkeypatch.setattr("results.agreement.alpha.MOST_PATTERNS", 3)
-    shown, *others = measure_agreement(scope_of(project), level=Level.ORDINAL, other_levels=True).levels
+    shown, *others = measure_agreement(make_scope(project), level=Level.ORDINAL, other_levels=True).levels
     assert shown.by_unit is not None
     assert [line.by_unit for line in others] == [None, None, None]
     assert all(line.alpha is not None for line in others)
@@ -286,7 +288,7 @@ def test_intervals_over_passages_are_wider_where_passages_differ(project: Projec
         for n, candidate in enumerate(make_candidates(question, 10))
     }
     judge(project, ratings)
-    line = measure_agreement(scope_of(project), level=Level.INTERVAL, resampling=Resampling(passages=True)).main
+    line = measure_agreement(make_scope(project), level=Level.INTERVAL, resampling=Resampling(passages=True)).main
     assert line.by_unit is not None
     assert line.by_passage is not None
     assert None not in (line.by_unit.low, line.by_passage.low)
@@ -312,9 +314,9 @@ def test_the_number_of_queries_does_not_grow(
 def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) -> None:
     counts = {"n_units": 0, "n_annotators": 0, "n_ratings": 0, "n_single": 0}
     wanted = {"project": "bridges", "criterion": "correctness", "alpha": None, "level": "ordinal", **counts}
-    said = answer("agreement", "--project", "bridges")
-    assert said.pop("undefined")
-    assert said == wanted
+    output = answer("agreement", "--project", "bridges")
+    assert output.pop("undefined")
+    assert output == wanted
     assert answer("agreement", "--project", "bridges", "--by", "split")["groups"] == []
     level = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--level", "nominal")["level"]
     assert level == "nominal"
@@ -322,9 +324,9 @@ def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) ->
         call_command("agreement", "--project", "bridges", "--criterion", "fluency")
     assert refused.value.returncode == 1
     judge(project, {})
-    said = answer("agreement", "--project", "bridges", "--by", "dataset")
-    assert said.pop("undefined")
-    assert said == {**wanted, "by": "dataset", "groups": []}
+    output = answer("agreement", "--project", "bridges", "--by", "dataset")
+    assert output.pop("undefined")
+    assert output == {**wanted, "by": "dataset", "groups": []}
 
 
 def test_the_command_refuses_with_the_reason(project: Project) -> None:
@@ -340,7 +342,7 @@ def test_the_command_refuses_with_the_reason(project: Project) -> None:
         call_command("agreement", "--project", "elsewhere")
 
 
-def test_several_criteria_must_be_told_apart(project: Project) -> None:
+def test_one_of_several_criteria_must_be_named(project: Project) -> None:
     canonical(project)
     rubric = make_rubric(project, "yang")
     candidate = project.datasets.get().candidates.all()[0]
@@ -355,7 +357,7 @@ def test_other_projects_do_not_enter(project: Project) -> None:
 
     canonical(make_project("other"))
     canonical(project)
-    assert fetch_ratings(scope_of(project)).patterns().n_units == 11
+    assert fetch_ratings(make_scope(project)).patterns().n_units == 11
 
 
 @pytest.mark.parametrize("arguments", [["--level", "euclid"], ["--batch", "1", "--batch", "2"]])

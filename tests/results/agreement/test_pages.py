@@ -46,9 +46,9 @@ def test_every_pair_of_krippendorffs_example_on_the_page_and_in_the_command(
         (str(pair.n), f"{pair.same_share * 100:.1f} %", f"{pair.kappa:.4f}", f"{pair.pearson:.4f}")
         for pair in expected.computed
     )
-    said = answer("agreement", "--project", "bridges", "--pairs")
-    assert said["n_pairs"] == 6
-    assert sorted(round(pair["kappa"], 10) for pair in said["pairs"]) == sorted(
+    output = answer("agreement", "--project", "bridges", "--pairs")
+    assert output["n_pairs"] == 6
+    assert sorted(round(pair["kappa"], 10) for pair in output["pairs"]) == sorted(
         round(float(str(pair.kappa)), 10) for pair in expected.computed
     )
 

@@ -47,9 +47,9 @@ def squality(project: Project, owner: Membership, tmp_path: Path, squality_dir: 
 
 def test_alpha_of_every_criterion(squality: Project) -> None:
     for criterion, level, alpha in PRINTED:
-        said = answer("agreement", "--project", "bridges", "--criterion", criterion, "--level", level)
-        assert round(said["alpha"], 4) == alpha, (criterion, level)
-        assert (said["n_units"], said["n_ratings"], said["n_annotators"], said["n_single"]) == (300, 900, 4, 0)
+        output = answer("agreement", "--project", "bridges", "--criterion", criterion, "--level", level)
+        assert round(output["alpha"], 4) == alpha, (criterion, level)
+        assert (output["n_units"], output["n_ratings"], output["n_annotators"], output["n_single"]) == (300, 900, 4, 0)
 
 
 def test_alpha_by_the_api(squality: Project, owner: Membership) -> None:
@@ -60,8 +60,8 @@ def test_alpha_by_the_api(squality: Project, owner: Membership) -> None:
 
 
 def test_alpha_per_source_has_all_ratings(squality: Project) -> None:
-    said = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--by", "source")
-    assert [(group["source"], group["n_units"], group["n_ratings"]) for group in said["groups"]] == [
+    output = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--by", "source")
+    assert [(group["source"], group["n_units"], group["n_ratings"]) for group in output["groups"]] == [
         ("bart", 100, 300),
         ("bart-dpr", 100, 300),
         ("human", 100, 300),

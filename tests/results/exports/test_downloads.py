@@ -79,7 +79,7 @@ def test_a_download_is_the_file(project: Project, researcher: Membership, client
     assert (head.status_code, body(head)) == (200, b"")
 
 
-def test_a_choice_that_cannot_be_is_said_on_the_page(
+def test_an_impossible_choice_is_refused_on_the_page(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     canonical(project)

@@ -18,7 +18,7 @@ from projects.models import Candidate, Membership, Project
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
-from tests.results.exports.test_long import NASTY, rows_of
+from tests.results.exports.test_long import NASTY, list_rows
 from tests.results.judged_batches import canonical, judge, take_file
 
 FLAGS = ("is_withdrawn", "is_reversed", "is_cannot_judge", "is_counted", "is_flagged", "is_blind", "has_odd_times")
@@ -32,7 +32,7 @@ def exported(project: Project, **over: Any) -> bytes:
     return file.getvalue()
 
 
-def lines_of(project: Project, **over: Any) -> list[dict[str, Any]]:
+def read_lines(project: Project, **over: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in exported(project, **over).split(b"\n")[:-1]]
 
 
@@ -83,8 +83,8 @@ def test_a_line_is_a_row_of_the_csv_file(project: Project) -> None:
     )
     asked: list[dict[str, Any]] = [{}, {"with_texts": True}, {"with_texts": True, "with_comments": True}]
     for choices in asked:
-        lines = lines_of(project, **choices)
-        rows = rows_of(project, **choices)
+        lines = read_lines(project, **choices)
+        rows = list_rows(project, **choices)
         assert len(lines) == Judgment.objects.count()
         assert [list(line) for line in lines] == [list(row) for row in rows], "the same columns in the same order"
         assert [comparable(as_cells(line)) for line in lines] == [
@@ -96,7 +96,7 @@ def test_a_line_is_a_row_of_the_csv_file(project: Project) -> None:
 
 def test_every_text_is_exactly_as_it_came(project: Project) -> None:
     corpus(project)
-    lines = lines_of(project, with_texts=True)
+    lines = read_lines(project, with_texts=True)
     texts = [line for line in lines if line["question_id"] == "-q1"]
     for name in ("candidate", "source"):
         assert sorted(line[name] for line in texts) == sorted(NASTY)
@@ -108,7 +108,7 @@ def test_every_text_is_exactly_as_it_came(project: Project) -> None:
     assert bare["documents"] == [{"title": "=One", "text": "First\r\n"}]
     assert (bare["entities"], bare["question_type"]) == (["=A", 'B "b"'], "entity")
     assert (bare["metadata"], bare["rank"], bare["confidence"]) == ({"=k": ["=v", None, 1.5]}, 2, 0.25)
-    assert sum(line["candidate"].startswith(FORMULA_STARTS) for line in texts) > 8, "no guard stands before a text"
+    assert sum(line["candidate"].startswith(FORMULA_STARTS) for line in texts) > 8, "no guard is before a text"
 
 
 def test_the_same_state_is_the_same_bytes_and_texts_only_where_asked(project: Project) -> None:
@@ -121,7 +121,7 @@ def test_the_same_state_is_the_same_bytes_and_texts_only_where_asked(project: Pr
 
 def test_its_judgments_import_again(project: Project, owner: Membership, tmp_path: Path) -> None:
     canonical(project)
-    lines = lines_of(project)
+    lines = read_lines(project)
     other = make_project("again")
     make_membership(other, role=Membership.Role.OWNER)
     dataset = make_dataset(other, "canonical")
@@ -130,9 +130,9 @@ def test_its_judgments_import_again(project: Project, owner: Membership, tmp_pat
         make_candidates(question, 1, external_id=external_id)
     take_file(other, exported(project), "long.jsonl", tmp_path, kind=Kind.JUDGMENTS)
     names = ("candidate_id", "criterion", "value")
-    again = [tuple(line[name] for name in names) for line in lines_of(other)]
+    again = [tuple(line[name] for name in names) for line in read_lines(other)]
     assert sorted(again) == sorted(tuple(line[name] for name in names) for line in lines)
-    assert len({line["annotator"] for line in lines_of(other)}) == 4
+    assert len({line["annotator"] for line in read_lines(other)}) == 4
 
 
 @pytest.mark.usefixtures("owner")

@@ -36,13 +36,13 @@ def exported(project: Project, form: str, **over: Any) -> bytes:
     return file.getvalue()
 
 
-def rows_of(project: Project, form: str = "long", **over: Any) -> list[dict[str, str]]:
+def list_rows(project: Project, form: str = "long", **over: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(exported(project, form, **over).decode(), newline="")))
 
 
 def test_one_row_per_judgment_with_all_that_is_known_of_it(project: Project) -> None:
     batch = canonical(project)
-    rows = rows_of(project)
+    rows = list_rows(project)
     assert len(rows) == Judgment.objects.count() == 41
     judgment = Judgment.objects.get(candidate__external_id="unit-11")
     (row,) = [row for row in rows if row["candidate_id"] == "unit-11"]
@@ -90,7 +90,7 @@ def test_what_does_not_count_is_there_with_the_reason_and_controls_are_not(proje
     judge(project, {candidate: {make_membership(project): None}}, not_blind=True)
     judge(project, {other: {make_membership(project): 4.0}})
     Candidate.objects.filter(pk=other.pk).update(withdrawn_at=timezone.now())
-    rows = [row for row in rows_of(project) if row["dataset"] != "canonical"]
+    rows = [row for row in list_rows(project) if row["dataset"] != "canonical"]
     assert [(row["value"], row["is_counted"], row["not_counted_reason"], row["mark"]) for row in rows[:2]] == [
         ("2", "no", "surplus", "surplus"),
         ("", "yes", "", "counted"),
@@ -98,7 +98,7 @@ def test_what_does_not_count_is_there_with_the_reason_and_controls_are_not(proje
     assert [row["is_cannot_judge"] for row in rows] == ["no", "yes", "no"]
     assert [row["is_blind"] for row in rows] == ["yes", "no", "yes"]
     assert [row["is_withdrawn"] for row in rows] == ["no", "no", "yes"]
-    aggregated = {row["candidate_id"]: row for row in rows_of(project, "aggregated")}
+    aggregated = {row["candidate_id"]: row for row in list_rows(project, "aggregated")}
     assert other.external_id not in aggregated
     assert aggregated[candidate.external_id]["n"] == "0"
     assert aggregated[candidate.external_id]["mean"] == ""
@@ -111,7 +111,7 @@ def test_rows_come_in_the_order_of_their_bytes(project: Project) -> None:
         for external_id in ("2", "10", "é", "Z"):
             (candidate,) = make_candidates(question, 1, external_id=external_id)
             judge(project, {candidate: {make_membership(project): 3.0}})
-    rows = [(row["dataset"].encode(), row["candidate_id"].encode()) for row in rows_of(project)]
+    rows = [(row["dataset"].encode(), row["candidate_id"].encode()) for row in list_rows(project)]
     assert len(rows) == 16
     assert rows == sorted(rows)
 
@@ -163,7 +163,7 @@ def test_texts_from_outside_are_no_formulas_and_come_back(project: Project) -> N
         (candidate,) = make_candidates(question, 1, external_id=f"{text.strip()}{n}", text=text, source=text)
         judge(project, {candidate: {make_membership(project): 3.0}})
     for form in ("long", "aggregated"):
-        rows = rows_of(project, form, with_texts=True)
+        rows = list_rows(project, form, with_texts=True)
         outside = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source", "passage", "question")
         cells = [row[name] for row in rows for name in (*outside, "references", "candidate")]
         formulas = {
@@ -195,7 +195,7 @@ def test_numbers_stay_numbers(project: Project) -> None:
     rubric.criteria.update(low=-5, high=5)
     (candidate,) = make_candidates(make_question(make_passage(make_dataset(project))), 1)
     judge(project, {candidate: {make_membership(project): -4.5}}, rubric=rubric)
-    row = next(row for row in rows_of(project) if row["candidate_id"] == candidate.external_id)
+    row = next(row for row in list_rows(project) if row["candidate_id"] == candidate.external_id)
     assert row["value"] == "-4.5"
 
 
@@ -209,7 +209,7 @@ def test_texts_and_comments_only_where_asked(project: Project) -> None:
     assert "Hello" not in plain
     assert "Candidate answer" not in plain
     assert plain.count(",yes,1,4.5,") == 1, "the flag is there without the comment"
-    rows = rows_of(project, with_comments=True, with_texts=True)
+    rows = list_rows(project, with_comments=True, with_texts=True)
     assert [row["comment"] for row in rows if row["comment"]] == ["'=Hello"]
     assert all("Candidate answer" in row["candidate"] for row in rows)
 
@@ -217,9 +217,9 @@ def test_texts_and_comments_only_where_asked(project: Project) -> None:
 def test_aggregated_rows_are_the_gold_scores(project: Project) -> None:
     canonical(project)
     Criterion.objects.update(is_reversed=True)
-    long = pd.DataFrame([{"unit": row["candidate_id"], "value": 6 - float(row["value"])} for row in rows_of(project)])
+    long = pd.DataFrame([{"unit": row["candidate_id"], "value": 6 - float(row["value"])} for row in list_rows(project)])
     gold = gold_scores(long).to_dict("index")
-    rows = rows_of(project, "aggregated")
+    rows = list_rows(project, "aggregated")
     assert [row["candidate_id"] for row in rows] == sorted(map(str, gold))
     for row in rows:
         expected = gold[row["candidate_id"]]
@@ -239,11 +239,11 @@ def test_a_choice_of_batches_and_criterion(project: Project) -> None:
     candidate = project.datasets.get().candidates.order_by("external_id")[0]
     second = judge(project, {candidate: {make_membership(project): 2.0}}, rubric=rubric)
     for form, n in (("long", 41), ("aggregated", 12)):
-        assert len(rows_of(project, form, batches=(first,))) == n
-        assert len(rows_of(project, form, criterion="correctness")) == n
-        assert len(rows_of(project, form, batches=(second,))) == 1
-        assert len(rows_of(project, form, batches=(first, second))) == n + 1
-        assert len(rows_of(project, form)) == n + 1
+        assert len(list_rows(project, form, batches=(first,))) == n
+        assert len(list_rows(project, form, criterion="correctness")) == n
+        assert len(list_rows(project, form, batches=(second,))) == 1
+        assert len(list_rows(project, form, batches=(first, second))) == n + 1
+        assert len(list_rows(project, form)) == n + 1
 
 
 def test_batches_may_be_named_in_either_way(project: Project, capfd: Any) -> None:
@@ -268,8 +268,8 @@ def test_a_reader_who_leaves_ends_the_command_quietly(project: Project, argument
     )
     assert process.stdout is not None
     process.stdout.close()
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (141, "")
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (141, "")
 
 
 def test_nobody_is_named(project: Project) -> None:
@@ -289,7 +289,7 @@ def test_another_projects_rows_are_not_in_the_file(project: Project) -> None:
     from tests.factories import make_project
 
     canonical(make_project("other"))
-    assert rows_of(project) == rows_of(project, "aggregated") == []
+    assert list_rows(project) == list_rows(project, "aggregated") == []
 
 
 def test_the_command_writes_the_file_whole_or_not_at_all(project: Project, tmp_path: Path, capfd: Any) -> None:
@@ -320,7 +320,7 @@ def test_what_was_not_collected_here_has_no_times_and_nameless_scores_no_annotat
     base = {"context": "P", "question": "Q", "reference": "R"}
     content = {"d": {key: {**base, "candidate": key, "metadata": entry} for key, entry in entries.items()}}
     take_file(project, json.dumps(content), "mocha.json", tmp_path, with_scores=True)
-    rows = rows_of(project)
+    rows = list_rows(project)
     assert [(row["candidate_id"], row["annotator_kind"], bool(row["annotator"])) for row in rows] == [
         ("named", "imported", True),
         ("named", "imported", True),
@@ -329,7 +329,7 @@ def test_what_was_not_collected_here_has_no_times_and_nameless_scores_no_annotat
     ]
     for name in ("opened_at", "submitted_at", "judged_at", "seconds", "shown_position"):
         assert {row[name] for row in rows} == {""}
-    raters = {row["candidate_id"]: (row["scores"], row["raters"] != "") for row in rows_of(project, "aggregated")}
+    raters = {row["candidate_id"]: (row["scores"], row["raters"] != "") for row in list_rows(project, "aggregated")}
     assert raters["nameless"] == ("2|3", False)
     assert sorted(raters["named"][0]) == sorted("5|1")
     assert raters["named"][1]

@@ -42,7 +42,7 @@ sharp = st.lists(st.one_of(st.sampled_from(SHARP), st.characters(codec="utf-8", 
 pools = st.lists(sharp.map("".join).filter(bool), min_size=N_ROWS, max_size=N_ROWS, unique=True)
 
 
-def rows_of(pool: list[str]) -> list[Row]:
+def list_rows(pool: list[str]) -> list[Row]:
     """Three passages of two questions with three candidates each; every text and every name is made of the pool.
 
     A name of nothing but spaces is refused, so a name ends in a point.
@@ -181,7 +181,7 @@ def test_a_table_comes_out_as_it_went_in(
     @example(NASTY[:N_ROWS])
     @given(pools)
     def comes_back(pool: list[str]) -> None:
-        rows = rows_of(pool)
+        rows = list_rows(pool)
         with undone():
             report = take_file(project, FORMATS[form](rows), "a", tmp_path, format=form, with_scores=True)
             assert (report.candidates, report.judgments) == (N_ROWS, N_ROWS)

@@ -25,11 +25,11 @@ def corpus(project: Project, owner: Membership) -> Project:
 
 
 def test_several_metrics_are_scored_with_a_setting_that_one_of_them_has(corpus: Project) -> None:
-    said = answer("score", "--project", corpus.slug, "--metric", "exact_match", "rouge_1", "--set", "measure=recall")
-    told = {run["metric"]: (run["score"], run["n_scored"], run["settings"].get("measure")) for run in said["runs"]}
-    assert told == {"exact_match": (0.5, 2, None), "rouge_1": (0.5, 2, "recall")}
+    output = answer("score", "--project", corpus.slug, "--metric", "exact_match", "rouge_1", "--set", "measure=recall")
+    scores = {run["metric"]: (run["score"], run["n_scored"], run["settings"].get("measure")) for run in output["runs"]}
+    assert scores == {"exact_match": (0.5, 2, None), "rouge_1": (0.5, 2, "recall")}
     assert MetricRun.objects.newest().count() == 2
-    assert said["runs"][0]["about"]["versions"]["Concord"]
+    assert output["runs"][0]["about"]["versions"]["Concord"]
 
 
 def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: None, outside: ModuleType) -> None:
@@ -40,7 +40,7 @@ def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "output"),
     [
         (["--metric", "exakt"], 1, "no metric “exakt”"),
         (["--metric", "exact_match", "--set", "tokeniser=klingon"], 1, "tokeniser must be one of"),
@@ -49,10 +49,8 @@ def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: Non
         (["--metric", "adapted_bleu", "--set", "order=four"], 2, "order is a number"),
     ],
 )
-def test_what_cannot_be_scored_is_said_and_stores_nothing(
-    corpus: Project, arguments: list[str], code: int, said: str
-) -> None:
-    with pytest.raises(CommandError, match=said) as refused:
+def test_a_run_that_is_refused_stores_nothing(corpus: Project, arguments: list[str], code: int, output: str) -> None:
+    with pytest.raises(CommandError, match=output) as refused:
         call_command("score", "--project", corpus.slug, *arguments)
     assert refused.value.returncode == code
     assert not MetricRun.objects.exists()
@@ -67,11 +65,11 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
         "unreadable": 0, "unknown": 1, "ambiguous": 0, "withdrawn": 0, "duplicate": 0, "not a number": 1, "missing": 0,
     }  # fmt: skip
     assert not ScoreFile.objects.exists()
-    said = answer(*asked, "--name", "BLEURT 20")
-    assert said["metrics"] == {"bleurt": "BLEURT 20"}
+    output = answer(*asked, "--name", "BLEURT 20")
+    assert output["metrics"] == {"bleurt": "BLEURT 20"}
     run = MetricRun.objects.get()
-    assert (run.pk, run.metric, run.n_scored, run.n_refused) == (said["runs"][0], "BLEURT 20", 1, 1)
-    assert text_of(*asked, "--column", "rank") == (
+    assert (run.pk, run.metric, run.n_scored, run.n_refused) == (output["runs"][0], "BLEURT 20", 1, 1)
+    assert read_text(*asked, "--column", "rank") == (
         "bleurt.csv: 3 rows, 2 of candidates of the project\n"
         "  rank: 2 scores, 0 missing, 0 not a number\n"
         "unknown: 1\n  line 3, ghost: matches no candidate of the project\n"
@@ -80,7 +78,7 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("content", "more", "code", "said"),
+    ("content", "more", "code", "output"),
     [
         ("candidate_id,x\n", [], 1, "ids and no scores"),
         ("candidate_id,x,y\nright,1,2\n", ["--name", "one"], 2, "--name is for one column"),
@@ -89,18 +87,18 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
     ],
 )
 def test_a_file_that_gives_nothing_is_refused(
-    corpus: Project, tmp_path: Path, content: str, more: list[str], code: int, said: str
+    corpus: Project, tmp_path: Path, content: str, more: list[str], code: int, output: str
 ) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(content)
-    with pytest.raises(CommandError, match=said) as refused:
+    with pytest.raises(CommandError, match=output) as refused:
         call_command("import_scores", str(path), "--project", corpus.slug, *more)
     assert refused.value.returncode == code
     assert not ScoreFile.objects.exists()
     assert not MetricRun.objects.exists()
 
 
-def text_of(*arguments: Any) -> str:
+def read_text(*arguments: Any) -> str:
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()

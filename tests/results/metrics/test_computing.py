@@ -80,7 +80,7 @@ def test_of_many_who_ask_at_the_same_moment_one_makes_the_run(corpus: Project, r
 
 
 @pytest.mark.parametrize(
-    ("name", "chosen", "said"),
+    ("name", "chosen", "messages"),
     [
         ("exakt", {}, "no metric “exakt”"),
         ("exact_match", {"tokeniser": "klingon"}, "tokeniser must be one of"),
@@ -89,9 +89,9 @@ def test_of_many_who_ask_at_the_same_moment_one_makes_the_run(corpus: Project, r
     ],
 )
 def test_what_cannot_be_computed_is_refused_by_name(
-    corpus: Project, researcher: Membership, outside: ModuleType, name: str, chosen: dict[str, Any], said: str
+    corpus: Project, researcher: Membership, outside: ModuleType, name: str, chosen: dict[str, Any], messages: str
 ) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=messages):
         computing.request_run(project=corpus, actor=researcher, name=name, settings=chosen)
     assert not MetricRun.objects.exists()
 
@@ -106,13 +106,13 @@ def test_a_metric_from_outside_is_got_ready_once_and_scores_in_batches_with_prog
 ) -> None:
     monkeypatch.setattr(metrics_answers, "SLICE", 3)
     Candidate.objects.filter(external_id="wrong").update(text="not a number")
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     run = computing.request_run(project=corpus, actor=researcher, name="likeness", settings={"power": 2})
-    changes = computing.compute(run, lambda done, total: told.append((done, total)))
+    changes = computing.compute(run, lambda done, total: reported.append((done, total)))
     assert outside.HAPPENED == ["opened", "batch of 2", "batch of 1", "closed"]
-    assert told[0] == (0, 4)
-    assert told[-1] == (4, 4)
-    assert told == sorted(told)
+    assert reported[0] == (0, 4)
+    assert reported[-1] == (4, 4)
+    assert reported == sorted(reported)
     assert changes["report"]["notes"] == {"finite scores": 2}
     assert changes["report"]["about"]["versions"]["numpy"]
     computing.run(run.pk)
@@ -146,9 +146,9 @@ def test_statistics_are_kept_where_the_score_of_many_is_not_a_mean(
 
 def test_a_module_that_is_not_there_is_named_by_check(settings: Settings) -> None:
     settings.METRIC_MODULES = ["no.such.module"]
-    said = [error.msg for error in run_checks(tags=["metrics"])]
-    assert len(said) == 1
-    assert "no.such.module" in said[0]
+    messages = [error.msg for error in run_checks(tags=["metrics"])]
+    assert len(messages) == 1
+    assert "no.such.module" in messages[0]
 
 
 def _ask_the_row(heart: Any, done: int, total: int) -> None:

@@ -87,14 +87,14 @@ def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
     corpus: Project, researcher: Membership, client_of: SignIn, outside: ModuleType
 ) -> None:
     client = client_of(researcher)
-    for sent, said in (
+    for sent, message in (
         ({}, "Select at least one metric."),
         ({"use:likeness": "on", "likeness:power": 7}, "less than or equal to 3"),
         ({"use:exact_match": "on", "exact_match:tokeniser": "klingon"}, "klingon is not one of"),
     ):
         response = client.post(address("metric-new", corpus), sent)
         assert response.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-        assert said in response.content.decode()
+        assert message in response.content.decode()
     assert not MetricRun.objects.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_run_is_deleted_by_who_asked_or_a_manager_and_computed_again_by_anybod
     assert corpus.log.filter(act="delete metric run").count() == 2
 
 
-def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
+def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_name(
     corpus: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)

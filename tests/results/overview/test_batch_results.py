@@ -45,14 +45,14 @@ def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, 
     ]
 
 
-def test_what_does_not_count_is_shown_and_not_reckoned(project: Project, trial: Batch) -> None:
+def test_what_does_not_count_is_shown_and_enters_no_figure(project: Project, trial: Batch) -> None:
     Judgment.objects.filter(value=5).update(is_counted=False, not_counted_reason="set aside")
     spread = measure_spread(Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial))
     assert [item.gap for item in spread.worst] == [1]
     assert spread.by_quarter[0] == (QUARTERS[0], 2)
 
 
-def test_the_page_shows_alpha_the_worst_items_and_what_was_said_of_them(
+def test_the_page_shows_alpha_the_worst_items_and_comments_on_them(
     trial: Batch, project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     worst = Judgment.objects.get(value=5)

@@ -82,7 +82,7 @@ def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membe
     assert next_step(project).title == "Check agreement"
 
 
-def test_researchers_are_told_what_managers_do_and_are_led_to_no_page_of_theirs(project: Project) -> None:
+def test_researchers_read_what_managers_do_and_have_no_link_to_pages_of_theirs(project: Project) -> None:
     step = next_step(project, can_manage=False)
     assert step == NextStep("Import candidates", "A manager of the project has to do this.")
     open_batch(project)

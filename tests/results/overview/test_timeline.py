@@ -28,7 +28,7 @@ def priceless(project: Project) -> Project:
     return project
 
 
-def stages_of(client: Client, project: Project) -> Rows:
+def read_stages(client: Client, project: Project) -> Rows:
     return read(client.get(project.get_absolute_url()).content.decode()).rows("Stages")
 
 
@@ -61,7 +61,7 @@ def test_stage_by_stage_with_pace(
     LedgerEntry.objects.all().delete()
     Assignment.objects.filter(hit__batch=full[0]).update(opened_at=timezone.now() - timedelta(hours=4))
     Assignment.objects.filter(hit__batch=trial).update(submitted_at=timezone.now() - timedelta(hours=30))
-    first, second = stages_of(client_of(manager), priceless)
+    first, second = read_stages(client_of(manager), priceless)
     assert (first["Stage"], first["Assignments submitted"], first["HITs completed"], first["Pace"]) == (
         *("Trial", "100 % 2 of 2", "2 of 2"),
         "complete",
@@ -89,14 +89,14 @@ def test_money_by_stage_is_for_managers(
     earn(annotator, 500, kind="bonus")
     n_items = Item.objects.filter(hit__batch=batch).count()
     Batch.objects.update(n_items=n_items)
-    (row,) = stages_of(client_of(manager), project)
+    (row,) = read_stages(client_of(manager), project)
     per_hit = 40 + 2 * n_items // 3
     assert row["Earned"] == f"${per_hit / 100:.2f}"
     assert row["Estimated remaining"] == f"about ${2 * per_hit / 100:.2f}"
     page = client_of(manager).get(project.get_absolute_url()).content.decode()
     assert f"${(500 + per_hit) / 100:.2f} earned in total" in page
     assert "$" not in client_of(researcher).get(project.get_absolute_url()).content.decode()
-    assert set(stages_of(client_of(researcher), project)[0]) == {
+    assert set(read_stages(client_of(researcher), project)[0]) == {
         "Stage",
         "Assignments submitted",
         "HITs completed",
@@ -121,7 +121,7 @@ def test_the_qualification_is_a_stage_once_its_test_is_open(
 ) -> None:
     rubric = project.rubrics.get()
     test = QualificationTest.objects.create(project=project, rubric=rubric)
-    assert stages_of(client_of(manager), project) == []
+    assert read_stages(client_of(manager), project) == []
     QualificationTest.objects.update(state="open")
     for states in (("failed", "passed"), ("failed",), ("passed",)):
         person = make_membership(project)
@@ -129,6 +129,6 @@ def test_the_qualification_is_a_stage_once_its_test_is_open(
             Attempt.objects.create(
                 test=test, annotator=person, n=number, state=state, rubric=rubric, layout=[], finished_at=timezone.now()
             )
-    (row,) = stages_of(client_of(manager), project)
+    (row,) = read_stages(client_of(manager), project)
     assert (row["Stage"], row["Assignments submitted"]) == ("Qualification", "2 of 3 people passed")
     assert row["Pace"] == "open"

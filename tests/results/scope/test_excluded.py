@@ -60,7 +60,7 @@ def test_the_agreement_page_says_how_many_and_why(left_out: Scope, manager: Memb
     screen = read(client_of(manager).get("/p/bridges/agreement/").content.decode())
     assert screen.number("Judgments included") == 29
     assert screen.number("Excluded: removed") == 3
-    assert "removed annotator" in screen.said["Excluded: removed"]
+    assert "removed annotator" in screen.facts["Excluded: removed"]
     assert screen.number("Judgments in total") == 39
 
 
@@ -68,7 +68,7 @@ def test_the_export_page_says_how_many_and_why(left_out: Scope, manager: Members
     screen = read(client_of(manager).get("/p/bridges/export/").content.decode())
     assert (screen.number("Counted"), screen.number("Rows in total")) == (30, 39)
     assert {name: screen.number(f"Not counted: {name}") for name in ("rejected", "removed", "set aside", "withdrawn")}
-    assert "rejected work" in screen.said["Not counted: rejected"]
+    assert "rejected work" in screen.facts["Not counted: rejected"]
 
 
 def test_judgments_that_are_not_blind_are_named_where_they_are_left_out(project: Project, manager: Membership) -> None:

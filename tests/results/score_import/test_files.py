@@ -97,17 +97,17 @@ def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tm
     assert ["3", "bleurt", "not a number", "", "b", "nan"] in [list(row.values())[:-1] for row in rows]
 
 
-def test_what_is_taken_stands_with_reasons_and_replaces_the_run_of_that_name(
+def test_imported_scores_list_reasons_and_replace_the_run_of_that_name(
     corpus: Project, owner: Membership, tmp_path: Path
 ) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(TEN_WRONG)
     job, (run,) = take(corpus, path)
-    told = {
+    found_rows = {
         row["candidate__external_id"]: row["reason"] or row["value"]
         for row in run.scores.values("candidate__external_id", "value", "reason").exclude(candidate__external_id="both")
     }
-    assert told == {
+    assert found_rows == {
         "a": 0.5, "g": -0.0015, "f": "not in the file", "h": "not in the file", "b": "not a number: “nan”",
         "c": "not a number: “0,5”", "d": "not a number: “Infinity”", "e": "not a number: “n/a”",
     }  # fmt: skip
@@ -132,12 +132,12 @@ def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_pa
     found = read(corpus, tmp_path, json.dumps(sent), "lerc.json")
     assert list_names(found.report["columns"]) == {"pred_score": "lerc"}
     values = found.columns["pred_score"].values
-    told = {
+    found_rows = {
         found.candidates.find_name(place): values[place]
         for place in range(len(values))
         if values[place] == values[place]
     }
-    assert told == {
+    assert found_rows == {
         ("narrative", "a"): 4.5, ("narrative", "both"): 1, ("cosmos", "both"): 2,
         ("cosmos", "pair-1"): 3, ("cosmos", "pair-2"): 2.5,
     }  # fmt: skip
@@ -150,8 +150,8 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     found = read(corpus, tmp_path, lines + '{"id": "d", "x": 0.25, "late": 3}\n', "scores.jsonl")
     assert scores(found, "x") == {"d": 0.25}
     assert scores(found, "late") == {"d": 3}
-    told = [(each["line"], each["value"], each["reason"]) for each in found.report["problems"]["not a number"]]
-    assert told == [
+    found_rows = [(each["line"], each["value"], each["reason"]) for each in found.report["problems"]["not a number"]]
+    assert found_rows == [
         (1, "NaN", "is NaN, which means no score"),
         (2, "Infinity", "is not finite"),
         (3, "true", "is true or false, not a number"),
@@ -159,7 +159,7 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "message"),
     [
         (b"", "scores.csv", "the file is empty"),
         (b"id;bleurt\na;1\n", "scores.csv", "seems to be a semicolon"),
@@ -174,11 +174,11 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_whole(
-    corpus: Project, tmp_path: Path, content: bytes, name: str, said: str
+    corpus: Project, tmp_path: Path, content: bytes, name: str, message: str
 ) -> None:
     with pytest.raises(FileRefused) as refused:
         read(corpus, tmp_path, content, name)
-    assert said in str(refused.value.problems[0])
+    assert message in str(refused.value.problems[0])
     assert not (tmp_path / "problems.csv").exists()
 
 
@@ -191,7 +191,7 @@ def test_encodings_byte_order_marks_and_a_chosen_dataset_are_understood(corpus: 
         assert list_names(found.report["columns"]) == {"bleurt": "bleurt"}, "a rank is offered, not taken unasked"
 
 
-def test_names_of_metrics_are_said_once_each(corpus: Project, owner: Membership, tmp_path: Path) -> None:
+def test_names_of_metrics_are_listed_once_each(corpus: Project, owner: Membership, tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,x,y\na,1,2\n")
     for names in ({}, {"x": "same", "y": "same"}, {"z": "z"}, {"x": ""}, {"x": "n" * 61}):

@@ -78,7 +78,7 @@ def test_each_candidate_has_its_score_by_every_rule(
         assert row["Std. dev."] == f"{statistics.stdev(values):.2f}"
         assert row["Judgments"] == "3"
     assert (page.number("Candidates"), page.number("Judgments"), page.number("Single judgments")) == (4, 12, 0)
-    assert page.said["Mean gold score"].startswith("3.67")
+    assert page.facts["Mean gold score"].startswith("3.67")
     (one,) = page.rows("Candidates by human score")[:-1]
     assert [one[str(point)] for point in range(1, 6)] == ["0", "0", "2", "1", "1"], "2.67 is nearest to 3"
 
@@ -120,7 +120,7 @@ def test_the_norms_of_the_tables_are_those_of_the_measures(project: Project, rat
     assert standardise(frame, without).notna().all()
 
 
-def test_a_settled_score_wins_where_the_rule_says_so_but_not_under_z(
+def test_an_adjudicated_score_wins_where_the_rule_says_so_but_not_under_z(
     project: Project, rated: list[Candidate], manager: Membership, client_of: SignIn
 ) -> None:
     client, criterion = client_of(manager), criteria_in_use(project)[0]
@@ -164,7 +164,7 @@ def test_scores_without_names_have_no_z(project: Project, researcher: Membership
     people = [make_membership(project, kind=Membership.Kind.UNKNOWN, user=None) for _ in range(2)]
     judge(project, {candidate: dict.fromkeys(people, 3 + n % 2) for n, candidate in enumerate(candidates)})
     page = screen(client_of(researcher), rule="z")
-    assert "some annotators are unknown" in page.said["Mean gold score"]
+    assert "some annotators are unknown" in page.facts["Mean gold score"]
     assert {row["Mean z"] for row in page.rows("Candidates with their scores")} == {"none"}
     assert any(
         "some annotators are unknown" in row["Spearman's rho"]
@@ -198,7 +198,7 @@ def test_a_project_without_judgments_says_what_to_do(
         assert not re.search(r"\bnan\b", response.content.decode(), re.IGNORECASE), page
 
 
-def test_an_item_shows_every_rating_with_comments_and_times_but_not_what_was_taken_out(
+def test_an_item_shows_every_rating_with_comments_and_times_but_not_removed_ones(
     project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
 ) -> None:
     first, second, third = Judgment.objects.filter(candidate=rated[0]).order_by("value")

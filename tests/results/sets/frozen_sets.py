@@ -43,7 +43,7 @@ def read(made: JudgmentSet, name: str) -> bytes:
         return archive.read(f"{made.facts['folder']}/{name}")
 
 
-def names_of(made: JudgmentSet) -> list[str]:
+def list_names(made: JudgmentSet) -> list[str]:
     return [file["name"] for file in made.files]
 
 

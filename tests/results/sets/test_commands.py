@@ -23,11 +23,13 @@ def _judged(project: Project, owner: Membership, monkeypatch: pytest.MonkeyPatch
 
 
 def test_freeze_and_download(project: Project, tmp_path: Path) -> None:
-    said = answer("freeze", *PROJECT, "--name", "From the shell", "--split", "dev", "--gold", "z", "--bootstrap", "50")
-    assert (said["set"], said["n_included"], said["n_excluded"], said["n_total"]) == (1, 23, 18, 41)
+    output = answer(
+        "freeze", *PROJECT, "--name", "From the shell", "--split", "dev", "--gold", "z", "--bootstrap", "50"
+    )
+    assert (output["set"], output["n_included"], output["n_excluded"], output["n_total"]) == (1, 23, 18, 41)
     made = JudgmentSet.objects.get()
     assert made.settings["gold"] == "z"
-    assert said["sha256"] == made.sha256
+    assert output["sha256"] == made.sha256
     shown = answer("judgment_set", "1", *PROJECT, "--verify", "--download", str(tmp_path / "out"))
     assert shown["verified"] is True
     folder = tmp_path / "out" / "bridges-set-1"

@@ -1,4 +1,4 @@
-"""What stands in the files of a set: scores by each rule, criteria and scales, texts of every kind, nobody's name."""
+"""The contents of the files of a set: scores by each rule, criteria and scales, texts of every kind, nobody's name."""
 
 import csv
 import io
@@ -34,10 +34,10 @@ from tests.factories import (
 from tests.results.exports.test_long import NASTY
 from tests.results.exports.test_mocha import rich, state
 from tests.results.judged_batches import answer, canonical, judge, take_file
-from tests.results.sets.frozen_sets import freeze, lines, names_of, read, table
+from tests.results.sets.frozen_sets import freeze, lines, list_names, read, table
 
 
-def frame_of(made: JudgmentSet, criterion: str = "correctness") -> pd.DataFrame:
+def make_frame(made: JudgmentSet, criterion: str = "correctness") -> pd.DataFrame:
     """The long file as somebody with a notebook reads it."""
     rows = [row for row in lines(made, "long.jsonl") if row["enters"] and row["criterion"] == criterion]
     return pd.DataFrame(
@@ -48,16 +48,16 @@ def frame_of(made: JudgmentSet, criterion: str = "correctness") -> pd.DataFrame:
 def test_figures_and_scores_follow_from_the_long_file(project: Project, manager: Membership) -> None:
     canonical(project)
     made = freeze(project, manager)
-    frame = frame_of(made)
+    frame = make_frame(made)
     figures = json.loads(read(made, "figures.json"))
     (part,) = figures["criteria"]
     found = krippendorff_alpha(frame, level="ordinal")
     assert isinstance(found, Agreement)
     assert part["agreement"]["alpha"] == pytest.approx(found.alpha, abs=1e-12)
     assert part["alpha_by_level"]["nominal"]["alpha"] == pytest.approx(0.743, abs=5e-4)  # as published
-    said = answer("agreement", "--project", project.slug)
+    output = answer("agreement", "--project", project.slug)
     interval = part["interval_over_candidates"]
-    assert [said["alpha"], said["low"], said["high"]] == pytest.approx(
+    assert [output["alpha"], output["low"], output["high"]] == pytest.approx(
         [part["agreement"]["alpha"], interval["low"], interval["high"]], abs=1e-12
     )
     gold = gold_scores(frame)
@@ -98,7 +98,7 @@ def test_controls_enter_the_mean_and_deviation_of_z_alone(
     (row,) = [row for row in table(made, "annotators.csv") if row["annotator"] == someone.pseudonym]
     own = [
         score
-        for name, score in frame_of(made)[["annotator", "value"]].itertuples(index=False)
+        for name, score in make_frame(made)[["annotator", "value"]].itertuples(index=False)
         if name == someone.pseudonym
     ]
     behind = pd.Series([*own, *([5.0] if controls_in_z else [])])
@@ -119,7 +119,7 @@ def test_means_and_deviations_are_of_all_that_somebody_scored(project: Project, 
         assert 0 < int(row["n_entering"]) < int(other["n_entering"])
 
 
-def test_criteria_and_scales_are_told_apart(project: Project, manager: Membership) -> None:
+def test_criteria_and_scales_are_kept_apart(project: Project, manager: Membership) -> None:
     (candidate,) = make_candidates(make_question(make_passage(make_dataset(project), split="test")), 1)
     people = [make_membership(project) for _ in range(3)]
     judge(project, {candidate: dict.fromkeys(people, 4.0)})
@@ -142,7 +142,7 @@ def test_criteria_and_scales_are_told_apart(project: Project, manager: Membershi
         ("correctness", "100"): ("2", "75"),
         ("taste", "5"): ("2", "5"),
     }
-    assert {name for name in names_of(made) if name.startswith("mocha")} == {
+    assert {name for name in list_names(made) if name.startswith("mocha")} == {
         f"mocha-{stem}-{split}.json"
         for stem in ("correctness-ordinal-1-to-5", "correctness-continuous-0-to-100", "taste")
         for split in ("test", "test-no-scores")
@@ -211,7 +211,7 @@ def test_comments_are_in_it_only_where_asked(project: Project, manager: Membersh
     assignment = Assignment.objects.earliest("pk")
     Remark.objects.create(assignment=assignment, item_id=assignment.layout[0], is_flagged=True, comment="I am Ann")
     plain, ticked = freeze(project, manager), freeze(project, manager, with_comments=True)
-    assert not any(b"I am Ann" in read(plain, name) for name in names_of(plain))
+    assert not any(b"I am Ann" in read(plain, name) for name in list_names(plain))
     assert [row["comment"] for row in lines(ticked, "long.jsonl") if row["comment"]] == ["I am Ann"]
     assert b"people may have written personal data" in read(ticked, "datasheet.md")
 
@@ -234,7 +234,7 @@ def test_no_file_names_a_person(project: Project, manager: Membership, tmp_path:
     assert b'"imported"' in read(made, "long.jsonl")
 
 
-def test_withdrawn_candidates_stand_in_the_long_file_alone(project: Project, manager: Membership) -> None:
+def test_withdrawn_candidates_are_in_the_long_file_alone(project: Project, manager: Membership) -> None:
     canonical(project)
     Candidate.objects.filter(external_id="unit-02").update(withdrawn_at="2026-01-01T00:00Z")
     made = freeze(project, manager)
@@ -248,12 +248,12 @@ def test_withdrawn_candidates_stand_in_the_long_file_alone(project: Project, man
 def test_without_texts_there_are_ids_alone(project: Project, manager: Membership) -> None:
     canonical(project)
     made = freeze(project, manager, with_texts=False)
-    assert not [name for name in names_of(made) if name.startswith(("mocha", "passages"))]
+    assert not [name for name in list_names(made) if name.startswith(("mocha", "passages"))]
     with zipfile.ZipFile(freezing.find_path(made)) as archive:
         assert not [name for name in archive.namelist() if b"The cat sat" in archive.read(name)]
 
 
-def test_what_programs_said_is_not_called_human(project: Project, manager: Membership) -> None:
+def test_ratings_of_programs_are_not_called_human(project: Project, manager: Membership) -> None:
     canonical(project)
     assert "Human judgments, frozen on" in freeze(project, manager).facts["citation"]
     Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
@@ -300,7 +300,7 @@ def as_imported(made: JudgmentSet, folder: Path) -> Project:
     """A fresh project with every MOCHA file of a set that has scores."""
     other = make_project()
     make_membership(other, role=Membership.Role.OWNER)
-    for name in names_of(made):
+    for name in list_names(made):
         if name.startswith("mocha") and "no-scores" not in name:
             take_file(other, read(made, name), name, folder, with_scores=True)
     return other
@@ -317,7 +317,7 @@ def test_mocha_files_import_again_to_the_same_thing(project: Project, manager: M
     people = [make_membership(project) for _ in range(2)]
     judge(project, {first: dict.fromkeys(people, 5.0), second: {people[0]: 1.0, people[1]: 2.0}})
     made = freeze(project, manager)
-    assert {name for name in names_of(made) if name.startswith("mocha")} == {
+    assert {name for name in list_names(made) if name.startswith("mocha")} == {
         *("mocha-dev.json", "mocha-test.json", "mocha-test-no-scores.json"),
         *("mocha-minimal_pairs.json", "mocha-other.json"),
     }

@@ -18,7 +18,7 @@ from results.sets import building, freezing
 from results.sets.settings import Settings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.results.judged_batches import canonical, judge
-from tests.results.sets.frozen_sets import freeze, names_of, read, table
+from tests.results.sets.frozen_sets import freeze, list_names, read, table
 
 
 def test_a_set_is_numbered_whole_and_as_its_hashes_say(project: Project, manager: Membership) -> None:
@@ -41,7 +41,7 @@ def test_a_set_is_numbered_whole_and_as_its_hashes_say(project: Project, manager
     assert second.number == 2
     differing = {"README.md", "datasheet.md", "manifest.json", "set.json", "SHA256SUMS"}
     again = {file["name"]: file for file in second.files}
-    assert again.keys() == {*names_of(made), "changes.json"}
+    assert again.keys() == {*list_names(made), "changes.json"}
     for file in made.files:
         assert file == again[file["name"]] or file["name"] in differing, "The same judgments are the same bytes."
 

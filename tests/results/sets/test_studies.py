@@ -17,14 +17,14 @@ from results.sets import building
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
 from tests.results.judged_batches import canonical, judge
-from tests.results.sets.frozen_sets import freeze, names_of, read, table
-from tests.results.studies.factories import candidates_of, give_scores, study
+from tests.results.sets.frozen_sets import freeze, list_names, read, table
+from tests.results.studies.factories import give_scores, list_candidates, study
 
 
 @pytest.fixture
 def runs(project: Project, manager: Membership) -> list[MetricRun]:
     canonical(project)
-    candidates = candidates_of(project)
+    candidates = list_candidates(project)
     return [
         give_scores(project, manager, "Overlap", {each.pk: each.pk % 5 / 5 for each in candidates}),
         give_scores(project, manager, "=Model 2", {each.pk: each.pk % 3 / 3 for each in candidates[:-2]}),
@@ -63,13 +63,13 @@ def test_a_set_holds_what_a_study_was_asked_and_what_came_of_it(
     assert shown["tex"].content.decode().partition("\n")[2] in tex
     assert (tex.count("usepackage{booktabs}"), tex.startswith("% ")) == (1, True)
     assert "Negation" in read(made, "study-2-causes-1.csv").decode()
-    assert {file["name"] for file in json.loads(read(made, "manifest.json"))["files"]} >= set(names_of(made)) - {
+    assert {file["name"] for file in json.loads(read(made, "manifest.json"))["files"]} >= set(list_names(made)) - {
         "manifest.json",
         "SHA256SUMS",
     }
 
 
-def test_metric_scores_stand_beside_the_candidates(made: JudgmentSet, runs: list[MetricRun]) -> None:
+def test_metric_scores_are_beside_the_candidates(made: JudgmentSet, runs: list[MetricRun]) -> None:
     rows = table(made, "metric_scores.csv")
     assert list(rows[0])[-2:] == ["_model_2", "overlap"]
     stored = dict(runs[0].scores.values_list("candidate__external_id", "value"))
@@ -101,7 +101,7 @@ def test_the_same_studies_are_the_same_bytes_and_follow_from_the_files(
     project: Project, manager: Membership, made: JudgmentSet, tmp_path: Path
 ) -> None:
     again = freeze(project, manager, studies=(1, 2))
-    names = [name for name in names_of(made) if name.startswith(("study-", "metric"))]
+    names = [name for name in list_names(made) if name.startswith(("study-", "metric"))]
     assert len(names) > 10
     assert all(read(made, name) == read(again, name) for name in names)
     folder = tmp_path / "again"
@@ -116,16 +116,16 @@ def test_the_same_studies_are_the_same_bytes_and_follow_from_the_files(
 def test_nobody_is_named_and_a_set_without_studies_has_none(
     project: Project, manager: Membership, made: JudgmentSet
 ) -> None:
-    whole = b"".join(read(made, name) for name in names_of(made) if name.startswith(("study-", "metric")))
+    whole = b"".join(read(made, name) for name in list_names(made) if name.startswith(("study-", "metric")))
     for person in project.memberships.all():
         assert person.pseudonym.encode() not in whole
     assert b"Candidate answer" not in whole
     plain = freeze(project, manager)
-    assert not [name for name in names_of(plain) if name.startswith(("study-", "metric"))]
+    assert not [name for name in list_names(plain) if name.startswith(("study-", "metric"))]
     assert b"## Studies" not in read(plain, "README.md")
 
 
-def test_a_study_of_judgments_that_were_taken_out_since_is_in_no_set(
+def test_a_study_of_judgments_that_were_removed_since_is_in_no_set(
     project: Project, manager: Membership, made: JudgmentSet, client_of: SignIn
 ) -> None:
     annotator = next(each for each in project.memberships.all() if each.pseudonym in made.facts["annotators"])
@@ -145,7 +145,7 @@ def test_a_set_goes_where_those_behind_its_studies_go(
     elsewhere = make_membership(project)
     made = make_candidates(make_question(make_passage(make_dataset(project, "other"))), 3)
     judge(project, {each: {elsewhere: float(at)} for at, each in enumerate(made, start=1)})
-    give_scores(project, manager, "Overlap", {each.pk: each.pk % 5 / 5 for each in candidates_of(project)})
+    give_scores(project, manager, "Overlap", {each.pk: each.pk % 5 / 5 for each in list_candidates(project)})
     study(project, manager, list(MetricRun.objects.filter(title="Overlap").newest()), n_resamples=100)
     only: dict[str, Any] = {"datasets": ("canonical",)}
     assert elsewhere.pseudonym not in freeze(project, manager, **only).facts["annotators"]

@@ -10,7 +10,7 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import rate
 from tests.factories import make_consent
 from tests.people import SignIn
-from tests.results.sets.frozen_sets import freeze, lines, names_of, read
+from tests.results.sets.frozen_sets import freeze, lines, list_names, read
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
     assert retiring.retire_taken_out() == 0
     assert successor.settings == made.settings
     later = freeze(project, manager, "Later")
-    assert not [name for name in names_of(later) if annotator.pseudonym.encode() in read(later, name)]
+    assert not [name for name in list_names(later) if annotator.pseudonym.encode() in read(later, name)]
     assert {row["annotator"] for row in lines(later, "long.jsonl")} != set()
     assert later.facts["left_out"]["consent withdrawn"] == 6
     assert later.facts["n_included"] + sum(later.facts["left_out"].values()) == later.facts["n_total"]

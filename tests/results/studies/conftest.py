@@ -7,7 +7,7 @@ from projects.models import Membership, Project
 from results.models import MetricRun
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.results.judged_batches import judge
-from tests.results.studies.factories import candidates_of, give_scores
+from tests.results.studies.factories import give_scores, list_candidates
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def judged(project: Project) -> Project:
 @pytest.fixture
 def runs(judged: Project, owner: Membership) -> list[MetricRun]:
     """A metric that follows people, one that does not, and one that gives one score to all."""
-    rng, candidates = np.random.default_rng(4), candidates_of(judged)
+    rng, candidates = np.random.default_rng(4), list_candidates(judged)
     near = {each.pk: (each.source == "strong") + float(rng.normal(0, 0.3)) for each in candidates}
     far = {each.pk: float(rng.normal()) for each in candidates}
     return [

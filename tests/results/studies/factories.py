@@ -40,12 +40,12 @@ def give_scores(
     return run
 
 
-def candidates_of(project: Project) -> list[Candidate]:
+def list_candidates(project: Project) -> list[Candidate]:
     rows = Candidate.objects.in_project(project).select_related("question").prefetch_related("question__references")
     return list(rows.order_by("pk"))
 
 
-def settings_of(project: Project, runs: Iterable[MetricRun], criterion: str = "correctness", **over: Any) -> Settings:
+def make_settings(project: Project, runs: Iterable[MetricRun], criterion: str = "correctness", **over: Any) -> Settings:
     subjects = tuple(run.subject for run in runs)
     return Settings(**{**default_settings(project), "criterion": criterion, "metrics": subjects, **over})
 
@@ -59,7 +59,7 @@ def study(
     **over: Any,
 ) -> Study:
     """A study of these metrics, done now; it may have failed."""
-    settings = settings_of(project, runs, **over)
+    settings = make_settings(project, runs, **over)
     return do(studying.request_study(project=project, actor=actor, kind=kind, settings=settings, seed=seed))
 
 
@@ -73,7 +73,7 @@ def do(made: Study) -> Study:
 
 def study_samples(project: Project, actor: Membership, *, n_before: int = 0) -> dict[str, Any]:
     """A study that is done over whatever was judged in a project, for the paths of its pages; after so many others."""
-    run = give_scores(project, actor, "Sample metric", {each.pk: each.pk % 7 / 7 for each in candidates_of(project)})
+    run = give_scores(project, actor, "Sample metric", {each.pk: each.pk % 7 / 7 for each in list_candidates(project)})
     criterion = project.rubrics.order_by("-version")[0].criteria.order_by("position")[0].key
     made = [study(project, actor, [run], criterion=criterion, n_resamples=100) for _ in range(1 + n_before)][-1]
     assert made.state == Study.State.DONE, made.error

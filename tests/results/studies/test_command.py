@@ -16,13 +16,13 @@ QUICK = ("--project", "bridges", "--bootstrap", "100")
 
 
 def test_a_study_is_stored_and_printed_in_every_form(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
-    said = answer("study", "correlation", *QUICK, "--metric", "near", "--seed", "5", "--source", "weak", "--as-zero")
+    output = answer("study", "correlation", *QUICK, "--metric", "near", "--seed", "5", "--source", "weak", "--as-zero")
     made = Study.objects.get()
-    assert (said["study"], said["seed"], said["settings"]) == (made.number, 5, made.settings)
+    assert (output["study"], output["seed"], output["settings"]) == (made.number, 5, made.settings)
     assert made.settings["metrics"] == [runs[0].subject]
     assert (made.settings["sources"], made.settings["as_zero"], made.settings["n_resamples"]) == (["weak"], True, 100)
-    assert said["result"] == made.result
-    assert said["result"]["n"] == 10
+    assert output["result"] == made.result
+    assert output["result"]["n"] == 10
     for form, mark in (
         ("--latex", r"\begin{tabular}{lrrrr}"),
         ("--csv", "Metric,Pearson,"),

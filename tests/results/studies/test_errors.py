@@ -93,7 +93,7 @@ def test_a_cause_is_given_kept_and_counted(
 
 
 @pytest.mark.parametrize(
-    ("over", "said"),
+    ("over", "message"),
     [
         ({"cause": "x" * 61}, "The cause is longer than 60 characters."),
         ({"candidate": 2**40}, "This candidate is not in the list."),
@@ -101,15 +101,15 @@ def test_a_cause_is_given_kept_and_counted(
     ],
 )
 def test_what_is_not_in_the_list_is_refused(
-    made: Study, runs: list[MetricRun], researcher: Membership, client_of: SignIn, over: dict[str, Any], said: str
+    made: Study, runs: list[MetricRun], researcher: Membership, client_of: SignIn, over: dict[str, Any], message: str
 ) -> None:
     of = {"candidate": worst(made)["candidate"], "compared": runs[0].subject, "section": "errors-1", "cause": "a"}
     answer = client_of(researcher).post(f"{made.get_absolute_url()}causes/", {**of, **over}, follow=True)
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not ErrorCause.objects.exists()
 
 
-def test_z_scores_have_no_scale_to_bring_a_metric_to(
+def test_z_scores_have_no_scale_to_rescale_a_metric_to(
     project: Project, owner: Membership, runs: list[MetricRun]
 ) -> None:
     made = study(project, owner, runs, "errors", n_resamples=100, gold="z")

@@ -15,7 +15,7 @@ from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
 from tests.projects.api.client import Script
-from tests.results.studies.factories import candidates_of, do, give_scores, study
+from tests.results.studies.factories import do, give_scores, list_candidates, study
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def ask(client: Client, runs: list[MetricRun], kind: str = "correlation", **over
     return client.post(f"{STUDIES}new/?kind={kind}", {**sent, **own.get(kind, {}), **over})
 
 
-def said_by(response: Any) -> str:
+def read_page(response: Any) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
 
 
@@ -89,7 +89,7 @@ def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
     assert client.get(f"{made.get_absolute_url()}tables/overall.exe").status_code == 404
 
 
-def test_running_again_makes_a_new_study_that_stands_beside_the_old_one(
+def test_running_again_creates_a_new_study_beside_the_old_one(
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
@@ -107,7 +107,7 @@ def test_running_again_makes_a_new_study_that_stands_beside_the_old_one(
     assert (settings["Seed"]["Evaluation 1"], settings["Seed"]["Evaluation 3"]) == ("1", "9")
     assert {"Metrics", "Minimum judgments per candidate", "Missing metric scores"} <= set(settings)
     other = study(judged, researcher, runs[:2], "significance", n_resamples=100, options={"over": "answers"})
-    assert "different types" in said_by(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
+    assert "different types" in read_page(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
     assert client.get(f"{STUDIES}compare/", {"first": "x", "second": "1"}).status_code == 302
 
 
@@ -127,8 +127,8 @@ def test_a_form_that_is_wrong_comes_back_with_what_is_wrong(
     ):
         response = ask(client, runs, **over)
         assert response.status_code == 422, over
-        assert sentence in said_by(response), over
-    assert "at least two" in said_by(ask(client, runs[:1], "significance"))
+        assert sentence in read_page(response), over
+    assert "at least two" in read_page(ask(client, runs[:1], "significance"))
     assert not Study.objects.exists()
 
 
@@ -139,16 +139,16 @@ def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says
     ask(client, runs, splits=[], least=5)
     failed = do(Study.objects.get())
     assert failed.state == Study.State.FAILED
-    assert "20 have too few judgments" in said_by(client.get(failed.get_absolute_url()))
-    one = give_scores(judged, researcher, "One", {candidates_of(judged)[0].pk: 0.5})
+    assert "20 have too few judgments" in read_page(client.get(failed.get_absolute_url()))
+    one = give_scores(judged, researcher, "One", {list_candidates(judged)[0].pk: 0.5})
     made = study(judged, researcher, [one, runs[0]], n_resamples=100)
     page = read(client.get(made.get_absolute_url()).content.decode())
     assert {row["Pearson"] for row in page.rows("Correlation with human scores")[:2]} == {"fewer than three pairs"}
     assert page.number("Candidates") == 1
-    assert "One: no score for 19 candidates" in said_by(client.get(made.get_absolute_url()))
+    assert "One: no score for 19 candidates" in read_page(client.get(made.get_absolute_url()))
     options = {"n_questions": 30, "n_draws": 5}
     made = study(judged, researcher, runs, "systems", options=options)
-    assert "only 10 questions have an answer of every system; a draw needs 30" in said_by(
+    assert "only 10 questions have an answer of every system; a draw needs 30" in read_page(
         client.get(made.get_absolute_url())
     )
 
@@ -163,7 +163,7 @@ def test_a_study_is_cancelled_and_deleted_by_who_asked_for_it_or_a_manager(
     assert Study.objects.exists(), "what is under way is cancelled first"
     client.post(f"{waiting.get_absolute_url()}cancel/")
     assert do(waiting).state == Study.State.CANCELLED
-    assert "Only its settings are stored" in said_by(client.get(waiting.get_absolute_url()))
+    assert "Only its settings are stored" in read_page(client.get(waiting.get_absolute_url()))
     other = make_membership(judged, role=Membership.Role.RESEARCHER)
     client_of(other).post(f"{waiting.get_absolute_url()}delete/")
     assert Study.objects.exists()
@@ -179,7 +179,7 @@ def test_without_judgments_or_metrics_the_form_says_what_comes_first(
     project: Project, judged: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
-    assert "No metric evaluations yet" in said_by(client.get(STUDIES))
+    assert "No metric evaluations yet" in read_page(client.get(STUDIES))
     for kind in KINDS:
         response = client.get(f"{STUDIES}new/", {"kind": kind})
         assert '<form method="post" action="?kind=' not in response.content.decode()

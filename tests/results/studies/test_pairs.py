@@ -155,7 +155,7 @@ def test_pairs_without_given_scores_go_by_gold_scores(project: Project, manager:
     assert few.result["n"] == 1
 
 
-def test_nothing_to_study_is_said(project: Project, manager: Membership) -> None:
+def test_a_study_of_nothing_is_refused(project: Project, manager: Membership) -> None:
     make_rubric(project)
     run: MetricRun = give_scores(project, manager, "Metric", {})
     assert "The project has no minimal pairs." in study(project, manager, [run], kind="pairs").error

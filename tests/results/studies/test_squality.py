@@ -38,7 +38,7 @@ def squality(project: Project, owner: Membership, tmp_path: Path, squality_dir: 
     return project
 
 
-def test_the_printed_correlations_stand_on_the_page(
+def test_the_printed_correlations_are_on_the_page(
     squality: Project, owner: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)

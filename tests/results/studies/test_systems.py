@@ -4,7 +4,7 @@ import pytest
 from projects.models import Membership, Project
 from results.metrics import computing
 from results.models import MetricScore, Study
-from tests.results.studies.factories import candidates_of, study
+from tests.results.studies.factories import list_candidates, study
 
 
 def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_score_may_be_zero(
@@ -15,7 +15,7 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
         run = computing.request_run(project=judged, actor=owner, name=name, settings={}, is_enqueued=False)
         computing.run(run.pk)
         runs[name] = run
-    weak = [each for each in candidates_of(judged) if each.source == "weak"]
+    weak = [each for each in list_candidates(judged) if each.source == "weak"]
     rouge = runs["adapted_rouge_l"].scores
     rouge.update(value=0.5)
     rouge.filter(candidate=weak[0]).update(value=None, reason="gone", counts=None)

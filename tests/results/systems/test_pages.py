@@ -99,7 +99,7 @@ def test_systems_are_scored_ranked_and_compared(
     assert (first["strong"], page.number("Judgments included")) == ("–", 48)
 
 
-def test_work_that_does_not_count_is_in_no_score_and_is_said(
+def test_work_that_does_not_count_is_in_no_score_and_is_mentioned(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
     away = Judgment.objects.filter(assignment__hit__batch=runs[0]).earliest("pk").annotator
