@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from results.scope.excluded import REASON_NAMES, REASON_NOTES
 
@@ -20,6 +22,12 @@ def name_reason(reason: str) -> str:
 def explain_reason(reason: str) -> str:
     """Return what a stored reason for exclusion means; one from an import is its own explanation."""
     return REASON_NOTES.get(reason, reason)
+
+
+@register.filter
+def name_part(name: str) -> SafeString:
+    """Return the name of a part of the data, such as a source; rows of a file may leave it empty."""
+    return format_html("<bdi>{}</bdi>", name) if name else mark_safe('<span class="faint">unspecified</span>')
 
 
 @register.filter

@@ -154,12 +154,12 @@ def test_rules_come_back_as_they_were_written() -> None:
 
 
 def test_a_plan_divides_by_question_type_only_if_a_rule_names_one() -> None:
-    stands = [stand(n, passage=n, type=type_) for n, type_ in enumerate(("yes-no", "yes-no", "entity", ""))]  # type: ignore[arg-type]
-    whole = reckoned(stands, (Rule("*", "dev", 2),))
+    coverage = [make_coverage(n, passage=n, type=type_) for n, type_ in enumerate(("yes-no", "yes-no", "entity", ""))]  # type: ignore[arg-type]
+    whole = compute(coverage, (Rule("*", "dev", 2),))
     assert [(line.type, line.n_missing, line.type_label) for line in whole.lines] == [("*", 8, "")]
     assert not whole.is_by_type
     rules = (Rule("*", "dev", 3, "yes-no"), Rule("*", "dev", 1, ""))
-    found = reckoned(stands, rules)
+    found = compute(coverage, rules)
     assert [(line.type, line.judgments, line.n_missing) for line in found.lines] == [
         ("", 1, 1),
         ("entity", None, 0),

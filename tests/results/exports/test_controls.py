@@ -49,7 +49,7 @@ def rated(project: Project) -> list[Membership]:
     return people
 
 
-def rows_of(project: Project, **over: bool) -> list[dict[str, str]]:
+def list_rows(project: Project, **over: bool) -> list[dict[str, str]]:
     file = io.BytesIO()
     write(make_statement("controls", Choices(project=project, **over)), file)  # type: ignore[arg-type]
     return list(csv.DictReader(io.StringIO(file.getvalue().decode(), newline="")))
@@ -58,7 +58,7 @@ def rows_of(project: Project, **over: bool) -> list[dict[str, str]]:
 def test_each_control_rating_with_its_kind_expected_value_and_outcome(
     project: Project, rated: list[Membership]
 ) -> None:
-    rows = rows_of(project, with_texts=True)
+    rows = list_rows(project, with_texts=True)
     assert len(rows) == Judgment.objects.filter(candidate=None).count() == 21
     mine = {row["control"]: row for row in rows if row["annotator"] == rated[1].pseudonym}
     known, degraded, repeat = (mine[kind] for kind in ("known_answer", "degraded", "repeat"))
@@ -74,7 +74,7 @@ def test_each_control_rating_with_its_kind_expected_value_and_outcome(
     assert repeat["outcome"] == "identical"
     first = [row["outcome"] for row in rows if row["annotator"] == rated[0].pseudonym]
     assert sorted(set(first)) == ["correct", "identical", "lower"]
-    assert "shown_text" not in rows_of(project)[0]
+    assert "shown_text" not in list_rows(project)[0]
 
 
 def test_the_summary_counts_annotators_and_hits_that_passed(project: Project, rated: list[Membership]) -> None:
