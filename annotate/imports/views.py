@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,6 +15,7 @@ from annotate.imports.forms import DELIMITERS, UploadForm
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
+from projects.downloads import send_file
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
 from projects.jobs.pages import cancel_job, job_context, job_fragment
@@ -147,15 +148,13 @@ def import_job(request: ProjectRequest, project: Project, number: int) -> HttpRe
 def import_file(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Download the original file; it is never opened in the browser."""
     job = _fetch(project, number)
-    path = uploads.find_file(job)
-    if not job.stored_name or not path.is_file():
-        raise Http404("The file of this import wasn’t kept.")
-    response = FileResponse(
-        path.open("rb"), as_attachment=True, filename=job.file_name, content_type="application/octet-stream"
+    return send_file(
+        # Without a stored name this is the folder, which is no file either.
+        uploads.find_file(job),
+        name=job.file_name,
+        content_type="application/octet-stream",
+        missing="The file of this import wasn’t kept.",
     )
-    # A file from outside must not run as a page of this site, even if a browser opens it instead of saving it.
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    return response
 
 
 def _fetch(project: Project, number: int) -> Import:

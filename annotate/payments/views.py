@@ -19,6 +19,7 @@ from annotate.payments.forms import EntryForm, PaymentForm
 from annotate.payments.ledger import Balance, Sums
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.downloads import download_headers
 from projects.language.amounts import format_money, plural
 from projects.models import Act, LogEntry, Membership, Project
 from projects.web.lists import paginate, read_sort, read_text, read_word, split_sort
@@ -100,16 +101,8 @@ def payment_file(request: ProjectRequest, project: Project, number: int) -> Http
     payment = _fetch_payment(project, number)
     with refusals(request):
         content = payment_files.write_file(payment=payment, actor=request.membership)
-        return HttpResponse(
-            content,
-            content_type="text/csv; charset=utf-8",
-            headers={
-                "Content-Disposition": f'attachment; filename="{payment_files.file_name(payment)}"',
-                "Cache-Control": "no-store",
-                # The file has names that people chose: a browser that shows it nevertheless must run nothing.
-                "Content-Security-Policy": "sandbox; default-src 'none'",
-            },
-        )
+        headers = download_headers(payment_files.file_name(payment))
+        return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
     return redirect("annotate:payment-show", project.slug, number)
 
 

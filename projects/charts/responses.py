@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.http import Http404, HttpResponse
 
 from projects.charts.drawing import FORMS, Chart, write
+from projects.downloads import SANDBOX, download_headers
 from projects.models import Project
 
 
@@ -16,10 +17,6 @@ def answer_chart(project: Project, charts: Iterable[Chart], name: str, form: str
     return HttpResponse(
         write(chart, form),
         content_type=FORMS[form],
-        headers={
-            "Content-Disposition": f'attachment; filename="{project.slug}-{name}.{form}"',
-            "Cache-Control": "no-store",
-            # An SVG opened by itself is a document that could run scripts; sandbox forbids that.
-            "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
-        },
+        # An SVG opened by itself is a document, and its colours are in inline styles.
+        headers=download_headers(f"{project.slug}-{name}.{form}", policy=f"{SANDBOX}; style-src 'unsafe-inline'"),
     )

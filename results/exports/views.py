@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.models import Item
 from projects.access import ProjectRequest, Right, requires
+from projects.downloads import download_headers
 from projects.errors import Refused
 from projects.models import Project
 from results.exports.formats import CONTROLS, FILES, FORMATS, Choices, file_name, make_statement
@@ -57,12 +58,7 @@ def _download(request: ProjectRequest, project: Project, form: str) -> HttpRespo
     return StreamingHttpResponse(
         chunks,
         content_type=CONTENT_TYPES[FILES[form].rpartition(".")[2]],
-        headers={
-            "Content-Disposition": f'attachment; filename="{file_name(form, choices)}"',
-            "Cache-Control": "no-store",
-            # The file holds text from outside: opened in a browser it must not act as a page of this site.
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
+        headers=download_headers(file_name(form, choices)),
     )
 
 

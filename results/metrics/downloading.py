@@ -4,6 +4,7 @@ from django.http import Http404, StreamingHttpResponse
 from django.utils.text import slugify
 
 from projects.database.csv import guard_sql
+from projects.downloads import download_headers
 from results.exports.streaming import CSV, LINES, Statement, stream
 from results.models import MetricRun
 
@@ -40,10 +41,5 @@ def stream_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpR
     return StreamingHttpResponse(
         iter(()) if is_head else stream(select_scores(run, form)),
         content_type=FORMATS[form],
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Cache-Control": "no-store",
-            # The file holds text from outside: opened in a browser it must not act as a page of this site.
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
+        headers=download_headers(name),
     )

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.downloads import send_file
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.refusals import refusals
@@ -97,17 +98,15 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Send the list of every wrong row and of every candidate without a score."""
     job = _fetch(project, number)
-    path = importing.find_problems_file(job)
-    if not job.report or not path.is_file():
-        raise Http404("There is no problem list for this file.")
-    response = FileResponse(
-        path.open("rb"),
-        as_attachment=True,
-        filename=f"{project.slug}-scores-{job.number}-problems.csv",
+    missing = "There is no problem list for this file."
+    if not job.report:
+        raise Http404(missing)
+    return send_file(
+        importing.find_problems_file(job),
+        name=f"{project.slug}-scores-{job.number}-problems.csv",
         content_type="text/csv; charset=utf-8",
+        missing=missing,
     )
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    return response
 
 
 def _fetch(project: Project, number: int) -> ScoreFile:

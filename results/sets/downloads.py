@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
+from projects.downloads import download_headers
 from projects.models import Project
 from results.models import JudgmentSet
 from results.sets import archive, freezing, retiring
@@ -57,12 +58,6 @@ def _stream(name: str, n_bytes: int, read: Callable[[], Iterator[bytes]], is_hea
         # `read` is called here and not by the caller, so that a HEAD request opens nothing.
         iter(()) if is_head else read(),
         content_type=KINDS.get(name.rpartition(".")[2], ANYTHING),
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Content-Length": str(n_bytes),
-            # The bytes never change, but a set may be retired and a member may lose access, so caches ask each time.
-            "Cache-Control": "private, no-cache",
-            # The files hold text from outside: opened in a browser they must not act as pages of this site.
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
+        # The bytes never change, but a set may be retired and a member may lose access, so caches ask each time.
+        headers=download_headers(name, cache_control="private, no-cache") | {"Content-Length": str(n_bytes)},
     )

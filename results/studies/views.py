@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
+from projects.downloads import download_headers
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.lists import paginate
@@ -168,10 +169,7 @@ def study_table(request: ProjectRequest, project: Project, number: int, name: st
     return HttpResponse(
         writing.write(table, form),
         content_type=writing.FORMS[form],
-        headers={
-            "Content-Disposition": f'attachment; filename="{project.slug}-study-{number}-{name}.{form}"',
-            "Cache-Control": "no-store",
-        },
+        headers=download_headers(f"{project.slug}-study-{number}-{name}.{form}"),
     )
 
 

@@ -139,7 +139,7 @@ def make_typed_questions(project: Project, **numbers: int) -> None:
     )
 
 
-def types_of(batch: Batch) -> dict[str, int]:
+def count_types(batch: Batch) -> dict[str, int]:
     items = Item.objects.filter(hit__batch=batch).order_by().values_list("question__type", "question_id").distinct()
     return dict(Counter(type_ for type_, _ in items))
 
@@ -148,15 +148,17 @@ def test_yangs_questions_are_drawn_by_type(project: Project) -> None:
     make_typed_questions(project, yes_no=260, entity=230, description=110, other=30)
     asked = {"yes-no": 201, "entity": 201, "description": 98}
     batch = make(project, Selection(questions=asked, seed=3))
-    assert types_of(batch) == asked
+    assert count_types(batch) == asked
     assert batch.n_items == 2_500
     assert batch.selection["questions"] == asked
     # The same seed draws the same questions, and more of one type keep those of the others.
-    more = candidates_of(make(project, Selection(questions={"yes-no": 202, "entity": 201, "description": 98}, seed=3)))
-    assert candidates_of(batch) < more
+    more = list_candidates(
+        make(project, Selection(questions={"yes-no": 202, "entity": 201, "description": 98}, seed=3))
+    )
+    assert list_candidates(batch) < more
     assert len(more) == 2_505
-    assert candidates_of(make(project, Selection(questions=asked, seed=4))) != candidates_of(batch)
-    assert types_of(make(project, Selection(types=("other",)))) == {"other": 30}
+    assert list_candidates(make(project, Selection(questions=asked, seed=4))) != list_candidates(batch)
+    assert count_types(make(project, Selection(types=("other",)))) == {"other": 30}
     for selection, sentence in (
         (Selection(questions={"entity": 231}), "only 230 questions of the type “entity” in this selection"),
         (Selection(types=("entity",), questions={"other": 1}), "are only 0 questions of the type “other”"),
@@ -184,19 +186,19 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     chosen = sent | {names["yes-no"]: 2, names["entity"]: 1}
     assert client.get(address, chosen).context["plan"].n_questions == 3
     shown = client.post(address, chosen, follow=True).content.decode()
-    assert types_of(Batch.objects.get()) == {"yes-no": 2, "entity": 1}
+    assert count_types(Batch.objects.get()) == {"yes-no": 2, "entity": 1}
     assert re.search(r"Questions drawn</dt>\s*<dd>\s*1 entity,\s*2 yes-no", shown)
     client.post(address, sent | {"types": ["entity"]})
-    assert types_of(Batch.objects.get(number=2)) == {"entity": 3}
+    assert count_types(Batch.objects.get(number=2)) == {"entity": 3}
     options = ("--project", project.slug, "--judgments", "1", "--questions", "yes-no=1", "entity=2", "--seed", "1")
     call_command("create_batch", *options, stdout=StringIO())
-    assert types_of(Batch.objects.get(number=3)) == {"yes-no": 1, "entity": 2}
+    assert count_types(Batch.objects.get(number=3)) == {"yes-no": 1, "entity": 2}
     with pytest.raises(CommandError, match="TYPE=N"):
         call_command("create_batch", "--project", project.slug, "--judgments", "1", "--questions", "riddle=1")
     api = f"/api/v1/projects/{project.slug}/batches/"
     body = {"judgments": 1, "questions": [{"type": "yes-no", "n": 3}], "types": ["yes-no"]}
     assert client.post(api, body, content_type="application/json").status_code == 201
-    assert types_of(Batch.objects.get(number=4)) == {"yes-no": 3}
+    assert count_types(Batch.objects.get(number=4)) == {"yes-no": 3}
     wrong = client.post(
         api, {"judgments": 1, "questions": [{"type": "riddle", "n": 3}]}, content_type="application/json"
     )

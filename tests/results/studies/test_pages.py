@@ -55,6 +55,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
             response = client.get(address)
             assert response.status_code == 200, address
             assert response.headers["Content-Disposition"].startswith("attachment")
+            assert response.headers["Content-Security-Policy"].startswith("sandbox")
             assert len(response.content) > 50
     log: Any = LogEntry.objects.filter(act="ask for study").earliest("pk")
     assert (log.actor, log.after["seed"], log.after["settings"]["criterion"]) == (researcher, 1000, "correctness")

@@ -177,7 +177,7 @@ def test_the_planner_says_items_and_costs_for_a_width(
     page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
     widths = page.rows("Simulation results")
     assert len(widths) == 18
-    assert page.said["Current alpha, ordinal"].startswith("0.8154")
+    assert page.facts["Current alpha, ordinal"].startswith("0.8154")
     rows = page.rows("Requirements")
     assert [row["Judgments per candidate"] for row in rows] == ["2", "4", "6 modelled"]
     for row in rows:
