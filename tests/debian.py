@@ -15,7 +15,7 @@ def can_install() -> bool:
 
 
 def install(*packages: str) -> bool:
-    """Install packages; False where that could not be done, with what apt said on the terminal."""
+    """Install packages; False if that failed, with the output of apt on the terminal."""
     print(f"Installing Debian's {', '.join(packages)} …", flush=True)
     _update_lists()
     return _runs("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)

@@ -125,7 +125,7 @@ def test_the_batches(truth: Truth, see: See, researcher: Membership) -> None:
 def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     for key, batch in truth.batches.items():
         page = see(researcher, "annotate:batch-show", key)
-        assert numbers(page.said["HITs complete"]) == [batch.n_complete, batch.n_hits, batch.n_candidates]
+        assert numbers(page.facts["HITs complete"]) == [batch.n_complete, batch.n_hits, batch.n_candidates]
         hits = page.rows("HITs")
         assert page.n_listed == len(hits) == batch.n_hits
         sums = {
@@ -211,11 +211,11 @@ def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: 
     assert page.number("Single ratings") == n_single
     groups = page.rows("Alpha by dataset") if truth.counted else []
     assert sum(number(row["Ratings"]) for row in groups) == n_ratings
-    said = answer("agreement", "--project", project.slug)
-    assert [said[name] for name in ("n_units", "n_ratings", "n_single")] == [n_units, n_ratings, n_single]
+    output = answer("agreement", "--project", project.slug)
+    assert [output[name] for name in ("n_units", "n_ratings", "n_single")] == [n_units, n_ratings, n_single]
     n_annotators = f"""SELECT count(DISTINCT j.annotator_id) {of_stage} AND j.is_counted AND j.candidate_id IN (
         SELECT candidate_id FROM ({rated}) rated WHERE n > 1) AND j.value IS NOT NULL"""
-    assert page.number("Annotators") == said["n_annotators"] == ask_one(project, n_annotators)
+    assert page.number("Annotators") == output["n_annotators"] == ask_one(project, n_annotators)
 
 
 @pytest.mark.django_db
@@ -263,8 +263,8 @@ def test_each_stage_in_every_file_and_figure(
     mocha = json.loads(exported_text(project, "mocha", tmp_path, "--stage", stage))
     scores = [entry["metadata"].get("scores", []) for entries in mocha.values() for entry in entries.values()]
     assert sum(map(len, scores)) == sum(int(row["n"]) for row in aggregated) == n_rated
-    said = answer("agreement", "--project", project.slug, "--stage", stage)
-    assert said["n_ratings"] + said["n_single"] == n_rated
+    output = answer("agreement", "--project", project.slug, "--stage", stage)
+    assert output["n_ratings"] + output["n_single"] == n_rated
     if Batch.objects.filter(project=project, kind=Batch.Kind.TRIAL).exists():
         address = reverse("results:agreement", args=[project.slug])
         page = read(client_of(researcher).get(address, {"stage": stage}).content.decode())
@@ -283,13 +283,13 @@ def test_the_commands(truth: Truth, project: Project) -> None:
         "judgments": truth.counted,
     }
     for key, batch in truth.batches.items():
-        said = answer("batch", str(key), "--project", project.slug)
-        assert (said["candidates"], said["hits"], said["hits_complete"]) == (
+        output = answer("batch", str(key), "--project", project.slug)
+        assert (output["candidates"], output["hits"], output["hits_complete"]) == (
             batch.n_candidates,
             batch.n_hits,
             batch.n_complete,
         )
-        places = [said[f"places_{name}"] for name in ("wanted", "open", "held", "done")]
+        places = [output[f"places_{name}"] for name in ("wanted", "open", "held", "done")]
         assert places == [batch.n_wanted, batch.n_open, batch.n_held, batch.n_done]
     assert answer("verify", "--no-count")["breaches"] == []
 
@@ -311,18 +311,18 @@ def test_the_annotators_own_pages(
     every_desk = read(client_of(annotator).get(reverse("annotate:desk")).content.decode())
     for desk in (every_desk, see(annotator, "annotate:project-desk")):
         assert desk.number("HIT submitted" if n == 1 else "HITs submitted") == n
-        assert desk.said["earned"] == dollars
+        assert desk.facts["earned"] == dollars
     history = see(annotator, "annotate:history")
     assert history.number("Submitted") == n
-    assert history.said["Earned"].startswith(dollars)
+    assert history.facts["Earned"].startswith(dollars)
     n_given = ask_one(project, f"SELECT count(*) {mine}", me=annotator.pk)
     assert (history.n_listed or 0) == len(history.rows("Your HITs")) == n_given
 
 
 def assert_judgments_add_up(page: Screen, truth: Truth) -> None:
     reasons = {
-        label.removeprefix("Not counted: "): number(said)
-        for label, said in page.said.items()
+        label.removeprefix("Not counted: "): number(fact)
+        for label, fact in page.facts.items()
         if label.startswith("Not counted: ")
     }
     assert reasons == truth.not_counted
@@ -336,10 +336,10 @@ def exported(project: Project, form: str, folder: Path, *options: str) -> list[d
 
 def exported_text(project: Project, form: str, folder: Path, *options: str) -> str:
     file = folder / form
-    said = answer("export_judgments", "--project", project.slug, "--format", form, "--output", str(file), *options)
+    output = answer("export_judgments", "--project", project.slug, "--format", form, "--output", str(file), *options)
     text = file.read_text()
     if form != "mocha":
-        assert said["n_rows"] == len(list(csv.DictReader(io.StringIO(text))))
+        assert output["n_rows"] == len(list(csv.DictReader(io.StringIO(text))))
     return text
 
 
@@ -404,8 +404,8 @@ def assert_one_moment(make_round: Callable[[], tuple[Write, Look]]) -> None:
 def counts_on(client: Client, address: str) -> Any:
     """What the page says, but for what only the clock changes."""
     page = read(client.get(address).content.decode())
-    said = {label: text for label, text in page.said.items() if label not in ("Pace", "Time left")}
-    return said, page.tables, page.n_listed
+    facts = {label: text for label, text in page.facts.items() if label not in ("Pace", "Time left")}
+    return facts, page.tables, page.n_listed
 
 
 @contextmanager

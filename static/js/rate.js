@@ -80,7 +80,7 @@ const drafts = isPreview
 
 // For those who hear the page; what it says is seen elsewhere.
 function hear(sentence) {
-  root.querySelector("[data-said]").textContent = sentence;
+  root.querySelector("[data-announcement]").textContent = sentence;
 }
 
 // What just happened, to be heard and, for a moment, to be seen.

@@ -18,6 +18,6 @@ export function startTimes() {
 }
 
 // The time alone is enough if it is the same day in both zones.
-function sayUtc(at, said) {
-  return at.getDate() === at.getUTCDate() ? `${at.toISOString().slice(11, 16)} UTC` : said;
+function sayUtc(at, text) {
+  return at.getDate() === at.getUTCDate() ? `${at.toISOString().slice(11, 16)} UTC` : text;
 }

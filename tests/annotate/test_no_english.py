@@ -43,7 +43,7 @@ from tests.page_reader import list_texts
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
 
 NAME = "Zz"
-"""In each name that people chose here, so that it's told from what the page says."""
+"""In each name that people chose here, so that it differs from the page's own text."""
 WORD = re.compile(r"[A-Za-z]{3}")
 NAMES = re.compile(
     r"\b(Concord|UTC|HIT|HITs|JSON|JavaScript|WCAG|AA|axe|MB|Content-Encoding|Enter|Correctness)\b|\S*[@/_<>]\S*|\S+:\S+"

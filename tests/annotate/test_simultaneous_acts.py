@@ -148,7 +148,7 @@ def scene(project: Project, annotator: Membership, other_annotator: Membership, 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ACTS)
 def test_an_act_by_four_at_once_happens_once(scene: Scene, owner: Membership, manager: Membership, name: str) -> None:
-    """The others are told that it is done already, or see that nothing is left to do."""
+    """The others read that it is done already, or that nothing is left to do."""
     act, before = ACTS[name]
     if before is not None:
         before(scene, owner)

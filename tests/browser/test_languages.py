@@ -26,21 +26,21 @@ if int(os.environ.get("SCALE", "1")) > 1:
 LANGUAGES = {"en": "en-GB", "de": "de-DE", "es": "es-ES", "fr": "fr-FR", "ar": "ar", "zh-hans": "zh-CN"}
 LEAST_PAGES = 20
 
-SAID = """() => {
+OWN_TEXTS = """() => {
   const others = "script, style, noscript, svg, kbd, code, bdi, textarea, [dir=auto], [lang]:not(html)";
-  const said = new Set([document.title.split(" · ")[0]]);
+  const texts = new Set([document.title.split(" · ")[0]]);
   const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
-    if (!walker.currentNode.parentElement.closest(others)) said.add(walker.currentNode.data.trim());
+    if (!walker.currentNode.parentElement.closest(others)) texts.add(walker.currentNode.data.trim());
   }
   const labels = "aria-label title placeholder data-confirm data-confirm-text data-confirm-label";
   for (const name of labels.split(" ")) {
     for (const element of document.querySelectorAll(`[${name}]`)) {
-      if (!element.closest("bdi, [dir=auto], [lang]:not(html)")) said.add(element.getAttribute(name));
+      if (!element.closest("bdi, [dir=auto], [lang]:not(html)")) texts.add(element.getAttribute(name));
     }
   }
   const names = /\\b(Concord|UTC|axe|WCAG|AA|JavaScript|HTML)\\b|\\S*[@/:_<>]\\S*/g;
-  return [...said].filter((text) => /[A-Za-z]{3}/.test(text.replace(names, "")));
+  return [...texts].filter((text) => /[A-Za-z]{3}/.test(text.replace(names, "")));
 }"""
 """What the page itself says: texts and labels with a Latin word, outside of what people wrote or what is a name."""
 
@@ -70,7 +70,7 @@ def test_no_english_is_left_and_every_language_fits(
             page.goto(address.path)
             if address.who == "rater":
                 assert urlsplit(page.url).path == address.path, "the page of another state"
-            texts = set(page.evaluate(SAID))
+            texts = set(page.evaluate(OWN_TEXTS))
             assert page.locator("html").get_attribute("lang") == language, address.path
             if language == "en":
                 english[address] = texts
@@ -92,7 +92,7 @@ def annotators_pages(world: World) -> list[Address]:
 
 
 def submitted_pages(rater: Membership) -> list[str]:
-    """Pages that look otherwise once something was done: a HIT and a test submitted, practice told, consent given."""
+    """Pages that differ once something was done: a HIT and a test submitted, practice explained, consent given."""
     project = rater.project
     Project.objects.filter(pk=project.pk).update(revision_minutes=60 * 24)
     consent.agree(annotator=rater, version=project.consents.latest("version").version)

@@ -43,7 +43,7 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     page = signed_in(done.annotator.user, viewport=size)
     page.goto(f"/p/{done.annotator.project.slug}/history/")
     page.locator("table a").first.click()
-    expect(page.locator(".said").first).to_contain_text("4")
+    expect(page.locator(".own-answer").first).to_contain_text("4")
     assert serious_faults(page) == []
     page.get_by_role("link", name="Edit it").click()
     wait_for_keys(page)
@@ -53,7 +53,7 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     assert list_values(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Changes saved.")).to_be_visible()
-    expect(page.locator(".said").nth(1)).to_contain_text("2")
+    expect(page.locator(".own-answer").nth(1)).to_contain_text("2")
     assert list_values(done) == [4, 2, 4]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -51,7 +51,7 @@ def test_who_fails_first_passes_at_the_second_attempt_by_keyboard(
     rate_all(page, "2")
     expect(page.get_by_role("heading", name="You didn't pass this time")).to_be_visible()
     expect(page.get_by_text("0 of 5 correct. The pass mark is 4.")).to_be_visible()
-    assert page.locator(".told-item.is-wrong").count() == 5
+    assert page.locator(".explained-item.is-wrong").count() == 5
     page.get_by_role("link", name="Back to the test").click()
     page.get_by_role("button", name="Start the test").click()
     rate_all(page, "4")

@@ -56,7 +56,7 @@ def test_the_time_of_the_last_save_is_shown_and_not_read_out(signed_in: SignedIn
         expect_save_status(page).to_have_text(f"Saved {words}")
     page.clock.fast_forward(7_200_000)
     expect_save_status(page).to_have_text("Saved 2 h ago")
-    assert page.locator("[data-said]").text_content() == ""
+    assert page.locator("[data-announcement]").text_content() == ""
     assert page.locator("[data-saving]").evaluate("(line) => line.closest('[aria-live], [role=status]')") is None
     page.keyboard.press("4")
     expect_save_status(page).to_have_text("Saved just now")
@@ -74,10 +74,10 @@ def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
     expect_save_status(page).to_contain_text(OFFLINE.format("4 ratings"))
     page.keyboard.press("f")
     expect_save_status(page).to_contain_text(OFFLINE.format("5 changes"))
-    assert page.locator("[data-said]").text_content() != ""
+    assert page.locator("[data-announcement]").text_content() != ""
     page.context.set_offline(False)
     expect_save_status(page).to_have_text("Saved just now")
-    expect(page.locator("[data-said]")).to_have_text("All changes saved")
+    expect(page.locator("[data-announcement]")).to_have_text("All changes saved")
     assert {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()} == {
         "0": 5,
         "1": 4,

@@ -106,7 +106,7 @@ def test_the_same_digit_clears_and_stays(page: Page) -> None:
     page.keyboard.press("3")
     assert checked(page, 0) is None
     current(page).to_have_attribute("data-place", "0")
-    expect(page.locator("[data-said]")).to_have_text("Answer 1: rating cleared.")
+    expect(page.locator("[data-announcement]")).to_have_text("Answer 1: rating cleared.")
     expect(page.locator("[data-saved]")).to_have_text("Saved")
     wait_until(lambda: drafted() == {"0": {"correctness": None}})
 
@@ -149,7 +149,7 @@ def test_after_a_change_the_next_unrated_comes_then_the_first_then_the_end(page:
     page.keyboard.press("4")
     page.keyboard.press("4")
     expect(page.locator(".rate-end [data-submit]")).to_be_focused()
-    expect(page.locator("[data-said]")).to_have_text("Every answer is rated.")
+    expect(page.locator("[data-announcement]")).to_have_text("Every answer is rated.")
     page.keyboard.press("1")  # one digit too many changes nothing
     assert [checked(page, place) for place in range(5)] == ["2", "4", "4", "4", "4"]
 
@@ -275,7 +275,7 @@ def test_what_was_done_is_taken_back_step_by_step(page: Page) -> None:
     expect(page.locator("[name=comment2]")).to_have_value("")
     page.keyboard.press("z")
     expect(page.locator("[name=flag2]")).not_to_be_checked()
-    expect(page.locator("[data-said]")).to_have_text("Undone: answer 3.")
+    expect(page.locator("[data-announcement]")).to_have_text("Undone: answer 3.")
     page.keyboard.press("z")
     page.keyboard.press("z")
     expect(undo).to_be_hidden()

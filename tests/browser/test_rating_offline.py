@@ -74,7 +74,7 @@ def test_what_cannot_be_fetched_comes_later_and_rating_goes_on(page: Page, annot
     page.keyboard.press("5")
     page.wait_for_load_state("networkidle")
     page.locator("[data-submit]").first.click()
-    expect(page.locator("[data-said]")).to_have_text("2 answers still need a rating.")
+    expect(page.locator("[data-announcement]")).to_have_text("2 answers still need a rating.")
     expect(page.locator(".item.is-current")).to_have_id("item1")
     page.unroute_all()
     page.evaluate("dispatchEvent(new Event('online'))")

@@ -115,7 +115,7 @@ def test_a_submit_with_gaps_lists_them_and_each_line_leads_there(page: Page) -> 
     missing = page.locator("[data-missing]")
     expect(missing).to_be_focused()
     expect(missing).to_contain_text("2 answers still need a rating.")
-    expect(page.locator("[data-said]")).to_have_text("2 answers still need a rating.")
+    expect(page.locator("[data-announcement]")).to_have_text("2 answers still need a rating.")
     assert missing.get_by_role("link").all_inner_texts() == ["Answer 2", "Answer 3"]
     missing.get_by_role("link", name="Answer 3").click()
     expect(page.locator("#item2")).to_be_focused()
@@ -164,7 +164,7 @@ def test_answers_given_offline_are_kept_and_sent_when_the_network_is_back(page: 
     saved(page).to_have_text(NOT_SAVED)
     counted(page).to_have_text("3")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[data-said]")).to_have_text("Will be submitted when you're back online.")
+    expect(page.locator("[data-announcement]")).to_have_text("Will be submitted when you're back online.")
     first = page.url
     page.context.set_offline(False)
     page.wait_for_url(lambda url: url != first)

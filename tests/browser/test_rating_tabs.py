@@ -129,7 +129,7 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
     page.keyboard.press("2")
     bar.to_contain_text("Your membership in this project has ended. Your work is kept.")
-    expect(page.locator("[data-said]")).to_contain_text("has ended")
+    expect(page.locator("[data-announcement]")).to_contain_text("has ended")
     assert len(Draft.objects.get().answers["answers"]) == 2
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     page.keyboard.press("3")

@@ -1,4 +1,4 @@
-"""Time on the rating page: what counts as active, and what is said of the time left. The page's clock is ours here."""
+"""Time on the rating page: what counts as active, and how the time left is shown. The page's clock is ours here."""
 
 from datetime import timedelta
 

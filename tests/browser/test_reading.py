@@ -146,7 +146,7 @@ def test_the_text_size_has_five_steps_and_stays_after_a_reload(wide: Page, annot
     expect(larger).to_have_attribute("aria-disabled", "true")
     wide.keyboard.press("Enter")
     assert measure_size(wide) == sizes[-1]
-    expect(wide.locator("[data-passage-said]")).to_have_text("Text size 5 of 5")
+    expect(wide.locator("[data-passage-status]")).to_have_text("Text size 5 of 5")
     wide.route("**/*.js", lambda route: route.abort())
     wide.reload()
     assert measure_size(wide) == sizes[-1]
@@ -229,7 +229,7 @@ def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, ann
     field = wide.get_by_role("searchbox", name="Find in the passage")
     expect(field).to_be_focused()
     wide.keyboard.type("cafe")
-    count, status = wide.locator("[data-find-count]"), wide.locator("[data-passage-said]")
+    count, status = wide.locator("[data-find-count]"), wide.locator("[data-passage-status]")
     expect(count).to_have_text("1 of 3")
     expect(status).to_have_text("1 of 3")
     assert lit(wide, "find") == ["CAFÉ", "cafe\u0301", "cafe"]

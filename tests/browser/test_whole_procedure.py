@@ -191,7 +191,7 @@ def rate_one_and_return_the_next(walk: Walk) -> None:
     page.goto("/desk/")
     page.get_by_role("button", name="Start rating").click()
     address = page.url
-    rate_by_keys(page, people.score_of)
+    rate_by_keys(page, people.find_score)
     expect(page.locator("[data-saved]")).to_have_text("Saved")
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(address)

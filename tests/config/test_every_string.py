@@ -112,7 +112,7 @@ def names_in(project: Project) -> re.Pattern[str]:
 
 
 def bare_words(content: str, names: re.Pattern[str]) -> list[str]:
-    """What is said outside of all brackets; a sentence may have tags, and sentences of others, within."""
+    """Texts outside of all brackets; a sentence may have tags, and sentences of others, within."""
     depth, bare = 0, []
     reader = Reader()
     reader.feed(content)

@@ -32,7 +32,7 @@ THE_SAME = {
 
 PLACES = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}|</?[a-z]+[^>]*>")
 EXACT_FORMS = {"de": (0,), "es": (0,), "fr": (), "ar": (0, 1, 2), "zh-hans": ()}
-"""Forms that are said of one number alone, which may be a word in them: “one”, “both”.
+"""Forms of one number alone, which may be a word in them: “one”, “both”.
 
 French says 0 and 1 in one form.
 """
@@ -294,7 +294,7 @@ ALL_THEIRS = (
     *("annotate/desk/", "annotate/onboarding/", "annotate/rating/", "annotate/work/"),
     *("annotate/qualification/attempt", "projects/accounts/forms", "projects/accounts/views", "projects/web/"),
 )
-"""Where nothing is said to managers or by commands alone."""
+"""Folders without messages for managers or commands alone."""
 
 
 def test_no_refusal_to_annotators_is_a_bare_sentence() -> None:

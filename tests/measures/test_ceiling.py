@@ -12,7 +12,7 @@ def make_frame(ratings: list[list[float]]) -> pd.DataFrame:
 
 
 def test_one_draw_is_the_correlation_with_the_others() -> None:
-    """Where all ratings of an item but the one drawn are equal, the draw can be told from the result."""
+    """Where all ratings of an item but the one drawn are equal, the result reveals the draw."""
     ratings = [[1.0, 2.0], [3.0, 1.0], [5.0, 4.0], [2.0, 5.0]]
     found = human_ceiling(make_frame(ratings), rng=np.random.default_rng(4), n_draws=1)
     assert isinstance(found, Ceiling)

@@ -59,9 +59,9 @@ function isInView() {
 export function startDue(element, dueAt, now, over = say("time_up")) {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);
-    const said = minutes < 0 ? over : sayLeft(minutes);
+    const text = minutes < 0 ? over : sayLeft(minutes);
     element.closest(".rate-due").classList.toggle("is-short", minutes < 10);
-    if (element.textContent !== said) element.textContent = said;
+    if (element.textContent !== text) element.textContent = text;
   };
   show();
   setInterval(show, 10_000);

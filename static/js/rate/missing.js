@@ -73,8 +73,8 @@ function linkTo(href, words) {
 
 function mark(item) {
   item.element.querySelector(":scope > .errorlist")?.remove();
-  const said = document.createElement("p");
-  said.className = "errorlist";
-  said.textContent = say(item.slots.some(hasValue) ? "not_all_rated" : "not_rated");
-  item.element.querySelector(".candidate").after(said);
+  const error = document.createElement("p");
+  error.className = "errorlist";
+  error.textContent = say(item.slots.some(hasValue) ? "not_all_rated" : "not_rated");
+  item.element.querySelector(".candidate").after(error);
 }

@@ -39,7 +39,7 @@ class Passage {
   }
 
   say(text) {
-    this.details.querySelector("[data-passage-said]").textContent = text;
+    this.details.querySelector("[data-passage-status]").textContent = text;
   }
 
   find() {

@@ -14,7 +14,7 @@ export class Submission {
     this.nTries = 0;
     this.timer = null;
     addEventListener("online", () => this.isWaiting && this.send());
-    // a request that is under way may hang until its timeout: what is known at once is said at once
+    // a request that is under way may hang until its timeout: what is known is shown at once
     addEventListener("offline", () => this.isBusy && this.onState("waiting"));
   }
 

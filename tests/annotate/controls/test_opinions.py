@@ -1,4 +1,4 @@
-"""Where the project shows the candidates' opinions, no control is told by having one or by lacking it."""
+"""Where the project shows the candidates' opinions, no control is recognised by having one or by lacking it."""
 
 import re
 from math import sqrt
@@ -82,12 +82,14 @@ def test_all_items_show_an_opinion_or_none_does(
 def test_repeats_and_degraded_answers_show_what_they_were_made_from(shown: Project, annotator: Membership) -> None:
     for candidate in Candidate.objects.all():
         Candidate.objects.filter(pk=candidate.pk).update(opinion=("", "yes", "no")[candidate.pk % 3])
-    controlled(shown)
+    batch = controlled(shown)
     session = start_session(annotator)
     opinions = {item.pk: page.opinion for item, page in session}
     made = [item for item, _ in session if item.made_from_id is not None]
     assert {item.control for item in made} == {Control.REPEAT, Control.DEGRADED}
-    assert {item.made_from.control for item in made if item.made_from} == {Control.NONE, Control.SOURCE}
+    # Which of the pool an annotator gets is chance, so a session may lack an answer that was made from a reference.
+    assert Item.objects.filter(pool_of=batch, made_from__control=Control.SOURCE).exists()
+    assert {item.made_from.control for item in made if item.made_from} <= {Control.NONE, Control.SOURCE}
     assert [item.control for item in made if opinions[item.pk] != opinions[item.made_from_id or 0]] == []
     assert len({opinions[item.pk] for item in made}) > 1
 

@@ -60,7 +60,7 @@ def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Pro
 
 
 def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, other_annotator: Membership) -> None:
-    """Where the queue is empty for somebody, the reason is said and nothing is asked."""
+    """If the queue is empty for somebody, the page gives the reason and asks nothing."""
     consent = make_consent(project)
     agree(other_annotator, consent)
     open_batch(project, n_hits=1, consent=consent, instructions=unread(project))

@@ -42,7 +42,7 @@ def submitted(annotator: Membership, batch: Batch, n: int = 1, *, seconds: float
 
 
 def earn(annotator: Membership, cents: int, *, is_approved: bool = False, **over: Any) -> LedgerEntry:
-    """One entry; a qualification test unless told."""
+    """Add one entry, by default for a qualification test."""
     made: dict[str, Any] = {"kind": "qualification", "key": f"test:{next(_numbers)}", **over}
     if is_approved:
         made["approved_at"] = timezone.now()

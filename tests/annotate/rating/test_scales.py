@@ -1,4 +1,4 @@
-"""How scales are shown: as buttons, as one grid or as a slider; which digits rate; what is said of a point."""
+"""How scales are shown: as buttons, as one grid or as a slider; which digits rate; the description of a point."""
 
 from typing import Any
 

@@ -132,7 +132,7 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, sca
 
 
 def test_a_polite_end_finishes_what_is_in_flight(project: Project, scale: int) -> None:
-    """The master is told to end under load: it ends in order, and every acknowledged submit is stored."""
+    """The master gets SIGTERM under load: it ends in order, and every acknowledged submit is stored."""
     for _ in range(scale):
         open_batch(project, n_hits=100, judgments=3)
         stop = threading.Event()

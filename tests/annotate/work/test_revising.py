@@ -177,7 +177,7 @@ def test_the_window_is_the_projects_and_the_servers(annotator: Membership, done:
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=31))
     with pytest.raises(answers.TakesNoAnswers, match="time to edit this HIT is over"):
         revise(annotator, done, changed(2, 2, 2))
-    assert revise(annotator, done, changed(1, 1, 1)).was_stored, "a retry after the end is not told that it is too late"
+    assert revise(annotator, done, changed(1, 1, 1)).was_stored, "a retry after the end is not refused as too late"
     Project.objects.update(revision_minutes=0)
     with pytest.raises(answers.TakesNoAnswers, match="edit a submitted HIT"):
         revise(annotator, done, changed(2, 2, 2))
@@ -310,7 +310,7 @@ def test_a_degraded_answer_is_compared_with_the_first_rating_of_its_source(
 
 
 def fetch_degraded(project: Project, annotator: Membership) -> list[tuple[float, float]]:
-    """What was said of each degraded answer and of its source, as the test of them is given it."""
+    """Return the ratings of each degraded answer and of its source, as their test gets them."""
     scale = find_quality_scale(project)
     assert scale is not None
     comparison, records = Comparison(fetch_scores(scale), scale), fetch_work_records([annotator], scale)

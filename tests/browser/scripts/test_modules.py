@@ -52,7 +52,7 @@ def test_a_test_that_throws_is_reported(tmp_path: Path) -> None:
         pytest.skip("this machine lacks node")
     running.lay_out(tmp_path)
     lines = ('import { equal, test } from "./checking.js";', *(f'test("{n}", () => equal(1, {n}));' for n in (1, 2)))
-    (running.home_of_tests(tmp_path) / "wrong.js").write_text("\n".join(lines), encoding="ascii")
+    (running.write_home(tmp_path) / "wrong.js").write_text("\n".join(lines), encoding="ascii")
     found = running.run_in_node(node, tmp_path, "wrong")
     assert found["1"] == ""
     assert "1 is not 2" in found["2"]

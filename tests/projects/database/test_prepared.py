@@ -20,7 +20,7 @@ def ask(statement: Prepared, n: int) -> int:
 
 @pytest.mark.django_db
 def test_two_of_one_statement_share_what_a_connection_knows() -> None:
-    """Threads that come at once may each make the statement; a connection must not be told it twice."""
+    """Threads that come at once may each make the statement; a connection must not prepare it twice."""
     assert [ask(Prepared(SQL), 1), ask(Prepared(SQL), 2), ask(prepared(SQL), 3)] == [2, 3, 4]
 
 

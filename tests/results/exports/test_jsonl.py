@@ -50,7 +50,7 @@ def as_cells(line: dict[str, Any]) -> dict[str, str]:
 
 
 def comparable(row: dict[str, str]) -> dict[str, Any]:
-    """A row of either file, told apart only by what the file says: 3, 3.0 and 3.000 are one number."""
+    """A row of either file, distinguished only by the content of the file: 3, 3.0 and 3.000 are one number."""
     found: dict[str, Any] = dict(row)
     for name in ("value", "seconds", "active_seconds", "wall_seconds", "confidence", *JSON_CELLS):
         if found.get(name):

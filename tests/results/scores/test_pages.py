@@ -1,4 +1,4 @@
-"""The pages of scores: gold scores by every rule, and one item with all that was said of it."""
+"""The pages of scores: gold scores by every rule, and one item with all its ratings."""
 
 import math
 import re

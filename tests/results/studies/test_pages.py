@@ -46,7 +46,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
         assert response.headers["Location"] == made.get_absolute_url()
         response = client.get(made.get_absolute_url())
         page = response.content.decode()
-        assert "all scores are equal" in page, "a constant metric is undefined, and why is said"
+        assert "all scores are equal" in page, "a constant metric is undefined, with its reason"
         assert "Human ceiling" in page
         assert "<b>away</b>" not in page
         files = re.findall(rf'href="({re.escape(made.get_absolute_url())}(?:tables|charts)/[^"]+)"', page)

@@ -61,7 +61,7 @@ def test_given_scores_alone_make_table_8(table_8: Study) -> None:
     assert found["Good"] == pytest.approx([85, 60, 72.5])
     assert found["Poor"] == pytest.approx([20, 35, 27.5])
     assert found["Pairs"] == ["10", "10", None]
-    assert rows(table_8, "phenomena")["Good"] == pytest.approx([85, 60]), "negation, then those not said"
+    assert rows(table_8, "phenomena")["Good"] == pytest.approx([85, 60]), "negation, then those unspecified"
     assert rows(table_8, "pairs")["Good"] == pytest.approx([72.5, 20, 14, 1, 5])
     assert table_8.result is not None
     assert (table_8.result["n"], table_8.result["figures"]["reasons"]) == (20, {})
@@ -90,11 +90,11 @@ def test_its_page_and_files_show_the_same(
 
 def test_the_command_studies_given_scores_too(table_8: Study, project: Project) -> None:
     make_membership(project, role=Membership.Role.OWNER)
-    told = io.StringIO()
+    output = io.StringIO()
     asked = ("--project", project.slug, "--seed", "1", "--markdown", "--table", "datasets")
-    call_command("study", "pairs", *asked, "--option", f"human={GOLDS}", stdout=told)
-    assert "| Good | 85.0" in told.getvalue()
-    assert "goes by gold scores first" in told.getvalue()
+    call_command("study", "pairs", *asked, "--option", f"human={GOLDS}", stdout=output)
+    assert "| Good | 85.0" in output.getvalue()
+    assert "goes by gold scores first" in output.getvalue()
 
 
 def test_what_is_left_out_is_listed_with_its_reason(project: Project, manager: Membership) -> None:
@@ -136,11 +136,11 @@ def test_pairs_without_given_scores_go_by_gold_scores(project: Project, manager:
     pairs = make_pairs(project, "judged", 3, score_1=None, score_2=None)
     pairs += make_pairs(project, "both", 1)
     people = [make_membership(project) for _ in range(2)]
-    said = {}
+    ratings = {}
     for place, pair in enumerate(pairs):
-        said[pair.candidate_1] = dict.fromkeys(people, 4.0)
-        said[pair.candidate_2] = dict.fromkeys(people, 2.0 if place < 2 else 5.0)
-    judge(project, said)
+        ratings[pair.candidate_1] = dict.fromkeys(people, 4.0)
+        ratings[pair.candidate_2] = dict.fromkeys(people, 2.0 if place < 2 else 5.0)
+    judge(project, ratings)
     run = give_scores(project, manager, "Metric", score(pairs, 4))
     made = study(project, manager, [run], kind="pairs")
     assert made.result is not None, made.error

@@ -195,7 +195,7 @@ def test_the_planner_says_items_and_costs_for_a_width(
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "text"),
     [
         ({"width": "0"}, "greater than or equal to 0.005"),
         ({"width": "wide"}, "Enter a number"),
@@ -205,12 +205,12 @@ def test_the_planner_says_items_and_costs_for_a_width(
     ],
 )
 def test_a_plan_that_cannot_be_is_refused_by_name(
-    project: Project, researcher: Membership, client_of: SignIn, query: dict[str, str], said: str
+    project: Project, researcher: Membership, client_of: SignIn, query: dict[str, str], text: str
 ) -> None:
     canonical(project)
     response = client_of(researcher).get(f"{SCORES}planner/", query)
     assert response.status_code == 400
-    assert said in response.content.decode()
+    assert text in response.content.decode()
 
 
 def test_charts_hold_the_figures_of_the_pages(
