@@ -83,7 +83,8 @@ def make_page_context(
         # Consecutive items with the same question share its heading, as candidates of a HIT do.
         if not groups or groups[-1]["question"]["text"] != item.question:
             references = [
-                describe_reference(each["text"], each.get("opinion", ""), project) for each in item.references
+                describe_reference(each["text"], each.get("opinion", ""), project)
+                for each in ([] if project.hides_references else item.references)
             ]
             details = _read_kind(item, candidate, project)
             question: QuestionOnPage = {

@@ -78,10 +78,13 @@ class Text:
     references: list[str]
     n_question: int
     n_passage: int
+    shows_references: bool = True
 
     def n_to_read(self, n_items: int) -> float:
         """Return the characters to read for this item; the passage is read once for all items of the HIT."""
-        own = len(self.candidate) + self.n_question + sum(map(len, self.references))
+        own = len(self.candidate) + self.n_question
+        if self.shows_references:
+            own += sum(map(len, self.references))
         return own + self.n_passage / max(1, n_items)
 
 
@@ -264,10 +267,12 @@ _TEXTS = """
 SELECT c.id, c.text, length(q.text), (SELECT array_agg(r.text ORDER BY r.position)
                                       FROM projects_reference r WHERE r.question_id = q.id),
        length(p.text) + coalesce((SELECT sum(length(d ->> 'text')) FROM jsonb_array_elements(
-           CASE jsonb_typeof(p.documents) WHEN 'array' THEN p.documents END) d), 0)
+           CASE jsonb_typeof(p.documents) WHEN 'array' THEN p.documents END) d), 0), NOT pr.hides_references
 FROM projects_candidate c
 JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = p.dataset_id
+JOIN projects_project pr ON pr.id = d.project_id
 WHERE c.id = ANY(%s)
 """
 
@@ -276,7 +281,7 @@ def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
     """Return the texts of these candidates by id."""
     with connection.cursor() as cursor:
         cursor.execute(_TEXTS, [list(candidates)])
-        return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}
+        return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0), row[5]) for row in cursor}
 
 
 def _convert_to_score(share: float | None, scale: QualityScale) -> float | None:

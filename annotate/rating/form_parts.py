@@ -99,6 +99,7 @@ class FormParts(TypedDict):
     keys: Keys
     missing: list[MissingLine]
     missing_message: str
+    rates_questions: bool
 
 
 def prefill_from_draft(draft: DraftContent) -> Prefill:
@@ -168,6 +169,8 @@ def build_form(
         "keys": _choose_keys(tuple(criteria)),
         "missing": _list_missing(groups) if errors else [],
         "missing_message": _count_missing(len(errors)) if errors else "",
+        # All questions of a page have the same passage, hence the same dataset.
+        "rates_questions": bool(groups) and groups[0]["question"].get("rates_questions", False),
     }
 
 

@@ -116,14 +116,15 @@ SELECT h.id, count(*), (SELECT count(*) FROM projects_criterion k WHERE k.rubric
        + coalesce((
            SELECT sum(octet_length(q.text)) FROM projects_question q
            WHERE q.id = ANY(array_agg(i.question_id))), 0)
-       + coalesce((
+       + CASE WHEN pr.hides_references THEN 0 ELSE coalesce((
            SELECT sum(octet_length(r.text)) FROM projects_reference r
-           WHERE r.question_id = ANY(array_agg(i.question_id))), 0)
+           WHERE r.question_id = ANY(array_agg(i.question_id))), 0) END
 FROM annotate_hit h
 JOIN annotate_batch b ON b.id = h.batch_id
+JOIN projects_project pr ON pr.id = b.project_id
 JOIN projects_passage p ON p.id = h.passage_id
 JOIN annotate_item i ON i.hit_id = h.id AND {is_in_use("i")}
 LEFT JOIN projects_candidate c ON c.id = i.candidate_id
 WHERE h.id = ANY(%(hits)s::bigint[])
-GROUP BY h.id, b.rubric_id, p.id
+GROUP BY h.id, b.rubric_id, p.id, pr.id
 """

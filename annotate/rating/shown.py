@@ -14,14 +14,15 @@ from django.utils.translation import gettext_lazy as _
 
 from annotate.models.conditions import is_item
 from projects.database.prepared import prepared
-from projects.models import Passage, Project, Question
+from projects.models import Dataset, Passage, Project, Question
 
 # The items of a layout in shown order. A control has a text of its own, or none if it shows its candidate's.
 _SHOWN = """
-SELECT i.id, i.question_id, q.text, q.span, q.type, q.entities, coalesce(i.shown_text, c.text), {opinion}
+SELECT i.id, i.question_id, q.text, q.span, q.type, q.entities, coalesce(i.shown_text, c.text), {opinion}, d.kind
 FROM unnest(%(layout)s::bigint[]) WITH ORDINALITY AS shown (id, place)
 JOIN annotate_item i ON i.id = shown.id
 JOIN projects_question q ON q.id = i.question_id
+JOIN projects_dataset d ON d.id = q.dataset_id
 LEFT JOIN projects_candidate c ON c.id = i.candidate_id{joins}
 ORDER BY shown.place
 """
@@ -98,6 +99,7 @@ class ShownItem(NamedTuple):
     entities: list[str]
     text: str
     opinion: str
+    dataset_kind: str
 
 
 class ReferenceOnPage(TypedDict):
@@ -115,9 +117,13 @@ class DetailsOnPage(TypedDict, total=False):
 
 
 class QuestionOnPage(DetailsOnPage, total=False):
-    """A question; `span` is the passage of text that it asks about, missing if the page can't find and mark it."""
+    """A question; `span` is the passage of text that it asks about, missing if the page can't find and mark it.
+
+    In question generation `text` is the answer that a question was to be generated for, and the items are questions.
+    """
 
     text: Required[str]
+    rates_questions: bool
     span: str
     is_span_missing: bool
 
@@ -130,9 +136,16 @@ def list_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[Sh
         return [ShownItem(*row) for row in cursor.fetchall()]
 
 
-def list_references(question_ids: Collection[int], project: Project) -> dict[int, list[ReferenceOnPage]]:
-    """Return the references of each question, with their opinions if the project shows them."""
+def list_references(
+    question_ids: Collection[int], project: Project, *, even_hidden: bool = False
+) -> dict[int, list[ReferenceOnPage]]:
+    """Return the references of each question, with their opinions if the project shows them.
+
+    There are none in a project that hides references from annotators, unless the page is not for them.
+    """
     references: dict[int, list[ReferenceOnPage]] = {}
+    if project.hides_references and not even_hidden:
+        return references
     with connection.cursor() as cursor:
         prepared(_REFERENCES).execute(cursor, {"questions": list(question_ids)})
         for question_id, text, opinion in cursor.fetchall():
@@ -147,6 +160,7 @@ def describe_reference(text: str, opinion: str, project: Project) -> ReferenceOn
 def describe_question(item: ShownItem, passage: Passage, project: Project) -> QuestionOnPage:
     return {
         "text": item.question,
+        "rates_questions": item.dataset_kind == Dataset.Kind.QUESTION_GENERATION,
         "span": item.span,
         "is_span_missing": bool(item.span) and not _has_words(passage, item.span),
         **describe_details(item.type, item.entities, project),

@@ -57,3 +57,8 @@ def rating_strings() -> Words:
         "days_left": plural_forms("{n} day left", "{n} days left"),
         "no_answer_yet": _("no rating yet"),
     }
+
+
+def question_strings() -> Words:
+    """Return what the page says differently where generated questions are rated."""
+    return {"item": _("Generated question {n}")}

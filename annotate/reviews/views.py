@@ -162,7 +162,7 @@ def _render_sides(
     # Stored verdicts if the check is finished, otherwise those of a form that was refused.
     given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
     own, remarks = _fetch_values(review), _fetch_remarks(review)
-    references = list_references({item.question_id for item in items}, project)
+    references = list_references({item.question_id for item in items}, project, even_hidden=True)
     rows = []
     for place, item in enumerate(items):
         theirs = (review.answers or {}).get(str(item.id), {})

@@ -34,13 +34,14 @@ def own_rating_keys(user: User) -> str:
 
 
 @register.simple_tag
-def rating_words() -> SafeString:
-    return _rating_words(current_language())
+def rating_words(rates_questions: bool = False) -> SafeString:
+    return _rating_words(current_language(), rates_questions=rates_questions)
 
 
 @lru_cache(maxsize=16)
-def _rating_words(language: str) -> SafeString:
-    return json_script(ui_strings.rating_strings(), "rating-words")
+def _rating_words(language: str, *, rates_questions: bool) -> SafeString:
+    words = ui_strings.rating_strings()
+    return json_script({**words, **ui_strings.question_strings()} if rates_questions else words, "rating-words")
 
 
 RATING = (

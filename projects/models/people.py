@@ -66,6 +66,8 @@ class Project(models.Model):
     shows_entities = models.BooleanField(db_default=False, default=False)
     shows_reference_opinion = models.BooleanField(db_default=False, default=False)
     shows_candidate_opinion = models.BooleanField(db_default=False, default=False)
+    # Some studies rate without references: with a reference beside it, a question tends to be compared with that.
+    hides_references = models.BooleanField(db_default=False, default=False)
     revision_minutes = models.PositiveIntegerField(
         db_default=0, default=0, validators=[MaxValueValidator(60 * 24 * 14)]
     )

@@ -103,6 +103,11 @@ class SettingsForm(forms.Form):
     shows_candidate_opinion = forms.BooleanField(
         label="Predicted opinion of each candidate (yes, no, …)", required=False
     )
+    hides_references = forms.BooleanField(
+        label="Hide the references",
+        required=False,
+        help_text="Annotators then rate by the passage alone. Applies to all pages of annotators at once.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -115,7 +120,7 @@ class SettingsForm(forms.Form):
     @staticmethod
     def make_initial(project: Project) -> dict[str, Any]:
         """Return the form's initial values: the project's settings, with the fee in per cent."""
-        names = ("name", "description", "language", *NUMBERS, *SHOWN)
+        names = ("name", "description", "language", "hides_references", *NUMBERS, *SHOWN)
         percent = Decimal(str(project.fee_share)) * 100
         return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
 

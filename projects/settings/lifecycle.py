@@ -32,6 +32,7 @@ SETTINGS = (
     "shows_entities",
     "shows_reference_opinion",
     "shows_candidate_opinion",
+    "hides_references",
     "revision_minutes",
 )
 

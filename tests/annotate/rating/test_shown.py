@@ -1,5 +1,6 @@
 """What else a project shows beside the texts, alike on every page where an item is read; and the marked words."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,12 +12,13 @@ from annotate.models import Batch, Hit, QualityRules, Review
 from annotate.qualification import attempts, design, items
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
-from projects.models import Candidate, Membership, Project, Question, Reference
+from projects.models import Candidate, Dataset, Membership, Project, Question, Reference
 from tests.annotate.open_batches import add_hit, open_batch
 from tests.annotate.qualification.factories import answer, spec
 from tests.annotate.reviews.test_adjudication import rate
 from tests.annotate.submitted_work import claim
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -140,3 +142,47 @@ def test_marked_words_that_are_not_in_the_passage_are_reported(
     page = client_of(annotator).get(url).content.decode()
     assert ("appear in this passage" in page) != is_there
     assert ("data-to-span" in page) == is_there
+
+
+def test_generated_questions_have_labels_of_their_own(
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn, batch: Batch
+) -> None:
+    work = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
+    client = client_of(annotator)
+    usual = condense(client.get(work).content.decode())
+    assert "Generated question" not in usual
+    Dataset.objects.update(kind=Dataset.Kind.QUESTION_GENERATION)
+    page = condense(client.get(work).content.decode())
+    assert re.search(r"<title>\s*Rate generated questions", page)
+    for label in ("Target answer", "Generated question", "Reference question"):
+        assert re.search(rf">\s*{label}\s*<", page), label
+    assert '"item": "Generated question {n}"' in page
+    missing = client.post(work, {}).content.decode()
+    assert ">Generated question 1</a>" in missing
+    project.language = "de"
+    project.save()
+    assert "Generierte Frage" in client.get(work).content.decode()
+    passage = reverse("annotate:passage-show", args=["bridges", Question.objects.earliest("pk").passage_id])
+    assert "Generated question" in client_of(manager).get(passage).content.decode()
+
+
+def test_a_project_can_hide_references_from_annotators(
+    project: Project, annotator: Membership, manager: Membership, owner: Membership, client_of: SignIn, batch: Batch
+) -> None:
+    work = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
+    client = client_of(annotator)
+    Reference.objects.update(text="planted reference text")
+    assert "planted reference text" in client.get(work).content.decode()
+    address = reverse("projects:project-settings-edit", args=["bridges"])
+    office = client_of(owner)
+    form = office.get(address).context["form"]
+    values = {name: form[name].value() for name in form.fields}
+    sent = {name: value for name, value in values.items() if value is not None and value is not False}
+    assert office.post(address, sent | {"hides_references": "on"}).status_code == 302
+    assert "planted reference text" not in client.get(work).content.decode()
+    preview = reverse("annotate:hit-preview", args=["bridges", batch.number, Hit.objects.get().number])
+    assert "planted reference text" not in client_of(manager).get(preview).content.decode()
+    settings = condense(office.get(reverse("projects:project-settings", args=["bridges"])).content.decode())
+    assert "<dt>Hidden</dt><dd>references</dd>" in settings
+    passage = reverse("annotate:passage-show", args=["bridges", Question.objects.earliest("pk").passage_id])
+    assert "planted reference text" in client_of(manager).get(passage).content.decode()
