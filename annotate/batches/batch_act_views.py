@@ -17,6 +17,7 @@ from annotate.models import Batch
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number
 from projects.models import Project
+from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
 
@@ -100,6 +101,8 @@ def _change_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> s
                 hit_numbers=cleaned["hits"],
                 why=cleaned["why"],
             )
+            # What was done is compared, as annotators may take HITs until the act has locked them.
+            _make_preview(batch, form, added, removed).require_confirmed(request)
             if cleaned["reopen"]:
                 lifecycle.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
         numbers = {"added": format_number(added), "removed": format_number(removed)}
@@ -112,10 +115,15 @@ def _change_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> s
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:
     context: dict[str, Any] = {"batch": batch, "form": form, "progress": fetch_progress([batch])[batch.pk]}
     if form.is_bound and form.is_valid():
-        cleaned = form.cleaned_data
         with refusals(request, form):
-            context["change"] = judgments_wanted.plan_wanted(
+            cleaned = form.cleaned_data
+            change = judgments_wanted.plan_wanted(
                 batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
             )
+            context |= {"change": change, "preview": _make_preview(batch, form, change.n_added, change.n_removed)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/wanted.html", context, status=status)
+
+
+def _make_preview(batch: Batch, form: WantedForm, n_added: int, n_removed: int) -> Preview:
+    return Preview("wanted", batch, read_settings(form, leave_out=["reopen", "why"]), [n_added, n_removed])

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
-from annotate.batches.creating import create_batch, plan_batch
+from annotate.batches.creating import Plan, create_batch, plan_batch
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
@@ -24,6 +25,7 @@ from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
 BATCH_COLUMNS = {
@@ -99,7 +101,13 @@ def _create(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     with refusals(request, form):
-        batch = create_batch(project=project, actor=request.membership, selection=form.selection(), terms=form.terms())
+        with transaction.atomic():
+            # Imports, new rubrics and new texts wait for this lock, so what is planned here is what is created.
+            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            selection, terms = form.selection(), form.terms()
+            plan = plan_batch(project=project, selection=selection, terms=terms)
+            _make_preview(project, form, plan).require_confirmed(request)
+            batch = create_batch(project=project, actor=request.membership, selection=selection, terms=terms)
         messages.success(
             request,
             f"{batch.name} created with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
@@ -116,12 +124,27 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
     }
     if form.is_bound and form.is_valid():
         with refusals(request, form):
-            context["plan"] = plan_batch(project=project, selection=form.selection(), terms=form.terms())
+            plan = plan_batch(project=project, selection=form.selection(), terms=form.terms())
+            context |= {"plan": plan, "preview": _make_preview(project, form, plan)}
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)
     context["consent"] = current_consent(project)
     return render(request, "annotate/batches/new.html", context, status=status)
+
+
+def _make_preview(project: Project, form: NewBatchForm, plan: Plan) -> Preview:
+    """Seal the settings, the size and cost, and the versions that the page names."""
+    texts = (current_rubric(project), current_instructions(project), current_consent(project))
+    numbers = {
+        "candidates": plan.n_candidates,
+        "hits": plan.n_hits,
+        "assignments": plan.n_assignments,
+        "judgments": plan.n_judgments,
+        "cents": plan.cost.cents,
+        "texts": [text and text.pk for text in texts],
+    }
+    return Preview("batch", project, read_settings(form, leave_out=["name"]), numbers)
 
 
 @requires(Right.READ)

@@ -25,6 +25,7 @@ from projects.errors import Refused
 from projects.language import amounts
 from projects.models import Project
 from projects.web.lists import paginate, read_word
+from projects.web.previews import NOT_SHOWN, PreviewChanged
 from projects.web.refusals import refusals
 
 STATES = {
@@ -89,6 +90,7 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     items = cleaned["item"]
     match cleaned["act"]:
         case "make":
+            _require_saved_plan(request, batch)
             added = make_pool(**to_pool)
             message = f"{amounts.format_number(added.n)} controls generated. Review them and accept the good ones."
             if not added.n_not_degraded:
@@ -107,6 +109,19 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
                 raise Refused("Edit one control at a time.")
             controls_pool.reword(**to_pool, item_id=items[0], text=cleaned["text"])
             return "Text saved."
+
+
+def _require_saved_plan(request: ProjectRequest, batch: Batch) -> None:
+    """Refuse to generate controls by another plan than the one that the page shows beside the button."""
+    form = PlanForm(request.POST)
+    saved = PlanForm.initial_plan(ControlPlan.read(batch.control_plan))
+    # Some fields appear only with one item at a time.
+    shown = [name for name in form.fields if name in request.POST]
+    is_same = form.is_valid() and all(PlanForm.initial_plan(form.plan())[name] == saved[name] for name in shown)
+    if not shown:
+        raise PreviewChanged(NOT_SHOWN)
+    if not is_same:
+        raise PreviewChanged("The plan was changed but not saved, so nothing was generated. Save the plan first.")
 
 
 def _describe_accepted(n: int) -> str:

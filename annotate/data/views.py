@@ -20,6 +20,7 @@ from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
 NONE = "none"
@@ -144,11 +145,13 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     datasets = Dataset.objects.filter(project=project)
     sent = request.POST if request.method == "POST" else request.GET
     form = SplitForm(sent if "shares" in sent else None, datasets=datasets)
-    plan = None
+    plan = preview = None
     if form.is_bound and form.is_valid():
         with refusals(request, form):
             plan = _plan_split(project, form)
+            preview = Preview("split", project, read_settings(form), plan.assigned)
             if request.method == "POST":
+                preview.require_confirmed(request)
                 n = write_split(project=project, plan=plan, actor=request.membership)
                 messages.success(request, f"{format_number(n)} passages assigned to a split.")
                 return redirect("annotate:data-overview", project.slug)
@@ -158,7 +161,8 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
         "form": form,
         "plan": plan,
         "plan_lines": _describe_plan(plan) if plan else [],
-        "sent": [(name, value) for name, values in request.GET.lists() for value in values],
+        "preview": preview,
+        "is_empty": plan is not None and not plan.assigned,
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
     }

@@ -17,11 +17,13 @@ from annotate.models import Finding
 from annotate.moderation import members as moderation_members
 from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.moderation.members import RemovalPlan
+from annotate.places import Restored
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
 from projects.people import members
+from projects.web.previews import Preview, read_settings
 from projects.web.refusals import refusals
 
 
@@ -53,8 +55,11 @@ def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) ->
 def member_restore(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     """Show how much would count again and how much is surplus (GET), then restore the annotator (POST)."""
 
+    @transaction.atomic
     def act(member: Membership, why: str, with_work: bool) -> str:
         done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
+        if with_work:
+            _preview_restoring(member, done).require_confirmed(request)
         sentences = [f"{pseudonym} is active again."]
         if with_work:
             n, n_surplus = format_number(done.n_counted), format_number(done.n_surplus)
@@ -62,7 +67,8 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         return " ".join(sentences)
 
     member = _fetch_member(project, pseudonym)
-    context = {"restored": moderation_members.plan_restoring(target=member)}
+    restored = moderation_members.plan_restoring(target=member)
+    context = {"restored": restored, "preview": _preview_restoring(member, restored)}
     return _handle_form(
         request, project, pseudonym, "annotate/moderation/member_restore.html", RestoreForm, act, **context
     )
@@ -83,7 +89,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         plan = moderation_members.plan_removal(target=member, exclusion=choice.exclusion())
         if request.method == "POST" and form.is_valid():
             with refusals(request, form):
-                messages.success(request, _remove(request.membership, member, choice, **form.cleaned_data))
+                messages.success(request, _remove(request, member, choice, **form.cleaned_data))
                 return redirect("projects:member-show", project.slug, pseudonym)
     context = {
         "member": member,
@@ -91,6 +97,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "choice": choice,
         "form": form,
         "plan": plan,
+        "preview": _preview_removal(member, choice, plan) if plan else None,
         "n_findings": _open_findings(member).count(),
         "is_wrong": bool(choice.errors or form.errors),
     }
@@ -123,7 +130,7 @@ def _handle_form(
 # One transaction for both acts, so that no alert stays open for someone who has been removed.
 @transaction.atomic
 def _remove(
-    actor: Membership,
+    request: ProjectRequest,
     member: Membership,
     choice: ExclusionForm,
     *,
@@ -131,9 +138,12 @@ def _remove(
     reopen_batches: bool,
     resolves_alerts: bool,
 ) -> str:
+    actor = request.membership
     done = moderation_members.remove(
         target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
     )
+    # What was done is compared, because the annotator may submit work until the act has locked it.
+    _preview_removal(member, choice, done).require_confirmed(request)
     message = _describe_removal(member.pseudonym, done, reopened=reopen_batches)
     if not resolves_alerts:
         return message
@@ -145,6 +155,14 @@ def _remove(
         return message
     resolved = plural(n, "{n} alert resolved.", "{n} alerts resolved.")
     return f"{message} {resolved.format(n=format_number(n))}"
+
+
+def _preview_removal(member: Membership, choice: ExclusionForm, plan: RemovalPlan) -> Preview:
+    return Preview("removal", member, read_settings(choice), [plan.n_assignments, plan.n_judgments, plan.n_places])
+
+
+def _preview_restoring(member: Membership, restored: Restored) -> Preview:
+    return Preview("restoring", member, numbers=[restored.n_counted, restored.n_surplus])
 
 
 def _open_findings(member: Membership) -> QuerySet[Finding]:

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, F
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.moderation import decisions
 from annotate.moderation.assignment_page import list_items_with_ratings
+from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
 from annotate.moderation.work_filter import STATES, WorkFilter
 from annotate.payments import ledger
@@ -24,6 +26,7 @@ from projects.language.amounts import format_number, plural
 from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 
 COLUMNS = {
@@ -80,12 +83,13 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
     if request.method == "POST" and (act == "approve" or form.is_valid()):
         with refusals(request, form if form.is_bound else None):
-            messages.success(request, _decide(request, project, chosen, act, form))
+            messages.success(request, _decide_as_shown(request, project, chosen, act, form))
             return redirect("annotate:submitted-list", project.slug)
     plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.select_from(project))
     context = {
         "act": act,
         "plan": plan,
+        "preview": _make_preview(project, chosen, act, plan),
         "form": form,
         "fields": [(name, value) for name in choice.fields for value in sent.getlist(name)],
         "uuids": uuids if not choice.cleaned_data["all"] else [],
@@ -144,6 +148,24 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
             request, "The judgment counts again." if again else "Judgment set aside. It isn’t collected again."
         )
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
+
+
+@transaction.atomic
+def _decide_as_shown(
+    request: ProjectRequest, project: Project, chosen: WorkFilter, act: str, form: RejectForm | WhyForm | None
+) -> str:
+    """Decide on what the preview showed. Raises PreviewChanged if others have decided on some of it meanwhile."""
+    work = chosen.select_from(project)
+    # The batches are locked by the act itself and before assignments, so the numbers are compared first: what others
+    # decide from here on, the act leaves out.
+    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(work)
+    _make_preview(project, chosen, act, plan).require_confirmed(request)
+    return _decide(request, project, chosen, act, form)
+
+
+def _make_preview(project: Project, chosen: WorkFilter, act: str, plan: Decision) -> Preview:
+    numbers = [plan.n_assignments, plan.n_judgments, plan.n_places, plan.cents]
+    return Preview(act, project, chosen, numbers)
 
 
 def _decide(

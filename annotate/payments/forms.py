@@ -47,7 +47,8 @@ class EntryForm(forms.Form):
         return self.cleaned_data
 
     def ask_for_debt(self, message: str) -> None:
-        """Show the refusal and the checkbox that allows a negative balance."""
+        """Show the refusal and the checkbox that allows a negative balance, not ticked."""
+        self.data = {name: value for name, value in self.data.items() if name != "allow_debt"}
         self.fields["allow_debt"].widget = forms.CheckboxInput()
         self.add_error("allow_debt", message)
 

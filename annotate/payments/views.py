@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,6 +24,7 @@ from projects.downloads import download_headers
 from projects.language.amounts import format_money, plural
 from projects.models import Act, LogEntry, Membership, Project
 from projects.web.lists import paginate, read_sort, read_text, read_word, split_sort
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 
 COLUMNS: dict[str, Callable[[Balance], Any]] = {
@@ -74,7 +76,11 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
 def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
     with refusals(request):
-        n, cents = paying.approve_waiting(project=project, actor=request.membership)
+        with transaction.atomic():
+            n, cents = paying.approve_waiting(project=project, actor=request.membership)
+            # What was approved is compared: an entry may arrive until the moment that the act locks them.
+            if n:
+                _preview_approval(project, n, cents).require_confirmed(request)
         text = plural(n, "{n} entry approved, {sum} in total.", "{n} entries approved, {sum} in total.")
         text = text.format(n=n, sum=format_money(cents))
         messages.success(request, text if n else "Nothing was awaiting approval any more.")
@@ -118,10 +124,15 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     form = EntryForm(request.POST)
     if form.is_valid():
         with refusals(request, form):
+            sent = form.cleaned_data
+            debt = Preview("debt", member, [sent["kind"], sent["cents"]], paying.sum_unpaid(member))
+            # A debt is allowed only as the page showed it: with another amount, the form asks again.
+            sent["allow_debt"] = sent["allow_debt"] and debt.is_confirmed(request)
             try:
-                added = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
+                added = paying.add_entry(actor=request.membership, annotator=member, **sent)
             except paying.NegativeBalance as refusal:
                 form.ask_for_debt(refusal.message)
+                return _render_ledger(request, member, form, debt, status=HTTPStatus.UNPROCESSABLE_ENTITY)
             else:
                 kind, cents = str(added.entry.get_kind_display()).capitalize(), format_money(added.entry.cents)
                 done = "added to the ledger" if added.is_new else "was already in the ledger"
@@ -154,10 +165,15 @@ def _render_list(
         "stages": ledger.sum_by_stage(project),
         "due": due,
         "form": form or PaymentForm(initial=seen),
-        "waiting": waiting.aggregate(n=Count("pk"), cents=Sum("cents")),
+        "waiting": (found_waiting := waiting.aggregate(n=Count("pk"), cents=Sum("cents"))),
+        "approval": _preview_approval(project, found_waiting["n"], found_waiting["cents"]),
         "payments": project.payments.select_related("made_by"),
     }
     return render(request, "annotate/payments/list.html", context, status=status)
+
+
+def _preview_approval(project: Project, n: int, cents: int | None) -> Preview:
+    return Preview("approve pay", project, numbers=[n, cents])
 
 
 def _read_filters(request: ProjectRequest) -> dict[str, str]:
@@ -180,10 +196,11 @@ def _filter_balances(found: list[Balance], wanted: dict[str, str], floor: int | 
     return sorted(found, key=COLUMNS[column], reverse=is_descending)
 
 
-def _render_ledger(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
-    return render_entries(
-        request, member, "annotate/payments/ledger_show.html", {"member": member, "form": form}, status
-    )
+def _render_ledger(
+    request: ProjectRequest, member: Membership, form: EntryForm, debt: Preview | None = None, *, status: int = 200
+) -> HttpResponse:
+    context = {"member": member, "form": form, "debt": debt}
+    return render_entries(request, member, "annotate/payments/ledger_show.html", context, status)
 
 
 def _fetch_payment(project: Project, number: int) -> Payment:

@@ -79,11 +79,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Started:
-    """What starting a plan created: batches, and places on existing ones."""
+    """What starting a plan created: batches, and places on existing ones; `figures` are what was missing before."""
 
     batches: list[Batch]
     n_places: int
     n_topped_up: int
+    figures: Figures
 
 
 @transaction.atomic
@@ -203,7 +204,7 @@ def start_plan(
     )
     for batch in batches if opens else ():
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-    return Started(batches, n_places, len(figures.top_ups))
+    return Started(batches, n_places, len(figures.top_ups), figures)
 
 
 def _create_part(

@@ -4,8 +4,10 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.batches import trials
@@ -13,14 +15,24 @@ from annotate.batches.progress import fetch_progress
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.forms import CollectionForm, PlanForm, StartForm
 from annotate.planning.overlap import MOCHA, Rule, are_by_type, read_rules
-from annotate.planning.plans import Started, change_plan, create_plan, find_trial_use, price_plan, start_plan
-from annotate.planning.presentation import read_presentation
+from annotate.planning.plans import (
+    Figures,
+    Started,
+    TrialUse,
+    change_plan,
+    create_plan,
+    find_trial_use,
+    price_plan,
+    start_plan,
+)
+from annotate.planning.presentation import Presentation, read_presentation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
 from projects.web.lists import paginate, read_word
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 
 
@@ -93,7 +105,8 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         rules: tuple[Rule, ...] = read_rules(plan.rules)
         if form.is_valid():
             context["presentation"] = form.read()
-            context["figures"] = price_plan(project, rules, use, context["presentation"])
+            figures = price_plan(project, rules, use, context["presentation"])
+            context |= {"figures": figures, "preview": _make_preview(plan, use, context["presentation"], figures)}
     except Refused as refusal:
         context["refusal"] = refusal.message
     return render(request, "annotate/planning/show.html", context)
@@ -108,16 +121,29 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
         messages.error(request, "The form was incomplete, so nothing was created. Try again.")
         return redirect("annotate:plan-show", project.slug, plan.number)
     with refusals(request):
-        started = start_plan(
-            plan=plan,
-            actor=request.membership,
-            asked=form.cleaned_data["use_of_trial"],
-            opens=form.cleaned_data["opens"],
-            why=form.cleaned_data["why"],
-            presentation=settings.read(),
-        )
+        with transaction.atomic():
+            started = start_plan(
+                plan=plan,
+                actor=request.membership,
+                asked=form.cleaned_data["use_of_trial"],
+                opens=form.cleaned_data["opens"],
+                why=form.cleaned_data["why"],
+                presentation=settings.read(),
+            )
+            # The figures are those that the plan was started with, computed under its locks.
+            _make_preview(plan, started.figures.use, settings.read(), started.figures).require_confirmed(request)
         messages.success(request, _describe_started(started, opened=form.cleaned_data["opens"]))
-    return redirect("annotate:plan-show", project.slug, plan.number)
+        return redirect("annotate:plan-show", project.slug, plan.number)
+    # What was chosen stays chosen, so that the page shows the preview of it.
+    chosen = {name: request.POST[name] for name in (*settings.fields, "use_of_trial") if name in request.POST}
+    return redirect(reverse("annotate:plan-show", args=[project.slug, plan.number], query=chosen))
+
+
+def _make_preview(plan: OverlapPlan, use: TrialUse, presentation: Presentation, figures: Figures) -> Preview:
+    settings = {"rules": plan.rules, "trial": use.trial, "use": use.use, "presentation": presentation}
+    parts = [[each.part.judgments, each.part.n_candidates, each.part.n_hits, each.cost.cents] for each in figures.parts]
+    top_ups = [[each.batch.pk, each.top_up.n_places, each.cost.cents] for each in figures.top_ups]
+    return Preview("plan", plan, settings, [parts, top_ups])
 
 
 def _is_by_type(request: ProjectRequest, *, default: bool = False) -> bool:

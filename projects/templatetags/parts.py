@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from projects.web.glossary import GLOSSARY, Entry
+from projects.web.previews import SEAL, Preview
 
 register = template.Library()
 
@@ -64,3 +65,42 @@ def table_wrap(content: SafeString, label: str, classes: str = "") -> SafeString
         label,
         content,
     )
+
+
+@register.simple_block_tag(takes_context=True, end_name="endconfirm_preview")
+def confirm_preview(
+    context: dict[str, Any],
+    content: SafeString,
+    preview: Preview,
+    form: str,
+    *,
+    action: str = "",
+    look: str = "button--primary button--large",
+    question: str = "",
+    text: str = "",
+    is_off: bool = False,
+) -> SafeString:
+    """Draw the button that confirms a preview; the block is its label, `form` the id of the form with the fields.
+
+    The form previews by GET. The button sends the same fields by POST, together with the seal of what the page shows.
+    With a `question`, it asks once more.
+    """
+    return render_to_string(
+        "_preview_confirm.html",
+        {
+            "label": content.strip(),
+            "form_id": form,
+            "address": f"{action}?{SEAL}={preview.seal}",
+            "csrf_token": context["csrf_token"],
+            "look": look,
+            "question": question,
+            "text": text,
+            "is_off": is_off,
+        },
+    )
+
+
+@register.simple_tag
+def preview_seal(preview: Preview) -> SafeString:
+    """Return the hidden field with which a form that has no fields to preview sends back what its page showed."""
+    return format_html('<input type="hidden" name="{}" value="{}">', SEAL, preview.seal)

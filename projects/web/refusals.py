@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest
 
 from projects.errors import Refused
+from projects.web.previews import PreviewChanged
 
 
 class refusals(AbstractContextManager[None, bool]):  # noqa: N801 - read as a statement: with refusals(request)
@@ -15,7 +16,8 @@ class refusals(AbstractContextManager[None, bool]):  # noqa: N801 - read as a st
 
     Put what follows a success into the block, and what follows a refusal after it. A form gets the error at the field
     that the refusal names, else at `field`, else as a whole. Open a transaction inside the block, so that it rolls back
-    before the refusal is caught.
+    before the refusal is caught. A preview that no longer holds is always a message: its form is still valid and is
+    shown again with a new preview.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class refusals(AbstractContextManager[None, bool]):  # noqa: N801 - read as a st
         if not isinstance(error, Refused):
             return False
         details = error.details if self.with_details else []
-        if self.form is None:
+        if self.form is None or isinstance(error, PreviewChanged):
             messages.error(self.request, " ".join([error.message, *details]))
         else:
             field = error.field if error.field in self.form.fields else self.field

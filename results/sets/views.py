@@ -8,12 +8,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.reviews.adjudication import uses_adjudication
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.lists import paginate
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from results.models import JudgmentSet
 from results.sets import downloads, freezing, readme, retiring
@@ -52,6 +54,7 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
+            _make_preview(project, form).require_confirmed(request)
             judgment_set = freezing.request_set(
                 project=project, actor=request.membership, name=request.POST.get("name", ""), settings=form.settings()
             )
@@ -154,14 +157,18 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "settings": settings,
         "studies": [study for study in find_studies(project) if study.number in settings.studies],
         "refusal": refusal,
-        "name": request.POST.get("name", ""),
+        "preview": _make_preview(project, form),
+        "name": (request.POST or request.GET).get("name", ""),
         "name_length": freezing.NAME_LENGTH,
-        # Sent back with the name, so that exactly what was previewed is frozen.
-        "hidden": [(field.html_name, value) for field in form for value in _values(field.value())],
         "newest": project.judgment_sets.frozen().first(),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK
     return render(request, "results/sets/new.html", context, status=status)
+
+
+def _make_preview(project: Project, form: SetForm) -> Preview:
+    """Seal the settings alone: a set includes the judgments of the moment it is frozen, and the page says so."""
+    return Preview("set", project, form.settings(), uses_adjudication(project))
 
 
 def _list_choices(settings: Settings) -> list[tuple[str, str]]:
@@ -181,12 +188,6 @@ def _list_changes(judgment_set: JudgmentSet) -> list[tuple[str, int]]:
     """Return how many judgments differ from the previous set, by what happened to them."""
     changes = judgment_set.facts.get("changes")
     return [(word_for_page(words), changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
-
-
-def _values(value: Any) -> list[Any]:
-    """Return the values of a field's hidden inputs; an empty field has none."""
-    values = value if isinstance(value, list | tuple) else [value]
-    return [each for each in values if each not in (None, "", False)]
 
 
 def _progress(judgment_set: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-// On every page: appearance, menus that close, confirmation of acts that cannot be undone, local times, a safe sign-out.
+// On every page: appearance, menus that close, confirmation of acts that cannot be undone, previews, local times, a safe sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
+import { startPreviews } from "./previews.js";
 import { startSignOut } from "./signout.js";
 import { startTimes } from "./times.js";
 import { wipeOthers } from "./keep.js";
@@ -26,4 +27,5 @@ startTheme();
 startTimes();
 startMenus();
 startConfirm();
+startPreviews();
 startSignOut();

@@ -14,6 +14,7 @@ from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
 from tests.page_reader import condense, read
 from tests.people import SignIn
+from tests.previews import confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -129,7 +130,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert not Batch.objects.exists()
     assert "Personal HITs" not in planned
     assert "Personal HITs" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="0.5")
-    response = client.post(url("batch-new"), {**CHOICE, "datasets": "one", "name": "First"})
+    response = confirm(client, url("batch-new"), {**CHOICE, "datasets": "one"}, name="First")
     assert response.status_code == 302
     made = Batch.objects.get()
     assert (made.name, made.n_hits, made.judgments, made.fee_share) == ("First", 4, 3, 0.2)
@@ -153,13 +154,13 @@ def test_named_annotators_come_from_this_project(
     foreign = make_membership(make_project("other"))
     client = client_of(manager)
     assert client.post(url("batch-new"), {**CHOICE, "annotators": str(foreign.pk)}).status_code == 422
-    assert client.post(url("batch-new"), {**CHOICE, "annotators": str(annotator.pk)}).status_code == 302
+    assert confirm(client, url("batch-new"), {**CHOICE, "annotators": str(annotator.pk)}).status_code == 302
     assert Batch.objects.get().judgments == 1
 
 
 def test_extra_fields_set_nothing(project: Project, manager: Membership, client_of: SignIn) -> None:
     make_corpus(project)
-    client_of(manager).post(url("batch-new"), {**CHOICE, "state": "open", "project": "99", "number": "50"})
+    confirm(client_of(manager), url("batch-new"), {**CHOICE, "state": "open", "project": "99", "number": "50"})
     made = Batch.objects.get()
     assert (made.state, made.number, made.project) == ("draft", 1, project)
 
@@ -244,7 +245,7 @@ def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager:
     assert "<dd>4, for" in page
     assert "1.60" in page
     assert Hit.objects.filter(places_wanted=2).count() == 3
-    client.post(url("batch-wanted", 1), {"judgments": "4", "hits": "1-2"})
+    confirm(client, url("batch-wanted", 1), {"judgments": "4", "hits": "1-2"})
     assert list(Hit.objects.order_by("number").values_list("places_wanted", flat=True)) == [4, 4, 2]
     assert 'value="3"' in body(client, url("batch-wanted", 1), hit="3")
     for hits in ("1-x", "77"):
@@ -255,10 +256,10 @@ def test_topping_up_a_closed_batch_asks_whether_to_reopen(batch: Batch, manager:
     lifecycle.close(batch=batch, actor=manager)
     client = client_of(manager)
     assert "This batch is closed" in body(client, url("batch-wanted", 1), judgments="3")
-    response = client.post(url("batch-wanted", 1), {"judgments": "3", "reopen": "on", "why": ""})
+    response = confirm(client, url("batch-wanted", 1), {"judgments": "3"}, reopen="on", why="")
     assert response.status_code == 422
     assert Hit.objects.filter(places_wanted=2).count() == 3
-    client.post(url("batch-wanted", 1), {"judgments": "3", "reopen": "on", "why": "More money"})
+    confirm(client, url("batch-wanted", 1), {"judgments": "3"}, reopen="on", why="More money")
     batch.refresh_from_db()
     assert (batch.state, batch.judgments) == (Batch.State.OPEN, 3)
 

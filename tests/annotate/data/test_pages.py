@@ -14,6 +14,7 @@ from annotate.data.table import data_table
 from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, User
 from tests.factories import make_candidates, make_corpus, make_dataset, make_passage, make_question
 from tests.page_reader import read
+from tests.previews import confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -211,7 +212,7 @@ def test_a_split_is_planned_first_and_written_only_when_sent(
     assert "8 passages would get a split (seed 3)" in page.content.decode()
     assert Passage.objects.filter(split="").count() == 8
     planned = page.context["plan"].assigned
-    response = client.post(url("data-split"), query)
+    response = confirm(client, url("data-split"), query)
     assert response.status_code == 302
     assert dict(Passage.objects.filter(pk__in=planned).values_list("pk", "split")) == planned
     assert "Every passage has a split" in client.get(url("data-split")).content.decode()

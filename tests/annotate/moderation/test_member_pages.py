@@ -1,5 +1,7 @@
 """The pages on which managers warn, suspend, remove and restore, and what the annotator sees of it."""
 
+from typing import Any
+
 import pytest
 from django.urls import reverse
 
@@ -12,6 +14,7 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, rate
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.previews import confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -75,9 +78,10 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     assert "Resolve their open alerts" not in shown
     finding = Finding.objects.create(annotator=annotator, kind="same_score", evidence={"n": 9})
     assert "Resolve their open alerts" in client.get(page, {"scope": "all"}).content.decode()
-    wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "resolves_alerts": "on"}
-    assert client.post(page, {**wanted, "why": ""}).status_code == 422
-    done = client.post(page, {**wanted, "why": "Straight lines."}, follow=True).content.decode()
+    wanted = {"scope": "all", "reopens": "True"}
+    more: dict[str, Any] = {"reopen_batches": "on", "resolves_alerts": "on"}
+    assert confirm(client, page, wanted, **more, why="").status_code == 422
+    done = confirm(client, page, wanted, follow=True, **more, why="Straight lines.").content.decode()
     assert f"2 assignments excluded, 2 reassigned. Reopened: {batch.name}." in done
     assert "1 alert resolved." in done
     finding.refresh_from_db()
@@ -108,9 +112,8 @@ def test_what_was_chosen_on_the_page_is_what_is_left_out(
     rate(annotator, 3)
     other = open_batch(project, n_hits=1)
     (work,) = rate(annotator)
-    client_of(manager).post(
-        path("remove", annotator), {"scope": "batch", "batch": str(other.number), "since": "", "why": "Only here."}
-    )
+    chosen = {"scope": "batch", "batch": str(other.number), "since": ""}
+    confirm(client_of(manager), path("remove", annotator), chosen, why="Only here.")
     work.refresh_from_db()
     assert (work.mark, work.holds_place) == ("excluded", True)
     assert Assignment.objects.filter(mark="excluded").count() == 1
@@ -125,7 +128,7 @@ def test_restoring_shows_both_numbers_first(
     client = client_of(manager)
     screen = read(client.get(path("restore", annotator)).content.decode())
     assert (screen.number("Counted again"), screen.number("Surplus")) == (2, 1)
-    done = client.post(path("restore", annotator), {"why": "Our mistake.", "with_work": "on"}, follow=True)
+    done = confirm(client, path("restore", annotator), follow=True, why="Our mistake.", with_work="on")
     assert "2 assignments count again; 1 are surplus" in done.content.decode()
     assert_sound()
 
@@ -134,7 +137,7 @@ def test_an_open_page_tells_a_removed_annotator_kindly_and_keeps_the_answers(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     work, theirs = claim(annotator), client_of(annotator)
-    client_of(manager).post(path("remove", annotator), {"scope": "none", "why": "They asked to leave."})
+    confirm(client_of(manager), path("remove", annotator), {"scope": "none"}, why="They asked to leave.")
     answer = theirs.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4"})
     page = answer.content.decode()
     assert answer.status_code == 403

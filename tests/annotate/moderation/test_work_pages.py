@@ -14,6 +14,7 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, make_reserved, rate, send
 from tests.page_reader import condense, read
 from tests.people import SignIn
+from tests.previews import confirm
 
 pytestmark = pytest.mark.django_db
 LIST = "/p/bridges/submitted/"
@@ -74,7 +75,7 @@ def test_the_ticked_are_approved_after_a_look(
     client, query = client_of(manager), {"act": "approve", "work": [str(first.uuid)]}
     screen = read(body(client.get(f"{LIST}decide/", query)))
     assert (screen.number("Judgments"), screen.facts["Pay"].split()[0]) == (3, "$0.40")
-    assert "1 assignment approved." in body(client.post(f"{LIST}decide/", query, follow=True))
+    assert "1 assignment approved." in body(confirm(client, f"{LIST}decide/", query, follow=True))
     assert [Assignment.objects.get(pk=each.pk).state for each in (first, second)] == ["approved", "submitted"]
 
 
@@ -88,7 +89,7 @@ def test_all_of_a_filter_are_rejected_and_what_came_in_later_is_not(
     screen = read(body(client.get(f"{LIST}decide/", query)))
     assert (screen.number("Judgments"), screen.number("Reassigned")) == (3, 1)
     assert client.post(f"{LIST}decide/", query).status_code == 422
-    done = client.post(f"{LIST}decide/", {**query, "reason": "All alike."}, follow=True)
+    done = confirm(client, f"{LIST}decide/", query, follow=True, reason="All alike.")
     assert "1 assignment rejected, 1 reassigned." in body(done)
     assert [Assignment.objects.get(pk=each.pk).state for each in (early, late)] == ["rejected", "submitted"]
     assert_sound()

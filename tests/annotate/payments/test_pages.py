@@ -17,6 +17,7 @@ from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.factories import make_membership
 from tests.page_reader import Screen, condense, read
 from tests.people import SignIn
+from tests.previews import confirm, find_seal
 
 pytestmark = pytest.mark.django_db
 
@@ -157,7 +158,9 @@ def test_a_debt_is_asked_about_and_then_taken(project: Project, client: Client, 
     assert "This would leave -$0.05" in asked.content.decode()
     assert 'type="checkbox" name="allow_debt"' in asked.content.decode()
     assert not LedgerEntry.objects.exists()
-    assert client.post(address, {**sent, "allow_debt": "on"}).status_code == 302
+    allowed = {**sent, "allow_debt": "on", "shown": find_seal(asked.content.decode())}
+    assert client.post(address, {**allowed, "cents": "-6"}).status_code == 422
+    assert client.post(address, allowed).status_code == 302
     assert LedgerEntry.objects.get().cents == -5
 
 
@@ -190,7 +193,8 @@ def test_a_wrong_entry_is_shown_again(
 def test_what_waits_is_approved_by_a_button(project: Project, client: Client, annotator: Membership) -> None:
     earn(annotator, 25)
     address = url(project, "payment-approve")
-    assert "1 entry approved, $0.25 in total." in client.post(address, follow=True).content.decode()
+    page = url(project, "payment-list")
+    assert "1 entry approved, $0.25 in total." in confirm(client, page, at=address, follow=True).content.decode()
     assert "Nothing was awaiting approval any more." in client.post(address, follow=True).content.decode()
     assert ledger.sum_by_annotator([annotator])[annotator.pk].approved == 25
 

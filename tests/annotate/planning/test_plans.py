@@ -22,6 +22,7 @@ from tests.concurrency import all_at_once
 from tests.factories import make_batch, make_corpus, make_membership, make_plan
 from tests.page_reader import condense, read
 from tests.people import SignIn
+from tests.previews import confirm
 
 RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
 
@@ -68,7 +69,8 @@ def test_a_started_plan_ends_with_exactly_the_planned_judgments(project: Project
     assert plan.started_at is not None
     work(project, 3)
     assert n_judgments(project) == {"dev": {3}, "test": {2}}
-    assert start(plan) == Started([], 0, 0)
+    again = start(plan)
+    assert (again.batches, again.n_places, again.n_topped_up) == ([], 0, 0)
     assert_equation()
     assert verify() == []
     assert LogEntry.objects.filter(act="start plan").count() == 2
@@ -119,7 +121,7 @@ def test_the_batches_show_the_controls_that_the_plan_counted(
     assert "leave no room for other items in a HIT of 5" in none_fits
     assert "Start plan" not in none_fits
     assert client.get(page, {**asked, "hit_size": "x"}).status_code == 200
-    client.post(reverse("annotate:plan-start", args=[project.slug, plan.number]), asked)
+    confirm(client, page, asked, at=reverse("annotate:plan-start", args=[project.slug, plan.number]))
     made = Batch.objects.order_by("number")
     assert [(batch.hit_size, batch.control_plan["known_per_hit"], batch.n_hits) for batch in made] == [(5, 1, 2)] * 2
     plan_page = client.get(page).content.decode()
@@ -218,7 +220,7 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert client.post(show + "start/", {"use_of_trial": "burn"}).status_code == 302
     assert not Batch.objects.exists()
     assert client.get(show + "start/").status_code == 405
-    page = client.post(show + "start/", {}, follow=True).content.decode()
+    page = confirm(client, show, at=show + "start/", follow=True).content.decode()
     assert "2 batches created." in page
     assert "Nothing is missing" in page
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)

@@ -23,6 +23,7 @@ from results.sets.settings import Settings
 from tests.factories import make_dataset
 from tests.page_reader import read as read_page
 from tests.people import SignIn
+from tests.previews import confirm
 from tests.results.judged_batches import canonical
 from tests.results.sets.frozen_sets import freeze, lines, read, table
 from tests.sized_projects import Truth
@@ -79,8 +80,8 @@ def test_a_manager_looks_and_freezes(
     canonical(project)
     page = desk.get(NEW, {"look": "1", "splits": "dev", "texts": "on", "gold": "median"}).content.decode()
     assert read_page(page).number("Judgments included") == 23
-    asked = {"splits": "dev", "texts": "on", "gold": "median", "seed": "7", "resamples": "200", "name": "Dev alone"}
-    response = desk.post(NEW, asked)
+    asked = {"splits": "dev", "texts": "on", "gold": "median", "seed": "7", "resamples": "200"}
+    response = confirm(desk, NEW, asked, name="Dev alone")
     assert (response.status_code, response["Location"]) == (302, f"{LIST}1/")
     made = JudgmentSet.objects.get()
     assert Settings.from_dict(made.settings) == Settings(
@@ -112,7 +113,7 @@ def test_a_manager_looks_and_freezes(
 )
 def test_wrong_input_is_shown_again(project: Project, desk: Client, asked: dict[str, str], words: str) -> None:
     canonical(project)
-    response = desk.post(NEW, asked)
+    response = confirm(desk, NEW, asked)
     assert response.status_code == 422
     assert words in response.content.decode()
     assert not JudgmentSet.objects.exists()

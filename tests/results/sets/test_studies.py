@@ -16,6 +16,7 @@ from results.models import ErrorCause, JudgmentSet, MetricRun, Study
 from results.sets import building
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
+from tests.previews import confirm
 from tests.results.judged_batches import canonical, judge
 from tests.results.sets.frozen_sets import freeze, list_names, read, table
 from tests.results.studies.factories import give_scores, list_candidates, study
@@ -160,7 +161,7 @@ def test_the_form_offers_them_and_the_preview_says_which(
     answer = client.get("/p/bridges/sets/new/", asked)
     assert [each.number for each in answer.context["studies"]] == [2]
     assert f'href="{studies[1].get_absolute_url()}"' in answer.content.decode()
-    client.post("/p/bridges/sets/new/", {**asked, "name": "With one"})
+    confirm(client, "/p/bridges/sets/new/", asked, name="With one")
     assert JudgmentSet.objects.get().settings["studies"] == [2]
 
 
