@@ -55,7 +55,10 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
         # Plans of earlier versions have no question types.
         type_ = each.get("type", ANY)
-        if not all(isinstance(part, str) for part in (kind, split, type_)) or type(judgments) is not int:
+        if (
+            not (isinstance(kind, str) and isinstance(split, str) and isinstance(type_, str))
+            or type(judgments) is not int
+        ):
             raise Refused("Give a kind of dataset, a split and a whole number of judgments per candidate.")
         if type_ != ANY and type_ not in Question.Type.values:
             raise Refused(
@@ -237,7 +240,10 @@ def _sum_lines(
         part.update(n_candidates=1, n_left_out=int(each.is_left_out), n_missing=missing.get(each.row.candidate, 0))
         if not each.is_left_out:
             part.update(n_had=each.n_had, n_coming=each.n_coming)
-    return [Line(*part, wanted[part], **counts) for part, counts in sums.items()]
+    return [
+        Line(kind=kind, split=split, type=type_, judgments=wanted[kind, split, type_], **counts)
+        for (kind, split, type_), counts in sums.items()
+    ]
 
 
 def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:

@@ -56,10 +56,10 @@ def test_every_page(signed_in: SignedIn, world: World, part: int) -> None:
     assert n_nasty >= LEAST_NASTY // N_PARTS
 
 
-def faults(page: Page, path: str, looks: list[tuple[Any, ViewportSize]]) -> Iterator[str]:
+def faults(page: Page, path: str, looks: list[tuple[Any, dict[str, int]]]) -> Iterator[str]:
     for is_first, (scheme, size) in zip((True, False), looks, strict=True):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no colour on its way from one to the other
-        page.set_viewport_size(size)
+        page.set_viewport_size(ViewportSize(width=size["width"], height=size["height"]))
         if is_first:
             answer = page.goto(path)
             if answer is None or answer.status != 200:

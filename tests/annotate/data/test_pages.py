@@ -286,6 +286,6 @@ def test_average_lengths_by_dataset_and_split(project: Project, client: Client) 
     out = io.StringIO()
     call_command("data_table", "--project", "bridges", "--lengths", "words", stdout=out)
     assert out.getvalue().splitlines()[3].split() == ["towns", "all", "2.5", "2.0", "2.0", "3.0"]
-    answer = io.StringIO()
-    call_command("data_table", "--project", "bridges", "--lengths", "words", "--json", stdout=answer)
-    assert orjson.loads(answer.getvalue())["lengths"][0]["characters"]["passage"] == 13
+    as_json = io.StringIO()
+    call_command("data_table", "--project", "bridges", "--lengths", "words", "--json", stdout=as_json)
+    assert orjson.loads(as_json.getvalue())["lengths"][0]["characters"]["passage"] == 13
