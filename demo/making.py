@@ -2,11 +2,12 @@
 
 import secrets
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -33,6 +34,11 @@ from projects.people import invitations
 from projects.settings import lifecycle
 from projects.texts import versions
 from projects.texts.examples import Example
+from results.metrics import computing
+from results.scope.scopes import choose_criterion, choose_criterion_to_measure
+from results.studies import running
+from results.studies.forms import fill_in
+from results.studies.kinds import KINDS
 
 SLUG = "demo"
 NAME = "Demo: fifteen short texts"
@@ -48,6 +54,9 @@ DONE_SHARE = 0.7
 """The share of the collection that is finished, so that progress, alerts and open work can all be seen."""
 TRIAL_AGO, FULL_AGO = timedelta(hours=30), timedelta(hours=10)
 """How long ago, by the simulated annotators' clock, the two batches were opened."""
+METRICS = ("exact_match", "token_f1", "bleu_1", "adapted_bleu", "rouge_l", "adapted_rouge_l")
+"""The metrics that the evaluations compare."""
+N_RESAMPLES = 1_000
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without i, l, o, 0 and 1, which are easily confused."""
 
@@ -122,6 +131,7 @@ def _make(seed: int, on_progress: OnProgress | None) -> Demo:
     _make_test(manager)
     crew = hire(owner.project, CREW, worth=_read_worth(), seed=seed)
     _fill_batches(manager, crew, seed, on_progress or (lambda done, total: None))
+    _evaluate_metrics(owner.project, seed)
     sign_ins = [SignIn(username, role, passwords[username]) for username, role in PEOPLE.items()]
     return Demo(owner.project, True, sign_ins, _count_rows(owner.project))
 
@@ -166,9 +176,14 @@ def _write_instructions(manager: Membership) -> None:
 
 
 def _import_corpus(manager: Membership) -> None:
+    _import_rows(manager, "demo-corpus.jsonl", corpus.rows())
+    _import_rows(manager, "demo-pairs-and-generated-questions.jsonl", corpus.extra_rows())
+
+
+def _import_rows(manager: Membership, name: str, rows: Iterable[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory(prefix="concord-demo-") as folder:
-        path = Path(folder) / "demo-corpus.jsonl"
-        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in corpus.rows()))
+        path = Path(folder) / name
+        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
         writing.import_now(
             project=manager.project,
             path=path,
@@ -234,6 +249,19 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
     Batch.objects.filter(pk=full.pk).update(opened_at=now - FULL_AGO)
     # One HIT stays open with a draft, so that pages have work in progress to show.
     crew[0].begin(share=0.4)
+
+
+def _evaluate_metrics(project: Project, seed: int) -> None:
+    """Score all candidates by the metrics, and run one evaluation of each kind."""
+    for metric in METRICS:
+        computing.run_now(project=project, name=metric, settings={})
+    for kind in KINDS.values():
+        choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
+        given = {"criterion": choose(project).key, "seed": str(seed), "resamples": str(N_RESAMPLES)}
+        form = fill_in(project, kind, given)
+        if not form.is_valid():
+            raise Refused(f"The demo’s evaluation “{kind.title}” has wrong settings: {form.errors.as_text()}")
+        running.study_now(project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed())
 
 
 def _set_clocks(crew: Sequence[SimulatedAnnotator], opened_at: datetime, rng: np.random.Generator) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 FOLDER = Path(__file__).parent
 KINDS = {"free-answers": "generative", "span-answers": "span"}
 """The datasets of the corpus, with their kinds."""
+GENERATED = "generated-questions"
+"""The dataset of generated questions, in `extra_rows`."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,7 @@ def rows() -> Iterator[dict[str, Any]]:
         for question in passage.questions:
             for candidate in question.candidates:
                 yield {
-                    "dataset": passage.dataset,
-                    "dataset_kind": KINDS[passage.dataset],
-                    "split": passage.split,
-                    "domain": passage.domain,
-                    "passage_id": passage.id,
-                    "title": passage.title,
-                    "passage": passage.passage,
-                    "documents": list(passage.documents),
+                    **_passage_columns(passage),
                     "question_id": question.id,
                     "question": question.text,
                     "question_type": question.type,
@@ -115,6 +110,45 @@ def rows() -> Iterator[dict[str, Any]]:
                     "candidate": candidate.text,
                     "opinion": candidate.opinion,
                 }
+
+
+def extra_rows() -> Iterator[dict[str, Any]]:
+    """Yield rows that no batch of the demo has: minimal pairs with scores, and generated questions."""
+    by_id = {question.id: (passage, question) for passage in passages() for question in passage.questions}
+    for pair in json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8")):
+        passage, question = by_id[pair["question_id"]]
+        yield {
+            **_passage_columns(passage),
+            "question_id": question.id,
+            "question": question.text,
+            "question_type": question.type,
+            "entities": list(question.entities),
+            "span": question.marked_span,
+            **_reference_columns(question.references),
+            "candidate_id": pair["id"],
+            "candidate_1": pair["better"],
+            "candidate_2": pair["worse"],
+            "score_1": pair["score_1"],
+            "score_2": pair["score_2"],
+            "phenomenon": pair["phenomenon"],
+        }
+    texts = {passage.id: passage for passage in passages()}
+    for number, asked in enumerate(json.loads((FOLDER / "generated_questions.json").read_text(encoding="utf-8")), 1):
+        for generated in asked["generated"]:
+            yield {
+                "dataset": GENERATED,
+                "dataset_kind": "question_generation",
+                "domain": texts[asked["passage_id"]].domain,
+                "passage_id": asked["passage_id"],
+                "title": texts[asked["passage_id"]].title,
+                "passage": texts[asked["passage_id"]].passage,
+                "question_id": f"target-{number}",
+                "question": asked["target_answer"],
+                "reference_1": asked["reference"],
+                "candidate_id": f"target-{number}-{generated['source']}",
+                "candidate": generated["text"],
+                "source": generated["source"],
+            }
 
 
 def true_scores() -> dict[str, int]:
@@ -150,6 +184,19 @@ def qualification_answers() -> list[QualificationAnswer]:
         for question in passage["questions"]
         for item in question["items"]
     ]
+
+
+def _passage_columns(passage: DemoPassage) -> dict[str, Any]:
+    return {
+        "dataset": passage.dataset,
+        "dataset_kind": KINDS[passage.dataset],
+        "split": passage.split,
+        "domain": passage.domain,
+        "passage_id": passage.id,
+        "title": passage.title,
+        "passage": passage.passage,
+        "documents": list(passage.documents),
+    }
 
 
 def _reference_columns(references: tuple[DemoReference, ...]) -> dict[str, str]:

@@ -12,12 +12,25 @@ from django.db.models import Sum
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
+from annotate.data.pairs import PHENOMENA
 from annotate.integrity import verifying
-from annotate.models import Assignment, Batch, Hit, Judgment, Remark
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, Remark
 from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
 from demo.annotators import confirm_all
-from projects.models import Candidate, Instructions, LogEntry, Membership, Project, User
+from projects.models import (
+    Candidate,
+    Dataset,
+    Instructions,
+    LogEntry,
+    Membership,
+    MinimalPair,
+    Project,
+    User,
+)
+from results.models import Study
+from results.studies.kinds import KINDS
+from results.studies.presentation import list_sections
 
 pytestmark = pytest.mark.django_db
 
@@ -53,10 +66,28 @@ def places(batch: Batch) -> tuple[int, int]:
 
 def test_it_makes_what_it_says(made: dict[str, Any], demo: Project) -> None:
     assert made["made"] is True
-    assert made["candidates"] == Candidate.objects.in_project(demo).count() == len(corpus.true_scores())
-    assert made["passages"] == len(corpus.passages())
+    extra = list(corpus.extra_rows())
+    n_pairs = sum("candidate_1" in row for row in extra)
+    n_candidates = len(corpus.true_scores()) + len(extra) + n_pairs
+    assert made["candidates"] == Candidate.objects.in_project(demo).count() == n_candidates
+    of_generated = {row["passage_id"] for row in extra if row["dataset"] == corpus.GENERATED}
+    assert made["passages"] == len(corpus.passages()) + len(of_generated)
     assert made["judgments"] == Judgment.objects.filter(is_counted=True).count()
     assert verifying.verify() == []
+
+
+def test_it_shows_every_kind_of_data_and_of_metric_evaluation(demo: Project) -> None:
+    assert set(demo.datasets.values_list("kind", flat=True)) == set(Dataset.Kind.values)
+    pairs = MinimalPair.objects.filter(question__dataset__project=demo)
+    assert {pair.phenomenon for pair in pairs} == set(PHENOMENA)
+    assert all(pair.score_1 > pair.score_2 for pair in pairs)
+    studies = {study.kind: study for study in Study.objects.filter(project=demo)}
+    assert set(studies) == set(KINDS)
+    for study in studies.values():
+        assert (study.state, study.error) == (Study.State.DONE, "")
+        assert list_sections(study)
+    # Pairs and generated questions are in no batch.
+    assert not Item.objects.filter(candidate__dataset__kind="question_generation").exists()
 
 
 def test_everybody_can_sign_in_with_the_password_shown(made: dict[str, Any], rf: Any) -> None:
@@ -129,7 +160,12 @@ def test_the_true_scores_are_stored_nowhere(demo: Project) -> None:
     assert set(Candidate.objects.values_list("metadata__domain", flat=True)) == {p.domain for p in corpus.passages()}
 
 
-def test_the_same_seed_gives_the_same_judgments_and_another_seed_does_not(demo: Project) -> None:
+def test_the_same_seed_gives_the_same_judgments_and_another_seed_does_not(
+    demo: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Metrics say nothing of judgments, and take seconds.
+    monkeypatch.setattr("demo.making.METRICS", ())
+    monkeypatch.setattr("demo.making.KINDS", {})
     first = judged(demo)
     again = judged(make_again(7))
     assert again == first
