@@ -1,10 +1,12 @@
 """How scales are shown: as buttons, as one grid or as a slider; which digits rate; the description of a point."""
 
+import re
 from typing import Any
 
 import pytest
+from django.utils import translation
 
-from annotate.rating.form_parts import build_form
+from annotate.rating.form_parts import Prefill, build_form, build_item
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import CriterionOnPage, create_rubric, read_criteria, share_columns
@@ -69,6 +71,30 @@ def test_only_points_with_a_description_are_listed(project: Project) -> None:
     (bare,) = made(project, (1, 5))
     assert bare.marks == ()
     assert bare.low_mark["label"] == ""
+
+
+@pytest.mark.parametrize("high", [5, 100], ids=["buttons", "slider"])
+@pytest.mark.parametrize(
+    ("anchors", "language", "ends"),
+    [
+        ({}, "en", ("1 lowest", "highest {high}")),
+        ({}, "de", ("1 niedrigster Wert", "höchster Wert {high}")),
+        (
+            {1: "It says <b>nothing</b> at all of it"},
+            "en",
+            ("1 It says &lt;b&gt;nothing&lt;/b&gt; at all of it", "highest {high}"),
+        ),
+    ],
+)
+def test_a_bare_number_at_the_end_of_a_scale_says_what_it_means(
+    project: Project, high: int, anchors: dict[int, str], language: str, ends: tuple[str, str]
+) -> None:
+    (criterion,) = made(project, (1, high), anchors=anchors)
+    with translation.override(language):
+        widget = build_item(0, "", (criterion,), Prefill(), {})["answers"][0].widget
+    _, said = widget.split("ends")
+    words = re.findall(r"<span[^>]*>(.*?)</span>", said)
+    assert tuple(re.sub(r"</?b>", "", each).strip() for each in words) == (ends[0], ends[1].format(high=high))
 
 
 def test_the_page_names_what_is_missing_and_keeps_what_was_given(
