@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,11 @@ from tests.browser.watching import Watch
 from tests.conftest import Site
 
 WIDE = {"width": 1440, "height": 900}
+LAPTOP = {"width": 1366, "height": 625}
+"""A screen of 1366 × 768, less the bars of the browser."""
 PHONE = {"width": 390, "height": 844}
+ZOOMED = {"width": 320, "height": 256}
+"""A screen of 1280 × 1024 at 400 %."""
 
 SignedIn = Callable[..., Page]
 
@@ -117,6 +122,12 @@ def take_time(page: Page) -> Page:
     page.keyboard.press = press_like_a_person  # type: ignore[method-assign]
     page.keyboard.type = type_like_a_person  # type: ignore[method-assign]
     return page
+
+
+@pytest.fixture
+def pictures(output_path: str) -> Path:
+    """Where a test leaves its pictures: a folder of its own below that of pytest-playwright, `test-results`."""
+    return Path(output_path)
 
 
 @pytest.fixture

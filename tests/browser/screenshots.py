@@ -25,7 +25,7 @@ from config import env
 from projects.models import Membership, Project, User
 from projects.people import invitations
 from results.metrics import computing
-from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.conftest import LAPTOP, PHONE, WIDE, ZOOMED, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.every_page import Address, addresses, make_samples
 from tests.results.sets.frozen_sets import freeze
@@ -34,8 +34,6 @@ from tests.results.studies.factories import study
 SEED = 7
 MOST_BYTES = 250_000
 DOCS = env.BASE_DIR / "docs" / "img"
-LAPTOP = {"width": 1366, "height": 625}
-ZOOMED = {"width": 320, "height": 256}
 SIZES = {"wide": WIDE, "laptop": LAPTOP, "phone": PHONE, "zoomed": ZOOMED}
 LOOKS = [
     *[("wide", scheme) for scheme in ("light", "dark", "forced")],

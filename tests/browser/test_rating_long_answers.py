@@ -10,12 +10,10 @@ from playwright.sync_api import Page, expect
 from annotate.models import Draft
 from projects.models import Membership, Project
 from tests.annotate.open_batches import add_hit, open_batch
-from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.conftest import LAPTOP, PHONE, WIDE, ZOOMED, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
-LAPTOP = {"width": 1366, "height": 625}
-ZOOMED = {"width": 320, "height": 256}
 SCREENS = {"laptop": LAPTOP, "phone": PHONE, "zoomed": ZOOMED}
 if int(os.environ.get("SCALE", "1")) > 1:
     SCREENS["wide"] = WIDE
@@ -82,6 +80,13 @@ END_IS_SEEN = """() => {
   const cover = getComputedStyle(acts).position === 'fixed' ? acts.offsetHeight : 0;
   return bottom <= innerHeight - cover - 10;
 }"""
+
+
+SIZED = """(height) => document.querySelectorAll(".candidate").forEach((each, place) => {
+  each.textContent = "Word";
+  if (place) each.style.minHeight = `${height}px`;
+})"""
+"""JavaScript: the first answer is a word, the others are this many pixels high."""
 
 
 @FORMS
@@ -155,6 +160,20 @@ def test_a_key_shown_twice_goes_through_an_answer_and_back(signed_in: SignedIn, 
     expect(page.locator("#item1.is-current")).to_be_visible()
     press(page, "ArrowUp")
     expect(page.locator("#item0.is-current")).to_be_visible()
+
+
+def test_an_answer_as_long_as_the_screen_is_read_by_keys_as_well(signed_in: SignedIn, annotator: Membership) -> None:
+    """Its text fits between the bars, but not together with the line above it."""
+    page = signed_in(annotator.user, viewport=PHONE, reduced_motion="reduce")
+    start_long(page, annotator.project)
+    for height in range(500, 680, 30):
+        page.locator("#item0").focus()
+        page.evaluate(SIZED, height)
+        press(page, "j")
+        expect(page.locator("#item1.is-current")).to_be_visible()
+        read_on(page)
+        expect(page.locator("#item1.is-current")).to_be_visible()
+        page.evaluate("scrollTo(0, 0)")
 
 
 @FORMS

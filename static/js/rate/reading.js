@@ -46,9 +46,10 @@ export class Reading {
     return this.walk.revealing === item && !this.isLong(item);
   }
 
+  // Whether the end of an answer is below the screen once the page has come to its top, where its number stands.
   isLong(item) {
     const { top, bottom } = this.walk.view(item.slots[0]);
-    return item.text.getBoundingClientRect().height > bottom - top;
+    return item.text.getBoundingClientRect().bottom - item.element.getBoundingClientRect().top > bottom - top;
   }
 
   // Notes each answer whose last line is on screen now.
@@ -60,7 +61,7 @@ export class Reading {
       const text = item.text.getBoundingClientRect();
       if (text.bottom < top || text.bottom > bottom + LEEWAY) continue;
       this.note(item.place);
-      if (text.height > bottom - top) this.onRead(item);
+      if (this.isLong(item)) this.onRead(item);
     }
   }
 
