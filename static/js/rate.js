@@ -118,14 +118,15 @@ function changed(control) {
   sayCount();
 }
 
-// Screen readers hear the progress halfway and at the end only, not after each rating.
+// Screen readers hear the progress halfway and at the end only, not after each rating. Halfway, the bar shows it to all others:
+// a note would cover the text that is read next.
 function sayCount() {
   const n = sheet.nAnswered();
   const isMore = n > nSaid;
   nSaid = n;
   if (isAlone || !isMore) return;
   if (n === sheet.items.length) announce(say("every_rated"));
-  else if (n === Math.ceil(sheet.items.length / 2)) announce(say("rated", { n, all: sheet.items.length }));
+  else if (n === Math.ceil(sheet.items.length / 2)) hear(say("rated", { n, all: sheet.items.length }));
 }
 
 function choose(slot, value) {
