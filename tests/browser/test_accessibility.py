@@ -8,6 +8,7 @@ from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, WITH_EACH_FONT, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
+from tests.browser.targets import find_small
 from tests.conftest import Site
 from tests.every_page import addresses
 
@@ -17,34 +18,6 @@ MAGNIFIED: list[ViewportSize] = [{"width": 320, "height": 256}, {"width": 720, "
 MOST_STOPS = 400
 
 BROAD = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-SMALL = """([selector, least]) => {
-  const isShown = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const boxOf = (e) => (e.closest("label") ?? e).getBoundingClientRect();
-  return [...document.querySelectorAll(selector)].filter(isShown).map((e) => [e, boxOf(e)])
-    .filter(([e, box]) => box.width > 0 && Math.min(box.width, box.height) < least)
-    .map(([e, box]) => `${Math.round(box.width)}×${Math.round(box.height)} ${e.outerHTML.slice(0, 120)}`);
-}"""
-"""JavaScript: the controls that a selector finds and that are smaller than they may be, each with its size."""
-
-LINKS = """(least) => {
-  const isShown = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const isOff = (box) => box.width < 2 || box.height < 2 || box.bottom < 0;
-  const isInSentence = (link) => {
-    if (getComputedStyle(link).display !== "inline") return false;
-    const block = link.closest("p, li, td, dd, h1, h2, h3, h4, h5, label, .text, .prose") ?? link.parentElement;
-    const links = [...block.querySelectorAll("a")].reduce((n, each) => n + each.textContent.trim().length, 0);
-    return block.textContent.replace(/\\s+/g, " ").trim().length - links >= 8;
-  };
-  const found = [...document.querySelectorAll("a[href], label:has(input:is([type=checkbox], [type=radio]))")];
-  return found.filter((e) => isShown(e) && !isOff(e.getBoundingClientRect()) && !isInSentence(e))
-    .map((e) => [e, e.getBoundingClientRect()])
-    .filter(([e, box]) => Math.min(Math.round(box.width), Math.round(box.height)) < least)
-    .map(([e, box]) => `${Math.round(box.width)}×${Math.round(box.height)} ${e.outerHTML.slice(0, 120)}`);
-}"""
-"""JavaScript: the links and labels that are smaller than they may be, but for links in a sentence (WCAG 2.5.8)."""
-
-OPEN_ALL = """() => document.querySelectorAll("details").forEach((each) => (each.open = true))"""
 
 BROKEN = """() => {
   const seen = [];
@@ -129,31 +102,15 @@ def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_l
 
 
 @WITH_EACH_FONT
-def test_controls_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
-    todo = annotators_pages(world)
-    wrong = []
-    for viewport, touch, selector, least in (
-        (PHONE, True, "button, summary, select, .button, .point, input:not([type=hidden]), textarea", 44),
-        (ZOOMED, False, "button, summary, select, .button, input:not([type=hidden]), textarea, nav a", 24),
-    ):
-        pages = {user: signed_in(user, viewport=viewport, has_touch=touch) for user in {user for user, _ in todo}}
-        for user, path in todo:
-            pages[user].goto(path)
-            wrong += [f"{path}: {each}" for each in pages[user].evaluate(SMALL, [selector, least])]
-    assert not wrong, "\n".join(wrong)
-
-
-def test_links_and_labels_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
+def test_what_is_pressed_fits_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
     todo = annotators_pages(world)
     wrong = []
     for viewport, touch, least in ((PHONE, True, 44), (ZOOMED, False, 24)):
         pages = {user: signed_in(user, viewport=viewport, has_touch=touch) for user in {user for user, _ in todo}}
         for user, path in todo:
             pages[user].goto(path)
-            wrong += [f"{least} {path}: {each}" for each in pages[user].evaluate(LINKS, least)]
-            pages[user].evaluate(OPEN_ALL)
-            wrong += [f"{least} open {path}: {each}" for each in pages[user].evaluate(LINKS, least)]
-    assert not wrong, "\n".join(dict.fromkeys(wrong))
+            wrong += [f"{path}: {each}" for each in find_small(pages[user], least)]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(("size", "language"), [(MAGNIFIED[0], "de")], ids=["400 %"])
