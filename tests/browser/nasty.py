@@ -25,16 +25,17 @@ from tests.annotate.payments.paid_work import earn
 from tests.every_page import make_samples
 
 LONG = "donaudampfschifffahrtsgesellschaft" * 40
-PAYLOADS = (
-    "<script>window.__xss=1</script>",
-    "<img src=x onerror=window.__xss=1>",
-    '"><svg onload=window.__xss=1>{{7*7}}',
-    "</textarea></script>'\"`${7*7}{% now %}<b>",
-    "\u202etfel ot thgir\u202c \u2066alone\u2069 שלום",
-    "Z" + "\u0334\u0335\u0336\u0348\u0353\u030e\u0344" * 12 + "algo 👩‍👩‍👧‍👦",
-    "javascript:window.__xss=1//" + LONG,
-    LONG,
-)
+NAMED = {
+    "script": "<script>window.__xss=1</script>",
+    "image": "<img src=x onerror=window.__xss=1>",
+    "template": '"><svg onload=window.__xss=1>{{7*7}}',
+    "markup": "</textarea></script>'\"`${7*7}{% now %}<b>",
+    "mixed directions": "\u202etfel ot thgir\u202c \u2066alone\u2069 שלום",
+    "marks and emoji": "Z" + "\u0334\u0335\u0336\u0348\u0353\u030e\u0344" * 12 + "algo 👩‍👩‍👧‍👦",
+    "a long address": "javascript:window.__xss=1//" + LONG,
+    "a long word": LONG,
+}
+PAYLOADS = tuple(NAMED.values())
 ALL = "\n".join(PAYLOADS)
 
 APPS = ("projects", "annotate", "results")

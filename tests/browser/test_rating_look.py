@@ -1,50 +1,53 @@
 """How the rating page holds up: nasty texts, other scales, phones, screen readers; and it tells no source."""
 
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
+from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
+from annotate import places
 from annotate.models import Assignment, Draft, Judgment
 from annotate.rating.shown import is_blank
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import add_hit, open_batch
-from tests.browser.axe import serious_faults
+from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.nasty import NAMED
 from tests.browser.rating import lit, start, wait_for_keys
+from tests.browser.targets import OPEN_ALL
+from tests.browser.test_rating_tabs import second_tab
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
-ZALGO = "Z" + "\u0334\u0335\u0336\u0348\u0353\u030e\u0344" * 28 + "algo"
-NASTY = [
-    "<script>window.__xss = 1</script>",
-    '"><img src=x onerror="window.__xss = 1">',
-    "</textarea></script><svg onload=window.__xss=1> {{7*7}} {% now %} ${7*7}",
-    "\u202etfel ot thgir\u202c \u2066isolated\u2069 \ufeff\u200b",
-    "שלום עולם, זו תשובה",
-    ZALGO,
-    "👩‍👩‍👧‍👦🏳️‍🌈 \u1112\u1161\u11ab \ue000",
-    "=1+1",
-    "   ",
-    "y" * 300_000,
-]
+ANSWERS = {
+    **NAMED,
+    "formula": "=1+1",
+    "only spaces": " \n\t  ",
+    "right to left": "שלום עולם, זו תשובה",
+    "200 kB": "A sentence of a very long answer, and one more. " * 4_300,
+    "a word of 300 kB": "y" * 300_000,
+}
 
 
 def start_nasty(page: Page, project: Project) -> None:
     batch = open_batch(project, n_hits=0)
-    dataset = make_dataset(project)
-    documents = [{"title": NASTY[1], "text": "\n".join(NASTY)}, {"title": "العنوان", "text": "النص العربي"}]
-    passage = make_passage(dataset, title=NASTY[0], text="", documents=documents)
-    question = make_question(passage, references=tuple(NASTY[:6]), text=NASTY[2] + " " + NASTY[3], span="זו")
-    candidates = [make_candidates(question, 1, text=text)[0] for text in NASTY]
-    add_hit(batch, candidates, 0)
+    nasty = [*NAMED.values()]
+    documents = [{"title": each, "text": each} for each in nasty] + [{"title": "200 kB", "text": ANSWERS["200 kB"]}]
+    passage = make_passage(make_dataset(project), title=nasty[0], text="", documents=documents)
+    references = tuple(f"{n} {nasty[n % len(nasty)]}" for n in range(30))
+    question = make_question(passage, references=references, text=" ".join(nasty[2:4]), span="שלום")
+    add_hit(batch, [make_candidates(question, 1, text=text)[0] for text in ANSWERS.values()], 0)
     start(page, project)
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
 def test_nasty_text_runs_nothing_and_stays_in_its_box(
-    signed_in: SignedIn, annotator: Membership, viewport: dict[str, int]
+    signed_in: SignedIn, annotator: Membership, viewport: dict[str, int], pictures: Path
 ) -> None:
-    page = signed_in(annotator.user, viewport=viewport)
+    page = signed_in(annotator.user, viewport=viewport, reduced_motion="reduce")
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -54,17 +57,22 @@ def test_nasty_text_runs_nothing_and_stays_in_its_box(
     assert complaints == []
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     shown = page.locator(".candidate").all_text_contents()
-    assert sorted(shown) == sorted("(empty answer)" if is_blank(text) else text for text in NASTY)
+    assert sorted(shown) == sorted("(empty answer)" if is_blank(text) else text for text in ANSWERS.values())
+    assert page.locator(".question-head .reference").count() == 30
     widths = page.evaluate(
         "() => [...new Set([...document.querySelectorAll('.item')].map((item) => Math.round(item.clientWidth)))]"
     )
     assert len(widths) == 1
     cut = page.evaluate(
-        """() => [...document.querySelectorAll('.candidate')]
+        """() => [...document.querySelectorAll('.candidate, .question-head .text')]
           .filter((each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1)
           .map((each) => each.textContent.slice(0, 40))"""
     )
     assert cut == []
+    page.screenshot(path=pictures / "question.png")
+    for name, text in ANSWERS.items():
+        page.locator(f"#item{shown.index('(empty answer)' if is_blank(text) else text)}").focus()
+        page.screenshot(path=pictures / f"{name.replace(' ', '-')}.png")
 
 
 def test_the_page_tells_no_source_and_no_number_of_the_database(signed_in: SignedIn, annotator: Membership) -> None:
@@ -154,17 +162,24 @@ def test_the_passage_folds_on_a_phone_and_the_buttons_fit_a_thumb(signed_in: Sig
     assert small == []
 
 
-def test_the_passage_stays_in_view_beside_the_last_answer(signed_in: SignedIn, annotator: Membership) -> None:
+def test_ten_short_answers_take_eleven_keys_with_the_passage_in_view(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
     open_batch(annotator.project, n_hits=1, n_items=10)
     page = signed_in(annotator.user)
     start(page, annotator.project)
     wait_for_keys(page)
-    for _ in range(9):
-        page.keyboard.press("j")
-    expect(page.locator("#item9")).to_be_in_viewport(ratio=1)
+    *digits, last = "5432154321"
+    for digit in digits:
+        page.keyboard.press(digit)
+    expect(page.locator("#item9.is-current")).to_be_in_viewport(ratio=1)
     expect(page.locator(".passage-text")).to_be_in_viewport(ratio=1)
     expect(page.locator(".question-line-text")).to_be_in_viewport(ratio=1)
     expect(page.locator(".rate-bar")).to_be_in_viewport(ratio=1)
+    page.keyboard.press(last)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert Judgment.objects.exclude(value=None).count() == 10
 
 
 def test_the_marked_span_of_the_current_question_is_lit_in_the_passage(
@@ -200,15 +215,80 @@ def test_a_preview_looks_the_same_and_stores_nothing(signed_in: SignedIn, manage
     assert not Assignment.objects.exists()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(signed_in: SignedIn, annotator: Membership, scheme: str) -> None:
-    open_batch(annotator.project, n_hits=1, n_items=3)
-    page = signed_in(annotator.user, color_scheme=scheme)
-    start(page, annotator.project)
+def test_axe_finds_nothing_in_any_state(signed_in: SignedIn, annotator: Membership) -> None:
+    """One visit from the first look at a HIT to its submit, with everything open that can be opened."""
+    page = signed_in(annotator.user, reduced_motion="reduce")
+    start_with_long_and_blank(page, annotator.project)
+    long, other = (place_of(page, text) for text in ("goes on and on", "On a mat."))
+    found: list[str] = []
+
+    def look(state: str, seen: str, at: Page = page) -> None:
+        expect(at.locator(seen).first).to_be_visible()
+        for scheme in ("light", "dark"):
+            at.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found.extend(f"{state}, {scheme}: {fault}" for fault in faults(at))
+
+    look("blank answers", ".candidate--blank")
+    page.locator(f"#item{long}").focus()
+    page.keyboard.press("4")
+    look("read to the end first", "[data-note]")
+    page.locator(f"#item{other}").focus()
+    page.locator(".rate-end").scroll_into_view_if_needed()
+    expect(page.locator(".question-line-box")).to_be_visible()
+    page.keyboard.press("q")
+    look("question panel", ".question-panel")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.keyboard.type("No such word")
+    look("flag and comment", f"#item{other} .flag-why")
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.keyboard.type("Not readable")
+    page.keyboard.press("Escape")
+    look("can't be judged", f"#item{other}.is-out [name=cannot{other}]")
+    page.keyboard.press("/")
+    page.keyboard.type("cat")
+    look("search", ".passage-find")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    look("keys", "[data-keys-dialog]")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    look("rubric", "[data-rubric-dialog] .guide-rubric")
+    page.keyboard.press("Escape")
+    page.evaluate(OPEN_ALL)
+    look("all that folds open", ".rate-due-more")
+    Assignment.objects.update(due_at=Now() - timedelta(hours=2))
+    places.sweep(project_id=annotator.project_id)
+    page.reload()
     wait_for_keys(page)
-    page.keyboard.press("5")
-    found = serious_faults(page)
-    for path in ("desk/", "instructions/", "history/"):
-        page.goto(f"/p/{annotator.project.slug}/{path}")
-        found += serious_faults(page)
+    page.locator("[data-submit]").first.click()
+    look("time is up, ratings are missing", "[data-missing]")
+    tab = second_tab(page)
+    page.bring_to_front()
+    page.context.set_offline(True)
+    for place in {*range(4)} - {other}:
+        page.locator(f"input[name='a{place}-correctness'][value='4']").check(force=True)
+    look("offline", "[data-state=kept]")
+    page.keyboard.press("Control+Enter")
+    look("waiting for the network", "[data-submit]:disabled")
+    page.context.set_offline(False)
+    page.wait_for_url("**/desk/")
+    look("submitted elsewhere", "[data-state=sent-elsewhere]", tab)
     assert found == []
+
+
+def place_of(page: Page, text: str) -> int:
+    """The place of an answer: each annotator has them in an order of their own."""
+    return int(page.locator(".item", has_text=text).get_attribute("data-place") or "")
+
+
+def start_with_long_and_blank(page: Page, project: Project) -> None:
+    batch = open_batch(project, n_hits=0, cents_per_hit=40)
+    passage = make_passage(make_dataset(project), text="The cat sat on the mat. " * 200)
+    question = make_question(passage, references=("One.", "Another."))
+    texts = ["A long answer goes on and on. " * 200, "", "Short.", "On a mat."]
+    add_hit(batch, [make_candidates(question, text=text)[0] for text in texts], 0)
+    start(page, project)
+    wait_for_keys(page)
+    page.locator("[data-rubric-body] > *").first.wait_for(state="attached")

@@ -92,7 +92,7 @@ def test_a_bare_number_at_the_end_of_a_scale_says_what_it_means(
     (criterion,) = made(project, (1, high), anchors=anchors)
     with translation.override(language):
         widget = build_item(0, "", (criterion,), Prefill(), {})["answers"][0].widget
-    _, said = widget.split("ends")
+    _, said = widget.split("ends", 1)
     words = re.findall(r"<span[^>]*>(.*?)</span>", said)
     assert tuple(re.sub(r"</?b>", "", each).strip() for each in words) == (ends[0], ends[1].format(high=high))
 
