@@ -86,7 +86,7 @@ def confirm_preview(
     With a `question`, it asks once more.
     """
     return render_to_string(
-        "_preview_confirm.html",
+        "projects/_preview_confirm.html",
         {
             "label": content.strip(),
             "form_id": form,
