@@ -55,6 +55,33 @@ class UndefinedAgreement(Undefined):
     n_ratings: int
     n_single: int
 
+    @classmethod
+    def count(cls, patterns: Patterns, *, level: Level, reason: str) -> "UndefinedAgreement":
+        """Return the outcome for these ratings.
+
+        Parameters
+        ----------
+        patterns : Patterns
+            The ratings whose counts are given.
+        level : Level
+            The level of measurement that was asked for.
+        reason : str
+            Why alpha is undefined.
+
+        Returns
+        -------
+        UndefinedAgreement
+            The reason, with the counts of the ratings.
+        """
+        return cls(
+            reason=reason,
+            level=level,
+            n_units=patterns.n_units,
+            n_annotators=patterns.n_annotators,
+            n_ratings=patterns.n_ratings,
+            n_single=patterns.n_single,
+        )
+
 
 def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str) -> Agreement | UndefinedAgreement:
     """Compute Krippendorff's alpha.
@@ -98,14 +125,7 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
     level = Level(level)
     reason = _why_undefined(patterns, level)
     if reason:
-        return UndefinedAgreement(
-            reason=reason,
-            level=level,
-            n_units=patterns.n_units,
-            n_annotators=patterns.n_annotators,
-            n_ratings=patterns.n_ratings,
-            n_single=patterns.n_single,
-        )
+        return UndefinedAgreement.count(patterns, level=level, reason=reason)
     alpha = float(alphas(patterns, patterns.units[np.newaxis].astype(np.float64), level)[0])
     return Agreement(
         alpha=alpha,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from measures.columns import UNIT, VALUE, require_columns
-from measures.correlation import pearson
+from measures.correlation import LEAST_PAIRS, pearson
 from measures.outcome import Undefined
 
 if TYPE_CHECKING:
@@ -83,13 +83,14 @@ def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: i
     starts = (np.cumsum(counts) - counts)[has_others]
     totals = np.bincount(units[order], values)[has_others]
     counts = counts[has_others]
-    if len(counts) < 3:
+    if len(counts) < LEAST_PAIRS:
         return Undefined(reason="fewer than three items with two judgments")
     found = []
     for _ in range(n_draws):
         # One judgment per item, at random; the mean of its others follows from the total.
         drawn = values[starts + rng.integers(counts)]
         r = pearson(drawn, (totals - drawn) / (counts - 1))
+        # A draw in which all drawn judgments are equal says nothing about the items, so it does not count.
         if not isinstance(r, Undefined):
             found.append(r)
     if not found:

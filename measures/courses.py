@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DAYS, _WEEKS = 31, 31
 """Up to 31 days are shown by day, up to 31 weeks by week."""
 _MOST_PATTERNS = 2000
-"""The time of the bootstrap grows with the number of distinct patterns."""
+"""A period with more distinct patterns, as sliders give, has no interval: the bootstrap's time grows with them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,6 +139,7 @@ def _compare(first: str, second: str, one: Floats, other: Floats) -> Comparison:
     p: float | Undefined
     if not len(one) or not len(other):
         p = Undefined(reason="no rating has a z score")
+    # Scores that differ only in the last digits of their means are equal, as in `pearson`.
     elif max(one.max(), other.max()) - min(one.min(), other.min()) < 1e-9:
         p = Undefined(reason="all scores are equal")
     else:

@@ -164,10 +164,12 @@ def signed_rank_p(differences: Floats) -> float:
     >>> signed_rank_p(np.array([-1.0, -1.0, 1.0]))
     0.5
     """
+    # Ties share mean ranks, which may end in .5: doubled, all ranks are whole numbers that can index an array.
     doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(np.int64)
     observed = int(doubled[differences > 0].sum())
     n = len(doubled)
     if n > MOST_EXACT:
+        # The + 1 is the continuity correction of a half, doubled like the ranks.
         spread = sqrt(float((doubled.astype(np.float64) ** 2).sum())) / 2
         return float(stats.norm.cdf((observed + 1 - doubled.sum() / 2) / spread))
     chances = np.zeros(int(doubled.sum()) + 1)

@@ -132,6 +132,7 @@ def longest_run(scores: Floats | Sequence[float]) -> int:
     array = np.asarray(scores, dtype=np.float64)
     if not len(array):
         return 0
+    # Scores of a slider are equal if only their last digits differ.
     changes = np.flatnonzero(np.abs(np.diff(array)) > 1e-9) + 1
     return int(np.diff(np.concatenate([[0], changes, [len(array)]])).max())
 

@@ -62,6 +62,7 @@ def repeats(first: Floats, second: Floats, *, point: float = 1.0) -> Repeats | U
     if not len(first):
         return Undefined(reason="no repeated item rated twice yet")
     difference = np.abs(first - second)
+    # The tolerance is for fractions: 0.3 - 0.2 is a little more than 0.1.
     n_within_one = int((difference <= point + 1e-9).sum())
     return Repeats(
         mean_difference=float(difference.mean()),

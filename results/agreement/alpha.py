@@ -212,14 +212,7 @@ def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level:
         criterion=criterion.key,
         scales="; ".join(criterion.scales),
     )
-    return UndefinedAgreement(
-        reason=reason,
-        level=level,
-        n_units=patterns.n_units,
-        n_annotators=patterns.n_annotators,
-        n_ratings=patterns.n_ratings,
-        n_single=patterns.n_single,
-    )
+    return UndefinedAgreement.count(patterns, level=level, reason=reason)
 
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
