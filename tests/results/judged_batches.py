@@ -18,6 +18,9 @@ PUBLISHED = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.7
 
 Ratings = Mapping[Candidate, Mapping[Membership, float | None]]
 
+VALUES = ((1, 2, 5), (4, 4, 5), (2, 3, 3), (5, 5, 5))
+"""Four candidates by three annotators."""
+
 
 def judge(
     project: Project,

@@ -1,25 +1,20 @@
-"""The pages of scores: gold scores by every rule, and one item with all its ratings."""
+"""The pages of scores: gold scores by every rule."""
 
 import math
 import re
 import statistics
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.models import Assignment, Judgment, Remark
-from annotate.models.assignment import TAKEN_OUT
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Gold, read_gold_rule
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind
-from measures.standardising import annotator_norms, standardise
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, LogEntry, Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
@@ -27,30 +22,11 @@ from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.page_reader import Rows, Screen, read
 from tests.people import SignIn
-from tests.results.judged_batches import Ratings, canonical, judge
+from tests.results.judged_batches import VALUES, canonical, judge
 
 pytestmark = pytest.mark.django_db
 
 SCORES = "/p/bridges/scores/"
-VALUES = ((1, 2, 5), (4, 4, 5), (2, 3, 3), (5, 5, 5))
-"""Four candidates by three annotators."""
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
-    cache.clear()
-
-
-@pytest.fixture
-def rated(project: Project) -> list[Candidate]:
-    make_corpus(project, name="one", n_candidates=4)
-    people = [make_membership(project) for _ in range(3)]
-    candidates = list(Candidate.objects.in_project(project).order_by("pk"))
-    ratings: Ratings = {
-        candidate: dict(zip(people, given, strict=True)) for candidate, given in zip(candidates, VALUES, strict=True)
-    }
-    judge(project, ratings)
-    return candidates
 
 
 def screen(client: Client, url: str = SCORES, **query: str) -> Screen:
@@ -103,21 +79,6 @@ def test_the_table_is_sorted_filtered_and_paged_by_its_address(
     assert client.get(SCORES, {"sort": "nonsense; DROP", "page": "x"}).status_code == 200
     assert client.get(SCORES, {"rule": "nonsense"}).status_code == 400
     assert client.get(SCORES, {"criterion": "nonsense"}).status_code == 400
-
-
-def test_the_norms_of_the_tables_are_those_of_the_measures(project: Project, rated: list[Candidate]) -> None:
-    scope = Scope(project=project, criterion=criteria_in_use(project)[0])
-    control = rated[0]
-    people = list(project.memberships.filter(role="annotator").order_by("pk"))
-    judge(project, {control: dict.fromkeys(people[:2], 1.0)}, control="known")
-    Criterion.objects.update(is_reversed=True)
-    frame = fetch_judgments(scope)
-    without = fetch_baselines(scope, criteria_in_use(project), with_controls=False)
-    pd.testing.assert_frame_equal(without, annotator_norms(frame), check_names=False)
-    with_them = fetch_baselines(scope, criteria_in_use(project), with_controls=True)
-    assert [with_them["n"][person.pseudonym] for person in people] == [5, 5, 4]
-    assert with_them.loc[people[0].pseudonym, "mean"] == pytest.approx((5 + 2 + 4 + 1 + 5) / 5), "turned: 6 - 1 is 5"
-    assert standardise(frame, without).notna().all()
 
 
 def test_an_adjudicated_score_wins_where_the_rule_says_so_but_not_under_z(
@@ -196,40 +157,6 @@ def test_a_project_without_judgments_says_what_to_do(
         response = client_of(researcher).get(SCORES + page)
         assert response.status_code == 200, page
         assert not re.search(r"\bnan\b", response.content.decode(), re.IGNORECASE), page
-
-
-def test_an_item_shows_every_rating_with_comments_and_times_but_not_removed_ones(
-    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
-) -> None:
-    first, second, third = Judgment.objects.filter(candidate=rated[0]).order_by("value")
-    Remark.objects.create(assignment=first.assignment, item=first.item, comment="Which bridge?", is_flagged=True)
-    Assignment.objects.filter(pk=first.assignment_id).update(item_seconds=[41.6])
-    Judgment.objects.filter(pk=second.pk).update(is_counted=False, not_counted_reason=TAKEN_OUT)
-    Judgment.objects.filter(pk=third.pk).update(is_counted=False, not_counted_reason="set aside")
-    page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
-    rows = page.rows("Ratings of this candidate")
-    assert [(row["Annotator"], row["Rating"]) for row in rows] == [
-        (first.annotator.pseudonym, "1"),
-        (third.annotator.pseudonym, "5 not counted"),
-    ]
-    assert (rows[0]["Comment"], rows[0]["Time (s)"]) == ("flag Which bridge?", "42")
-    (score,) = page.rows("Aggregated scores of this candidate")
-    assert (score["Judgments"], score["Mean"], score["Std. dev."]) == ("1", "1.00", "one")
-
-
-def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
-    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
-) -> None:
-    old = Judgment.objects.filter(candidate=rated[0]).earliest("pk")
-    spec = describe_criterion(Criterion.objects.get())
-    newer = create_rubric(project, name="newer", preset="custom", criteria=[spec])
-    judge(project, {rated[0]: {old.annotator: 4}}, rubric=newer)
-    page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
-    assert len(page.rows("Ratings of this candidate")) == 4
-    (score,) = page.rows("Aggregated scores of this candidate")
-    assert (score["Judgments"], score["Mean"]) == ("3", f"{(4 + 2 + 5) / 3:.2f}")
-    (on_list,) = screen(client_of(researcher), text=rated[0].external_id).rows("Candidates with their scores")
-    assert on_list["Mean"] == score["Mean"], "both pages go by one rule"
 
 
 def test_krippendorffs_example_has_the_ranks_that_scipy_gives(

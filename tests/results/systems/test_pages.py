@@ -1,4 +1,4 @@
-"""The pages of systems, disagreements and the planner."""
+"""The pages of systems and of replication, and the charts of all pages of scores."""
 
 import csv
 import io
@@ -6,30 +6,23 @@ import statistics
 
 import numpy as np
 import pytest
-from django.core.cache import cache
 from scipy import stats
 
 from annotate.models import Batch, Judgment
-from measures.agreement import krippendorff_alpha
 from projects.jobs.queue import Job
 from projects.jobs.running import run
-from projects.models import Candidate, Membership, Project
+from projects.models import Membership, Project
 from results.models import Report
 from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.page_reader import Screen, number, read
+from tests.page_reader import Screen, read
 from tests.people import SignIn
-from tests.results.judged_batches import canonical, judge
+from tests.results.judged_batches import judge
 
 pytestmark = pytest.mark.django_db
 
 SCORES = "/p/bridges/scores/"
 SYSTEMS, REPLICATION = f"{SCORES}systems/", f"{SCORES}replication/"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
-    cache.clear()
 
 
 @pytest.fixture
@@ -145,74 +138,6 @@ def test_many_judgments_are_scored_by_a_job(
     assert rows[0]["Mean z"] not in ("", "not computed")
 
 
-def test_items_and_passages_are_listed_by_spread_and_pairs_open_their_items(
-    project: Project, researcher: Membership, client_of: SignIn
-) -> None:
-    canonical(project)
-    items = screen(client_of, researcher, f"{SCORES}disagreements/")
-    widest = items.rows("Candidates by standard deviation")
-    assert [row["Candidate"] for row in widest[:2]] == ["unit-05", "unit-01"]
-    assert widest[0]["Maximum difference"] == "3"
-    assert widest[0]["Std. dev."] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
-    assert len(widest) == 3, "items with one rating, or with equal ones, have no spread"
-    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows(
-        "Passages by mean standard deviation"
-    )
-    assert [(row["Passage"], row["Candidates"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
-    spread = [statistics.stdev(own) for own in ([1, 1, 1], [2, 2, 3, 2], [3] * 4, [3] * 4, [2] * 4, [1, 2, 3, 4])]
-    assert passages[0]["Mean std. dev."] == f"{statistics.mean(spread):.2f}"
-    response = client_of(researcher).get(f"{SCORES}disagreements/", {"by": "pairs"})
-    pairs = read(response.content.decode()).rows("Annotator pairs, lowest agreement first")
-    assert len(pairs) == 6
-    assert float(pairs[0]["Cohen's kappa (quadratic)"]) <= float(pairs[-1]["Cohen's kappa (quadratic)"])
-    first, second = pairs[0]["Annotators"].split(" · ")
-    differing = screen(client_of, researcher, f"{SCORES}disagreements/", first=first, second=second)
-    assert {row["Ratings"] for row in differing.rows("Candidates by standard deviation")} == {"2"}
-
-
-def test_the_planner_says_items_and_costs_for_a_width(
-    project: Project, researcher: Membership, client_of: SignIn
-) -> None:
-    canonical(project)
-    page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
-    widths = page.rows("Simulation results")
-    assert len(widths) == 18
-    assert page.facts["Current alpha, ordinal"].startswith("0.8154")
-    rows = page.rows("Requirements")
-    assert [row["Judgments per candidate"] for row in rows] == ["2", "4", "6 modelled"]
-    for row in rows:
-        n_units, n_judgments = number(row["Candidates"]), number(row["Judgments per candidate"])
-        assert number(row["Judgments"]) == n_units * n_judgments
-        assert number(row["HITs"]) == -(-n_units // 6), "six candidates of a passage make a HIT, which holds ten"
-        assert row["Cost"] == f"${number(row['HITs']) * n_judgments * 0.4:,.2f}"
-        own = {
-            number(each["Candidates"]): each for each in widths if each["Judgments per candidate"] == str(n_judgments)
-        }
-        wide, narrow = (float(own[n]["Width of the 95 % CI"]) for n in (50, 1600))
-        assert narrow < 0.2
-        assert (n_units > 50) == (wide > 0.2)
-    assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
-
-
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ({"width": "0"}, "greater than or equal to 0.005"),
-        ({"width": "wide"}, "Enter a number"),
-        ({"judgments": "1, 2"}, "from 2 to 20"),
-        ({"judgments": "two"}, "whole numbers separated by commas"),
-        ({"judgments": "2 3 4 5 6 7"}, "up to five"),
-    ],
-)
-def test_a_plan_that_cannot_be_is_refused_by_name(
-    project: Project, researcher: Membership, client_of: SignIn, query: dict[str, str], text: str
-) -> None:
-    canonical(project)
-    response = client_of(researcher).get(f"{SCORES}planner/", query)
-    assert response.status_code == 400
-    assert text in response.content.decode()
-
-
 def test_charts_hold_the_figures_of_the_pages(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
@@ -237,17 +162,3 @@ def test_charts_hold_the_figures_of_the_pages(
     assert len(rows("planner/charts/widths.csv")) == 18
     for path in ("charts/parts.svg", "systems/charts/pairs.svg", "planner/charts/widths.svg"):
         assert client.get(SCORES + path).content.startswith(b"<svg")
-
-
-def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Project) -> None:
-    from annotate.frames.criteria_in_use import Scope, criteria_in_use
-    from annotate.frames.judgments_frame import fetch_judgments
-
-    canonical(project)
-    settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
-    found = reports.find_report(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
-    assert found is not None
-    frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
-    alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]
-    assert found["plan"]["trial"]["alpha"] == pytest.approx(alpha)
-    assert Candidate.objects.count() == sum(size * n for size, n in found["passages"])

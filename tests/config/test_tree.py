@@ -1,0 +1,36 @@
+"""Templates and tests are in the folders of the packages that they belong to."""
+
+from pathlib import Path
+
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+APPS = ("annotate", "demo", "measures", "projects", "results")
+WITHOUT_FOLDER = {"annotate/models", "projects/models", "results/models", "demo/corpus", "demo/simulating"}
+"""Models are tested with the acts that write them; the parts of the demo have one file of tests each."""
+
+
+def list_packages(app: str) -> set[str]:
+    return {path.parent.name for path in (ROOT / app).glob("*/__init__.py")} - {
+        "migrations",
+        "management",
+        "templatetags",
+    }
+
+
+def list_folders(path: Path) -> set[str]:
+    return {each.name for each in path.iterdir() if each.is_dir() and not each.name.startswith("__")}
+
+
+def test_every_folder_of_templates_is_a_package() -> None:
+    for app in ("annotate", "projects", "results"):
+        assert list_folders(ROOT / "templates" / app) - list_packages(app) == set(), app
+
+
+def test_every_package_has_its_tests_in_the_same_place() -> None:
+    for app in APPS:
+        tested = list_folders(ROOT / "tests" / app)
+        packages = list_packages(app)
+        assert tested - packages - {"management", "templatetags"} == set(), app
+        without = {f"{app}/{name}" for name in packages - tested}
+        assert without - WITHOUT_FOLDER == set(), app

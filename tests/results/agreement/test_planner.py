@@ -1,0 +1,76 @@
+"""The page that plans how many candidates and judgments a precision of alpha needs."""
+
+import pytest
+
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.judgments_frame import fetch_judgments
+from measures.agreement import krippendorff_alpha
+from projects.models import Candidate, Membership, Project
+from results.reports import reports
+from tests.page_reader import Screen, number, read
+from tests.people import SignIn
+from tests.results.judged_batches import canonical
+
+pytestmark = pytest.mark.django_db
+
+SCORES = "/p/bridges/scores/"
+
+
+def screen(client_of: SignIn, person: Membership, url: str, **query: str | int) -> Screen:
+    response = client_of(person).get(url, query)
+    assert response.status_code == 200
+    return read(response.content.decode())
+
+
+def test_the_planner_shows_items_and_costs_for_a_width(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
+    widths = page.rows("Simulation results")
+    assert len(widths) == 18
+    assert page.facts["Current alpha, ordinal"].startswith("0.8154")
+    rows = page.rows("Requirements")
+    assert [row["Judgments per candidate"] for row in rows] == ["2", "4", "6 modelled"]
+    for row in rows:
+        n_units, n_judgments = number(row["Candidates"]), number(row["Judgments per candidate"])
+        assert number(row["Judgments"]) == n_units * n_judgments
+        assert number(row["HITs"]) == -(-n_units // 6), "six candidates of a passage make a HIT, which holds ten"
+        assert row["Cost"] == f"${number(row['HITs']) * n_judgments * 0.4:,.2f}"
+        own = {
+            number(each["Candidates"]): each for each in widths if each["Judgments per candidate"] == str(n_judgments)
+        }
+        wide, narrow = (float(own[n]["Width of the 95 % CI"]) for n in (50, 1600))
+        assert narrow < 0.2
+        assert (n_units > 50) == (wide > 0.2)
+    assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ({"width": "0"}, "greater than or equal to 0.005"),
+        ({"width": "wide"}, "Enter a number"),
+        ({"judgments": "1, 2"}, "from 2 to 20"),
+        ({"judgments": "two"}, "whole numbers separated by commas"),
+        ({"judgments": "2 3 4 5 6 7"}, "up to five"),
+    ],
+)
+def test_an_impossible_plan_is_refused_by_name(
+    project: Project, researcher: Membership, client_of: SignIn, query: dict[str, str], text: str
+) -> None:
+    canonical(project)
+    response = client_of(researcher).get(f"{SCORES}planner/", query)
+    assert response.status_code == 400
+    assert text in response.content.decode()
+
+
+def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Project) -> None:
+    canonical(project)
+    settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
+    found = reports.find_report(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
+    assert found is not None
+    frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
+    alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]
+    assert found["plan"]["trial"]["alpha"] == pytest.approx(alpha)
+    assert Candidate.objects.count() == sum(size * n for size, n in found["passages"])

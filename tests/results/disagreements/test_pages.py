@@ -1,0 +1,82 @@
+"""The pages of disagreements: candidates, passages and pairs of annotators, and one candidate with all its ratings."""
+
+import statistics
+
+import pytest
+
+from annotate.models import Assignment, Judgment, Remark
+from annotate.models.assignment import TAKEN_OUT
+from projects.models import Candidate, Criterion, Membership, Project
+from projects.rubric.rubrics import create_rubric, describe_criterion
+from tests.page_reader import Screen, read
+from tests.people import SignIn
+from tests.results.judged_batches import canonical, judge
+
+pytestmark = pytest.mark.django_db
+
+SCORES = "/p/bridges/scores/"
+
+
+def screen(client_of: SignIn, person: Membership, url: str, **query: str | int) -> Screen:
+    response = client_of(person).get(url, query)
+    assert response.status_code == 200
+    return read(response.content.decode())
+
+
+def test_items_and_passages_are_listed_by_spread_and_pairs_open_their_items(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    items = screen(client_of, researcher, f"{SCORES}disagreements/")
+    widest = items.rows("Candidates by standard deviation")
+    assert [row["Candidate"] for row in widest[:2]] == ["unit-05", "unit-01"]
+    assert widest[0]["Maximum difference"] == "3"
+    assert widest[0]["Std. dev."] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
+    assert len(widest) == 3, "items with one rating, or with equal ones, have no spread"
+    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows(
+        "Passages by mean standard deviation"
+    )
+    assert [(row["Passage"], row["Candidates"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
+    spread = [statistics.stdev(own) for own in ([1, 1, 1], [2, 2, 3, 2], [3] * 4, [3] * 4, [2] * 4, [1, 2, 3, 4])]
+    assert passages[0]["Mean std. dev."] == f"{statistics.mean(spread):.2f}"
+    response = client_of(researcher).get(f"{SCORES}disagreements/", {"by": "pairs"})
+    pairs = read(response.content.decode()).rows("Annotator pairs, lowest agreement first")
+    assert len(pairs) == 6
+    assert float(pairs[0]["Cohen's kappa (quadratic)"]) <= float(pairs[-1]["Cohen's kappa (quadratic)"])
+    first, second = pairs[0]["Annotators"].split(" · ")
+    differing = screen(client_of, researcher, f"{SCORES}disagreements/", first=first, second=second)
+    assert {row["Ratings"] for row in differing.rows("Candidates by standard deviation")} == {"2"}
+
+
+def test_an_item_shows_every_rating_with_comments_and_times_but_not_removed_ones(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    first, second, third = Judgment.objects.filter(candidate=rated[0]).order_by("value")
+    Remark.objects.create(assignment=first.assignment, item=first.item, comment="Which bridge?", is_flagged=True)
+    Assignment.objects.filter(pk=first.assignment_id).update(item_seconds=[41.6])
+    Judgment.objects.filter(pk=second.pk).update(is_counted=False, not_counted_reason=TAKEN_OUT)
+    Judgment.objects.filter(pk=third.pk).update(is_counted=False, not_counted_reason="set aside")
+    page = screen(client_of, researcher, f"{SCORES}items/{rated[0].pk}/")
+    rows = page.rows("Ratings of this candidate")
+    assert [(row["Annotator"], row["Rating"]) for row in rows] == [
+        (first.annotator.pseudonym, "1"),
+        (third.annotator.pseudonym, "5 not counted"),
+    ]
+    assert (rows[0]["Comment"], rows[0]["Time (s)"]) == ("flag Which bridge?", "42")
+    (score,) = page.rows("Aggregated scores of this candidate")
+    assert (score["Judgments"], score["Mean"], score["Std. dev."]) == ("1", "1.00", "one")
+
+
+def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    old = Judgment.objects.filter(candidate=rated[0]).earliest("pk")
+    spec = describe_criterion(Criterion.objects.get())
+    newer = create_rubric(project, name="newer", preset="custom", criteria=[spec])
+    judge(project, {rated[0]: {old.annotator: 4}}, rubric=newer)
+    page = screen(client_of, researcher, f"{SCORES}items/{rated[0].pk}/")
+    assert len(page.rows("Ratings of this candidate")) == 4
+    (score,) = page.rows("Aggregated scores of this candidate")
+    assert (score["Judgments"], score["Mean"]) == ("3", f"{(4 + 2 + 5) / 3:.2f}")
+    (on_list,) = screen(client_of, researcher, SCORES, text=rated[0].external_id).rows("Candidates with their scores")
+    assert on_list["Mean"] == score["Mean"], "both pages go by one rule"
