@@ -14,6 +14,7 @@ from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, Kind, Options
 from projects.importing.fields import parse_meaning
+from projects.importing.folders import combine_parquet
 from projects.models import Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
@@ -42,9 +43,13 @@ def import_file(
 ) -> None:
     """Validate the file, import it unless it is a dry run, and answer with the counts."""
     path: Path = options["file"]
-    if not path.is_file():
+    if not path.exists():
         raise Refused(f"There is no file {path}.")
     with tempfile.TemporaryDirectory(prefix="concord-import-") as folder:
+        if path.is_dir():
+            combined = Path(folder) / f"{path.resolve().name}.parquet"
+            combine_parquet(path, combined)
+            path = combined
         checked = writing.check_alone(
             project=project,
             path=path,

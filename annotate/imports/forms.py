@@ -27,6 +27,10 @@ FORMAT_NAMES = {
     "jsonl": "JSON, one object a line",
     "parquet": "Parquet",
     "mocha": "MOCHA's JSON",
+    "argilla": "Argilla's JSON",
+    "label_studio": "Label Studio's JSON",
+    "potato": "Potato's JSON",
+    "dureader": "DuReader's JSON",
 }
 CRITERION = "criterion:"
 """What precedes the key of a criterion among the choices of a column, so that no key looks like a field."""

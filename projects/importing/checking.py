@@ -226,6 +226,7 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
 def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
     if kind == Kind.CANDIDATES:
         return plan_columns(reader.columns, options.mapping)
+    reader.for_judgments()
     # In MOCHA's format `id` is the candidate's id, and `candidate` its text, not its id as in other files of judgments.
     judged = {"id": "candidate_id", "candidate": "ignore"} if reader.format == "mocha" else {}
     judged = {name: field for name, field in judged.items() if name in reader.columns}

@@ -13,7 +13,9 @@ from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
 from projects.rubric.rubrics import KEY_RULE, is_key
 
-FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha")
+PEERS = ("argilla", "label_studio", "potato", "dureader")
+"""Exports of other tools, and DuReader; all of them are JSON."""
+FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha", *PEERS)
 DROP_EQUAL = ("", "exact", "normalised")
 EVERY_DATASET = "*"
 MOST_POINTS = 11

@@ -40,6 +40,13 @@ BINARY = {
     b"ARROW1": "an Arrow file",
     b"{\\rtf": "an RTF document",
 }
+PEER_KEYS = {
+    "potato": (b'"label_annotations"',),
+    "dureader": (b'"paragraphs"', b'"fact_or_opinion"'),
+    "label_studio": (b'"annotations"', b'"completed_by"'),
+    "argilla": (b'"fields"', b'"responses"'),
+}
+"""Keys that tell an export of another tool from an ordinary file of objects."""
 MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<script", b"<table")
 
 
@@ -59,10 +66,17 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
             f"unknown file extension “{shorten_name(suffix)}” (known: {known}); rename the file or choose its format"
         )
     _check_binary(head, wanted)
+    if wanted in ("json", "jsonl") and not chosen and (peer := _recognise(head)):
+        return peer
     # An object at the top level of a JSON file can only be MOCHA's format: our own is a list.
     if wanted == "json" and first_character(head) == "{":
         return "mocha"
     return wanted
+
+
+def _recognise(head: bytes) -> str:
+    """Return the tool whose export begins like this, or an empty text; its keys stand together in no other file."""
+    return next((peer for peer, keys in PEER_KEYS.items() if all(key in head for key in keys)), "")
 
 
 def first_character(head: bytes) -> str:

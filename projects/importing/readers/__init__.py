@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from projects.importing.limits import Limits
-from projects.importing.options import Options
+from projects.importing.options import PEERS, Options
 from projects.importing.readers.base import Reader, Record
 from projects.importing.report import Broken, Notes
 from projects.importing.sniffing import detect_format
@@ -33,6 +33,10 @@ def _reader_class(kind: str) -> type[Reader]:
         from projects.importing.readers.parquet import ParquetReader
 
         return ParquetReader
+    if kind in PEERS:
+        from projects.importing.readers.peers import READERS
+
+        return READERS[kind]
     from projects.importing.readers.objects import JsonlReader, JsonReader, MochaReader
 
     return {"json": JsonReader, "jsonl": JsonlReader, "mocha": MochaReader}[kind]

@@ -37,6 +37,9 @@ class Reader:
         """Read the beginning of the file, until the columns are known. Raises Broken."""
         raise NotImplementedError
 
+    def for_judgments(self) -> None:
+        """Read the file as judgments, if its items and its judgments are different rows. Raises Broken."""
+
     def records(self) -> Iterator[Record]:
         raise NotImplementedError
 

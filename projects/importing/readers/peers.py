@@ -1,0 +1,243 @@
+"""Readers of other tools' exports: Argilla, Label Studio and Potato; and of DuReader's own JSON.
+
+As a file of candidates an export gives one row for each item, with the fields that were shown; as a file of judgments
+one row for each item and annotator, with a column for each question that they answered.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from projects.importing.readers.base import Record
+from projects.importing.readers.objects import IN_METADATA, JsonlReader, JsonReader
+from projects.importing.report import Broken
+from projects.importing.sniffing import first_character
+
+Row = dict[str, Any]
+
+RAISED = ("dataset", "split", "source", "system", "model", "passage_id", "question_id", "question_type")
+"""Keys of Argilla's metadata that become columns of their own, as they tell where a text comes from."""
+HUMAN = "human"
+DUREADER_TYPES = {"YES_NO": "yes-no", "ENTITY": "entity", "DESCRIPTION": "description"}
+_POINT = re.compile(r"(?:scale_)?(-?\d+)")
+_INPUTS = {"", "slider", "number", "text_box", "free_response"}
+"""Labels that Potato gives to inputs with a value of their own; all other labels are what was chosen."""
+_UNCHOSEN = (None, False, "", "false")
+
+
+class PeerReader(JsonlReader):
+    """Reads a list of objects or one object per line, and turns each object into rows."""
+
+    tool: str
+    is_of_judgments = False
+
+    def for_judgments(self) -> None:
+        """Read the judgments instead of the items. Raises Broken."""
+        self.is_of_judgments = True
+        self.close()
+        self.open()
+
+    def _read(self) -> Iterator[Record]:
+        is_list = first_character(self.head()) == "["
+        for line, value in JsonReader._read(self) if is_list else super()._read():  # type: ignore[arg-type]
+            for row in self._judgments(value, line) if self.is_of_judgments else self._items(value, line):
+                yield line, row
+
+    def _items(self, value: Row, line: int) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def _judgments(self, value: Row, line: int) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def _take(self, value: Row, key: str, kind: type, line: int) -> Any:
+        """Return a part that every object of the tool has. Raises Broken without it."""
+        part = value.get(key)
+        if type(part) is not kind:
+            raise Broken(f"the object has no “{key}” as exports of {self.tool} have", line=line)
+        return part
+
+
+class ArgillaReader(PeerReader):
+    """Reads the records of `dataset.records.to_json`, and of FeedbackDataset before version 2."""
+
+    tool = "Argilla"
+
+    def _items(self, value: Row, line: int) -> Iterator[Row]:
+        row = {"id": _find_id(value, "id", "external_id"), **self._take(value, "fields", dict, line)}
+        for key, entry in value.items():
+            name = key.removeprefix(IN_METADATA)
+            if name != key:
+                row.setdefault(name if name in RAISED else key, entry)
+        yield row
+
+    def _judgments(self, value: Row, line: int) -> Iterator[Row]:
+        self._take(value, "fields", dict, line)
+        answers: dict[str, Row] = {}
+        for question, annotator, answer in _list_responses(value.get("responses")):
+            answers.setdefault(annotator, {})[question] = answer
+        for annotator, row in answers.items():
+            yield {"id": _find_id(value, "id", "external_id"), "annotator": annotator, **row}
+
+
+class LabelStudioReader(PeerReader):
+    """Reads the tasks of an export as JSON."""
+
+    tool = "Label Studio"
+
+    def _items(self, value: Row, line: int) -> Iterator[Row]:
+        yield {"id": value.get("id"), **self._take(value, "data", dict, line)}
+
+    def _judgments(self, value: Row, line: int) -> Iterator[Row]:
+        own = self._take(value, "data", dict, line).get("id", value.get("id"))
+        for annotation in self._take(value, "annotations", list, line):
+            if type(annotation) is not dict or annotation.get("was_cancelled"):
+                continue
+            answers = {
+                str(each["from_name"]): answer
+                for each in annotation.get("result") or ()
+                if type(each) is dict and "from_name" in each
+                for answer in _list_answers(each.get("type"), each.get("value"))
+            }
+            if answers:
+                time = {"time": annotation["created_at"]} if annotation.get("created_at") else {}
+                yield {"id": own, "annotator": _name_annotator(annotation.get("completed_by")), **time, **answers}
+
+
+class PotatoReader(PeerReader):
+    """Reads `annotated_instances` as JSON or JSON lines."""
+
+    tool = "Potato"
+    _OWN = frozenset(
+        ("id", "instance_id", "user", "user_id", "label_annotations", "span_annotations", "behavioral_data")
+    )
+
+    def open(self) -> None:
+        self._seen: set[object] = set()
+        super().open()
+
+    def _items(self, value: Row, line: int) -> Iterator[Row]:
+        self._take(value, "label_annotations", dict, line)
+        own = _find_id(value, "instance_id", "id")
+        # The file has a line for each annotator of an item.
+        if own not in self._seen:
+            self._seen.add(own)
+            yield {"id": own, **{key: entry for key, entry in value.items() if key not in self._OWN}}
+
+    def _judgments(self, value: Row, line: int) -> Iterator[Row]:
+        chosen = self._take(value, "label_annotations", dict, line).items()
+        answers = {name: answer for name, labels in chosen for answer in _list_chosen(labels)}
+        if answers:
+            annotator = value.get("user_id", value.get("user"))
+            named = {} if annotator is None else {"annotator": str(annotator)}
+            yield {"id": _find_id(value, "instance_id", "id"), **named, **answers}
+
+
+class DuReaderReader(PeerReader):
+    """Reads DuReader's data: one question per line, with its documents and answers.
+
+    Answers of systems are read from the key `candidates`, which the data set itself does not have: an object of texts
+    by system. Without it, the last of several answers is the candidate, as the data set has no other.
+    """
+
+    tool = "DuReader"
+
+    def _items(self, value: Row, line: int) -> Iterator[Row]:
+        answers = [each for each in value.get("answers") or () if type(each) is str and each.strip()]
+        opinions = [str(each) for each in value.get("yesno_answers") or ()]
+        candidates = value.get("candidates")
+        if type(candidates) is not dict:
+            candidates = {HUMAN: answers.pop()} if len(answers) > 1 else {}
+        if not candidates:
+            self.notes.warn("Questions without “candidates” and with fewer than two answers are skipped.", line)
+            return
+        entities = dict.fromkeys(
+            entity for listed in value.get("entity_answers") or () if type(listed) is list for entity in listed
+        )
+        question = self._take(value, "question", str, line)
+        own = str(value.get("question_id", ""))
+        for source, text in candidates.items():
+            yield {
+                "passage_id": own,
+                "documents": [_join_paragraphs(each) for each in self._take(value, "documents", list, line)],
+                "question_id": own,
+                "question": question,
+                "question_type": DUREADER_TYPES.get(str(value.get("question_type")), "other"),
+                "entities": list(entities),
+                **{f"reference_{n}": answer for n, answer in enumerate(answers, start=1)},
+                # A question of facts has no opinions, and an opinion belongs to the answer of the same position.
+                **{f"reference_{n}_opinion": each for n, each in enumerate(opinions[: len(answers)], start=1)},
+                "candidate_id": f"{own}-{source}",
+                "candidate": text,
+                "source": source,
+                "metadata.fact_or_opinion": value.get("fact_or_opinion", ""),
+            }
+
+    def _judgments(self, value: Row, line: int) -> Iterator[Row]:
+        raise Broken("DuReader's data contain no judgments; import them as candidates", line=line)
+
+
+def _find_id(value: Row, *names: str) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _list_responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield question, annotator and answer of each submitted response, in the form of either version of Argilla."""
+    if type(responses) is dict:
+        found = [(name, each, each) for name, listed in responses.items() for each in listed or ()]
+    else:
+        found = [
+            (name, each, entry)
+            for each in responses or ()
+            if type(each) is dict
+            for name, entry in (each.get("values") or {}).items()
+        ]
+    for name, response, entry in found:
+        if response.get("status") in (None, "submitted") and _is_plain(entry.get("value")):
+            yield name, str(response.get("user_id") or ""), entry["value"]
+
+
+def _list_answers(type_: object, value: Any) -> Iterator[Any]:
+    """Yield the answer of a result of Label Studio, if it is a number or one choice."""
+    if type(value) is not dict or type(type_) is not str:
+        return
+    answer = value.get(type_)
+    if type(answer) is list and len(answer) == 1:
+        answer = answer[0]
+    if _is_plain(answer):
+        yield answer
+
+
+def _list_chosen(labels: Any) -> Iterator[Any]:
+    """Yield the answer to a scheme of Potato, if it is one point, one number or one label."""
+    if type(labels) is not dict:
+        return
+    chosen = [(label, value) for label, value in labels.items() if value not in _UNCHOSEN]
+    if len(chosen) == 1:
+        label, value = chosen[0]
+        point = _POINT.fullmatch(label)
+        yield value if label in _INPUTS else int(point[1]) if point else label
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) in (int, float, str)
+
+
+def _name_annotator(completed_by: Any) -> str:
+    """Return the annotator of an annotation: a number, or an object with an id and an address."""
+    if type(completed_by) is dict:
+        completed_by = completed_by.get("id") or completed_by.get("email")
+    return "" if completed_by is None else f"user-{completed_by}"
+
+
+def _join_paragraphs(document: Any) -> Mapping[str, str]:
+    parts: Iterable[Any] = document.get("paragraphs") or () if type(document) is dict else ()
+    title = document.get("title", "") if type(document) is dict else ""
+    return {"title": str(title), "text": "\n".join(str(each) for each in parts)}
+
+
+READERS: dict[str, type[PeerReader]] = {
+    "argilla": ArgillaReader,
+    "label_studio": LabelStudioReader,
+    "potato": PotatoReader,
+    "dureader": DuReaderReader,
+}

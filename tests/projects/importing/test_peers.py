@@ -1,0 +1,133 @@
+"""Exports of other annotation tools, DuReader's JSON, and folders of Parquet, with small files in the form of each."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from projects.errors import Refused
+from projects.importing import Checked, CriterionColumn, Kind, check, preview
+from projects.importing.folders import combine_parquet
+from projects.importing.options import Options
+from tests.projects.importing.conftest import Desk
+
+FILES = Path(__file__).parent / "peers"
+KNOWN = {"correctness": CriterionColumn(key="correctness", low=1, high=5)}
+FIRST, SECOND = "7f1c9a52-7d5b-4a5e-9a57-0f1b6f1f2c11", "c0d6be1c-11b1-4d0c-8f4c-98c2c70a6d02"
+
+
+def judged(desk: Desk, name: str, form: str) -> list[tuple[str, str, str, str]]:
+    folder = desk.folder / f"spool-{next(desk.numbers)}"
+    path = FILES / name
+    checked = check(path=path, name=name, folder=folder, kind=Kind.JUDGMENTS, known=KNOWN, options=Options(format=form))
+    rows = checked.spool.rows("judgments")
+    return [(row["external_id"], row["annotator"], row["criterion"], row["value"]) for row in rows]
+
+
+def candidates(checked: Checked) -> list[tuple[str, str, str]]:
+    rows = checked.spool.rows("candidates")
+    return [(row["external_id"], row["text"], row["source"]) for row in rows]
+
+
+BOTH = [("At nine o'clock.", "system-a"), ("At noon.", "system-b")]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "ids", "ratings"),
+    [
+        (
+            "argilla.json",
+            "argilla",
+            ("ferry-1", "ferry-2"),
+            [("ferry-1", FIRST, "5.0"), ("ferry-1", SECOND, "4.0"), ("ferry-2", SECOND, "1.0")],
+        ),
+        ("label_studio.json", "label_studio", ("31", "32"), [("31", "user-10", "5.0"), ("31", "user-11", "4.0")]),
+        (
+            "potato.jsonl",
+            "potato",
+            ("ferry-1", "ferry-2"),
+            [("ferry-1", "reader-one", "5.0"), ("ferry-1", "reader-two", "4.0"), ("ferry-2", "reader-two", "1.0")],
+        ),
+    ],
+)
+def test_an_export_gives_its_items_and_its_ratings(
+    desk: Desk, name: str, form: str, ids: tuple[str, str], ratings: list[tuple[str, str, str]]
+) -> None:
+    checked = desk.check(FILES / name, name, format=form)
+    assert candidates(checked) == [(own, *each) for own, each in zip(ids, BOTH, strict=True)]
+    assert [row["text"] for row in checked.spool.rows("questions")] == ["When does the ferry leave?"]
+    # The format is recognised by its content too, and its columns are mapped without a choice.
+    assert preview(path=FILES / name, name=name).format == form
+    assert judged(desk, name, form) == [(item, who, "correctness", value) for item, who, value in ratings]
+
+
+def test_argilla_before_version_2_and_its_drafts(desk: Desk) -> None:
+    assert judged(desk, "argilla_1.json", "argilla") == [("ferry-1", FIRST, "correctness", "5.0")]
+
+
+def test_label_studio_keeps_choices_and_times_and_leaves_cancelled_annotations_out(desk: Desk) -> None:
+    found = preview(
+        path=FILES / "label_studio.json",
+        name="label_studio.json",
+        kind=Kind.JUDGMENTS,
+        options=Options(format="label_studio"),
+    )
+    assert set(found.columns) == {"id", "annotator", "time", "correctness", "wording"}
+    assert (found.n_rows, found.mapping["time"], found.mapping["annotator"]) == (2, "time", "annotator")
+
+
+@pytest.mark.parametrize(("form", "part"), [("argilla", "fields"), ("label_studio", "data"), ("potato", "label_a")])
+def test_another_file_is_refused_by_what_it_lacks(desk: Desk, form: str, part: str) -> None:
+    assert f"no “{part}" in desk.reason('[{"question": "Who?", "candidate": "He."}]', "a.json", format=form)
+
+
+def test_dureader(desk: Desk) -> None:
+    checked = desk.check(FILES / "dureader.jsonl", "dureader.jsonl", format="dureader")
+    assert preview(path=FILES / "dureader.jsonl", name="dureader.jsonl").format == "dureader"
+    # Without answers of systems, the last of several answers is rated; a single one has nothing to be rated.
+    assert candidates(checked) == [
+        ("181574-human", "早上九点开。", "human"),
+        ("181575-system-a", "可以。", "system-a"),
+        ("181575-system-b", "不可以。", "system-b"),
+    ]
+    questions = list(checked.spool.rows("questions"))
+    assert [(row["external_id"], row["type"]) for row in questions] == [("181574", "entity"), ("181575", "yes-no")]
+    references = [(row["text"], row["opinion"]) for row in checked.spool.rows("references")]
+    assert references == [("九点。", ""), ("可以上船。", "Yes")]
+    assert any("skipped" in str(warned) for warned in checked.report.warnings)
+    with_documents = next(iter(checked.spool.rows("passages")))
+    assert "渡轮九点开。" in with_documents["documents"]
+    folder = desk.folder / "judgments"
+    with pytest.raises(Refused, match="no judgments"):
+        check(
+            path=FILES / "dureader.jsonl",
+            name="dureader.jsonl",
+            folder=folder,
+            kind=Kind.JUDGMENTS,
+            options=Options(format="dureader"),
+        )
+
+
+def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "ferries" / "data"
+    folder.mkdir(parents=True)
+    row = {"passage": "The ferry leaves at nine.", "question": "When?", "reference": "At nine."}
+    for name, answers in (
+        ("train-00000-of-00002.parquet", ["At nine."]),
+        ("train-00001-of-00002.parquet", ["At noon."]),
+        ("test.parquet", ["At ten.", "At one."]),
+    ):
+        # A passage belongs to one split, so each file has its own.
+        text = f"{row['passage']} {name[:4]}"
+        rows = [{**row, "passage": text, "id": f"{name}-{n}", "candidate": each} for n, each in enumerate(answers)]
+        pd.DataFrame(rows).to_parquet(folder / name)
+    target = tmp_path / "all.parquet"
+    assert combine_parquet(folder.parent, target) == 3
+    checked = desk.check(target, "all.parquet")
+    assert len(candidates(checked)) == 4
+    assert sorted(passage["split"] for passage in checked.spool.rows("passages")) == ["test", "train"]
+    with pytest.raises(Refused, match="no Parquet files"):
+        combine_parquet(FILES, target)
+    (folder / "broken.parquet").write_bytes(b"PAR1")
+    with pytest.raises(Refused, match=r"broken\.parquet"):
+        combine_parquet(folder, target)
