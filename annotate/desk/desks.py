@@ -65,6 +65,7 @@ class Desk:
     consent: Consent = field(default_factory=Consent)
     practice: Practice | None = None
     next_hit: NextHit | None = None
+    open_duration: Duration | None = None
     today: Today | None = None
     revisable: RevisableHit | None = None
 
@@ -107,7 +108,9 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     openings = find_openings(annotators)
     today = sum_today(annotators)
     earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
-    next_hits = _find_next_hits(openings)
+    next_hits, open_durations = _find_durations(
+        openings, {pk: each for (pk, state), each in begun.items() if state == State.OPEN}
+    )
     admissions = find_admissions(annotators)
     notices = fetch_unread(memberships)
     consents, practices = consent_states(memberships), find_practices(annotators)
@@ -139,6 +142,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
                 consents.get(pk, Consent()),
                 practices.get(pk),
                 next_hits.get(pk),
+                open_durations.get(pk),
                 today.get(pk),
                 revisable.get(pk),
             )
@@ -178,19 +182,28 @@ def _explain_no_hit(opening: Opening, not_qualified: str) -> str:
     return opening.why_no_work if opening.is_open_to_them else not_qualified or opening.why_no_work
 
 
-def _find_next_hits(openings: Mapping[int, Opening]) -> dict[int, NextHit]:
+def _find_durations(
+    openings: Mapping[int, Opening], open_assignments: Mapping[int, Assignment]
+) -> tuple[dict[int, NextHit], dict[int, Duration]]:
+    """Return the next HIT of each annotator who has none open, and how long the open HITs of the others take."""
     paces = find_paces(openings)
-    sizes = measure_hits([opening.hit_id for opening in openings.values() if opening.hit_id is not None])
-    found = {}
+    hits = [opening.hit_id for opening in openings.values() if opening.hit_id is not None]
+    sizes = measure_hits([*hits, *(each.hit_id for each in open_assignments.values())])
+    next_hits, durations = {}, {}
     for pk, opening in openings.items():
-        if not opening.has_hit:
-            continue
-        size, pace = sizes.get(opening.hit_id or 0), paces.get(pk)
-        if size is not None:
-            found[pk] = NextHit(opening, size.find_duration(pace))
-        else:
-            found[pk] = NextHit(opening, None if pace is None else Duration(pace * opening.n_items))
-    return found
+        pace, assignment = paces.get(pk), open_assignments.get(pk)
+        if assignment is not None:
+            if pace is not None:
+                durations[pk] = Duration(pace * len(assignment.layout))
+            elif assignment.hit_id in sizes:
+                durations[pk] = sizes[assignment.hit_id].find_duration(None)
+        elif opening.has_hit:
+            size = sizes.get(opening.hit_id or 0)
+            if size is not None:
+                next_hits[pk] = NextHit(opening, size.find_duration(pace))
+            else:
+                next_hits[pk] = NextHit(opening, None if pace is None else Duration(pace * opening.n_items))
+    return next_hits, durations
 
 
 def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:

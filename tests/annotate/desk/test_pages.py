@@ -234,6 +234,10 @@ def test_how_long_a_hit_takes_goes_by_ones_own_pace(
     assert estimate not in read_text(client)
     Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
     assert estimate in read_text(client)
+    claim(annotator)  # the same is told of the HIT that is open
+    assert estimate in read_text(client)
+    Assignment.objects.submitted().filter(annotator=annotator).update(has_odd_times=False)
+    assert "You usually take about 4 minutes." in read_text(client)
 
 
 def test_the_hit_submitted_last_can_be_changed_from_the_desk(
