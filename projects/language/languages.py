@@ -1,7 +1,7 @@
 """The language of a page. Annotators' pages are translated, those of researchers and managers are not.
 
-A person's own choice comes first. Without one, the pages of a project are in its language, and all others in the
-language that the browser asks for.
+A person's own choice comes first. Without one, the pages of a project and its invitations are in its language, and all
+others in the language that the browser asks for.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import ngettext, to_locale
 
-from projects.models import Membership, User
+from projects.models import Membership, Project, User
 
 LOCALES = {"en": "en_GB"}
 """The locale of dates and numbers for languages with several: British English writes the day before the month."""
@@ -52,6 +52,13 @@ def activate_for(membership: Membership) -> None:
     _turn_to(membership.project.language)
     if membership.user:
         _turn_to(membership.user.language)
+
+
+def activate_for_visitor(request: HttpRequest, project: Project) -> None:
+    """Activate the language in which somebody reads an invitation: the one that they have chosen, or the project's."""
+    user, cookie = request.user, request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+    chosen = user.language if isinstance(user, User) else cookie
+    _turn_to(chosen or project.language)
 
 
 def _turn_to(language: str) -> None:

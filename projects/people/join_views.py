@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from projects.access import client_address, public
 from projects.accounts.forms import SignUpForm
 from projects.errors import Refused
-from projects.language.languages import activate_for
+from projects.language.languages import activate_for, activate_for_visitor
 from projects.models import Guesses, Membership
 from projects.people import invitations as people_invitations
 from projects.texts.versions import current_consent
@@ -32,6 +32,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if invitation is None:
         Guesses.count(address)
         return render(request, "projects/people/join_over.html", status=404)
+    activate_for_visitor(request, invitation.project)
     user = request.user if request.user.is_authenticated else None
     if user is not None:
         present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()

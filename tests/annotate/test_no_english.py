@@ -67,7 +67,9 @@ class Tour:
     def __init__(self, language: str) -> None:
         self.language = language
         self.texts: Texts = {}
-        self.project = factories.make_project(f"zz-{language}", name=NAME, revision_minutes=60, hourly_floor_cents=900)
+        self.project = factories.make_project(
+            f"zz-{language}", name=NAME, revision_minutes=60, hourly_floor_cents=900, language=self.language
+        )
         self.slug = self.project.slug
         owner = factories.make_user(f"Zz-owner-{language}")
         self.owner = factories.make_membership(self.project, owner, role=Membership.Role.OWNER)

@@ -64,6 +64,7 @@ def test_no_english_is_left_and_every_language_fits(
     for language in ("en", *languages):
         locale = LANGUAGES[language]
         User.objects.update(language=language)
+        Project.objects.update(language=language)
         pages = {who: signed_in(user, locale=locale) for who, user in people.items()}
         for address in todo:
             page = pages[address.who]

@@ -10,6 +10,7 @@ from django.utils import translation
 
 from projects.language import languages, ui_strings
 from projects.models import Membership, Project, User
+from projects.people import invitations
 from tests.page_reader import condense
 from tests.people import SignIn
 
@@ -71,6 +72,18 @@ def test_the_choice_stays_on_the_device_after_signing_out(annotator: Membership,
     choose(client, "ar")
     client.post(reverse("projects:sign-out"))
     assert read_language(client, reverse("projects:sign-in")) == ("ar", "rtl")
+
+
+def test_an_invitation_is_in_the_language_of_its_project(
+    manager: Membership, stranger: User, client: Client, client_of: SignIn
+) -> None:
+    Project.objects.filter(pk=manager.project_id).update(language="ar")
+    _, token = invitations.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
+    page = reverse("projects:join", args=[token])
+    for visitor in (client, client_of(stranger)):
+        assert read_language(visitor, page, accept_language="de") == ("ar", "rtl")
+        choose(visitor, "fr")
+        assert read_language(visitor, page, accept_language="de") == ("fr", "ltr")
 
 
 def test_pages_of_researchers_and_managers_are_in_english(owner: Membership, client_of: SignIn) -> None:
