@@ -25,13 +25,19 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install run test check soak bench screenshots clean
+.PHONY: help install meteor chinese run test check soak bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything the site needs
+
+meteor: $(INSTALLED) ## add the program METEOR 1.5 (about 100 MB; it also needs Java)
+	@$(call install_from,requirements.txt -r requirements-meteor.txt)
+
+chinese: $(INSTALLED) ## add jieba, which divides Chinese texts into words for metrics
+	@$(call install_from,requirements.txt -r requirements-chinese.txt)
 
 run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo

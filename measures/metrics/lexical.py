@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from measures.metrics.metric import Answers, Metric, setting
-from measures.metrics.tokenising import MEANINGS, TOKENISERS, Tokeniser, cannot_read, has_words
+from measures.metrics.tokenising import MEANINGS, TOKENISERS, Tokeniser, cannot_read, has_jieba, has_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,12 @@ class LexicalMetric(Metric):
     @property
     def split(self) -> Tokeniser:
         return TOKENISERS[self.tokeniser]
+
+    def list_packages(self) -> tuple[str, ...]:
+        return (*super().list_packages(), *(("jieba",) if self.tokeniser == "jieba" else ()))
+
+    def lacks(self) -> str:
+        return "jieba (make chinese)" if self.tokeniser == "jieba" and not has_jieba() else ""
 
     def refuse(self, answers: Answers) -> list[str]:
         reasons = super().refuse(answers)

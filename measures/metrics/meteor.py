@@ -58,7 +58,7 @@ class Meteor15(Metric):
     def lacks(self) -> str:
         missing = ["Java"] if not find_java() else []
         if find_meteor() is None:
-            missing.append("the METEOR 1.5 jar (pip install concord[meteor])")
+            missing.append("the METEOR 1.5 jar (make meteor)")
         return " and ".join(missing)
 
     @contextmanager
@@ -140,9 +140,10 @@ class Meteor2005(LexicalMetric, MeanMetric):
         return f"nltk {version('nltk')}, alpha=0.9 beta=3 gamma=0.5"
 
     def lacks(self) -> str:
+        missing = [super().lacks()]
         if self.synonyms == "wordnet" and find_wordnet() is None:
-            return "WordNet (nltk's data “wordnet”, or the system's package wordnet-base)"
-        return ""
+            missing.append("WordNet (nltk's data “wordnet”, or the system's package wordnet-base)")
+        return " and ".join(filter(None, missing))
 
     def score_each(self, answers: Answers) -> Floats:
         from nltk.translate.meteor_score import meteor_score

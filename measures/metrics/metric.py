@@ -194,6 +194,10 @@ class Metric(ABC):
         counts = self.count(answers)
         return lambda **weights: self.with_weights(**weights).combine(counts)
 
+    def list_packages(self) -> tuple[str, ...]:
+        """Return the libraries that scores with these settings depend on."""
+        return self.packages
+
     def lacks(self) -> str:
         """Return what it needs and this machine lacks, as a clause; empty if nothing is missing."""
         return ""

@@ -55,7 +55,7 @@ def _import(module: str) -> str:
 
 def list_versions(metric: Metric) -> dict[str, str]:
     """Return the versions that a metric's scores depend on: of this application, and of the packages that it names."""
-    found = {package: _find_version(package) for package in metric.packages}
+    found = {package: _find_version(package) for package in metric.list_packages()}
     return {"Concord": code_version().removeprefix("concord "), **{name: each for name, each in found.items() if each}}
 
 

