@@ -119,6 +119,13 @@ class NewBatchSerializer(StrictSerializer):
     cents_per_hit = serializers.IntegerField(required=False, **bounds("cents_per_hit"))
     cents_per_item = serializers.IntegerField(required=False, **bounds("cents_per_item"))
     fee_share = serializers.FloatField(required=False, **bounds("fee_share"), help_text="From 0 to 1.")
+    is_pay_prorated = StrictBooleanField(
+        required=False,
+        help_text=(
+            "Whether a HIT with fewer items than the HIT size pays its share of the pay per HIT. By default only in "
+            "batches with personal HITs."
+        ),
+    )
     time_limit_minutes = serializers.IntegerField(required=False, **bounds("time_limit_minutes"))
     order = serializers.ChoiceField(required=False, choices=Batch.Order.choices)
     priority = serializers.IntegerField(required=False, **bounds("priority"))

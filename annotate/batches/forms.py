@@ -21,8 +21,10 @@ from projects.rubric.rubrics import current_rubric
 NONE = "(none)"
 """The value of a checkbox for candidates without a split or source: an empty one would look unticked."""
 NONE_GIVEN = "not given"
-PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
+PAY = ("cents_per_hit", "cents_per_item", "short_hits", "fee_percent")
 """Fields that are hidden in projects that pay nothing."""
+SHORT_HITS = {"": None, "item": True, "hit": False}
+"""The choices of the pay for short HITs, as terms have them."""
 
 
 class TrialField(forms.ModelChoiceField[Batch]):
@@ -108,6 +110,16 @@ class NewBatchForm(PresentationForm, CapsForm):
     )
     cents_per_hit = forms.IntegerField(label="US cents per HIT", min_value=0, max_value=100_000)
     cents_per_item = forms.IntegerField(label="US cents per item", min_value=0, max_value=100_000)
+    short_hits = forms.ChoiceField(
+        label="Pay for short HITs",
+        choices=[
+            ("", "By item if the batch has personal HITs"),
+            ("item", "By item: a HIT with fewer items pays its share"),
+            ("hit", "In full, like any other HIT"),
+        ],
+        required=False,
+        help_text="Applies to all HITs alike, so that pay doesn’t reveal personal HITs.",
+    )
     fee_percent = forms.DecimalField(
         label="Platform fee (%)",
         min_value=Decimal(0),
@@ -284,6 +296,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             cents_per_hit=cleaned.get("cents_per_hit", 0),
             cents_per_item=cleaned.get("cents_per_item", 0),
             fee_share=float(cleaned.get("fee_percent", 0) / 100),
+            is_pay_prorated=SHORT_HITS[cleaned.get("short_hits", "")],
             time_limit_minutes=cleaned["time_limit_minutes"],
             order=Batch.Order(cleaned["order"]),
             priority=cleaned["priority"],

@@ -39,6 +39,8 @@ class Terms:
     cents_per_hit: int | None = None
     cents_per_item: int | None = None
     fee_share: float | None = None
+    is_pay_prorated: bool | None = None
+    """Whether short HITs pay their share; None if only where annotators get personal HITs, which are short."""
     time_limit_minutes: int | None = None
     order: Batch.Order = Batch.Order.BREADTH
     priority: int = 0
@@ -64,7 +66,7 @@ _COLUMNS = (
     *("kind", "judgments", "hit_size", "presentation", "must_read_to_end", "order", "priority"),
     "requires_qualification",
     *("max_hits_per_annotator", "max_hits_per_day", "max_share", "trial", "use_of_trial", "plan"),
-    *("cents_per_hit", "cents_per_item", "fee_share", "time_limit_minutes"),
+    *("cents_per_hit", "cents_per_item", "fee_share", "is_pay_prorated", "time_limit_minutes"),
 )
 
 
@@ -82,6 +84,11 @@ def check_terms(project: Project, terms: Terms) -> Terms:
         cents_per_hit=project.cents_per_hit if terms.cents_per_hit is None else terms.cents_per_hit,
         cents_per_item=project.cents_per_item if terms.cents_per_item is None else terms.cents_per_item,
         fee_share=project.fee_share if terms.fee_share is None else terms.fee_share,
+        is_pay_prorated=(
+            terms.controls.makes_personal_hits(terms.presentation)
+            if terms.is_pay_prorated is None
+            else terms.is_pay_prorated
+        ),
         time_limit_minutes=(
             project.time_limit_minutes if terms.time_limit_minutes is None else terms.time_limit_minutes
         ),

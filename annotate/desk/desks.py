@@ -74,8 +74,7 @@ class Desk:
         """The pay for the open HIT, or 0."""
         if self.open_assignment is None:
             return 0
-        batch = self.open_assignment.hit.batch
-        return batch.cents_per_hit + batch.cents_per_item * len(self.open_assignment.layout)
+        return self.open_assignment.hit.batch.compute_pay(len(self.open_assignment.layout))
 
     @property
     def project(self) -> Project:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from annotate.models.conditions import is_collected, is_item, is_work, was_submitted
+from annotate.models.pay import hit_pay
 from annotate.places import TAKEN_OUT
 
 
@@ -66,9 +67,9 @@ LEDGER = (
            LEFT JOIN (SELECT assignment_id, count(*) AS n, min(cents) AS cents, min(key) AS key
                       FROM annotate_ledgerentry WHERE kind = 'hit' GROUP BY assignment_id) e ON e.assignment_id = a.id
            WHERE CASE WHEN {was_submitted("a")} AND {is_collected("b")}
-                           AND b.cents_per_hit + b.cents_per_item * cardinality(a.layout) > 0
+                           AND {hit_pay("b", "cardinality(a.layout)")} > 0
                       THEN (e.n, e.cents, e.key) IS DISTINCT FROM
-                           (1::bigint, b.cents_per_hit + b.cents_per_item * cardinality(a.layout), 'hit:' || a.uuid)
+                           (1::bigint, {hit_pay("b", "cardinality(a.layout)")}, 'hit:' || a.uuid)
                       ELSE e.n IS NOT NULL END""",
     ),
     # Entries are never changed or deleted, so pay that is taken back or given back shows in the sum alone.

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from annotate.models.pay import compute_hit_pay
 from annotate.models.plan import OverlapPlan
 from projects.models import Candidate, Consent, Instructions, Membership, Passage, Project, Question, Rubric
 
@@ -77,6 +78,8 @@ class Batch(models.Model):
     max_share = models.FloatField(null=True, blank=True, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
     cents_per_hit = models.PositiveIntegerField(default=0)
     cents_per_item = models.PositiveIntegerField(default=0)
+    is_pay_prorated = models.BooleanField(db_default=False, default=False)
+    """Whether a HIT with fewer items than the HIT size pays its share of the pay per HIT."""
     fee_share = models.FloatField(default=0.0)
     time_limit_minutes = models.PositiveIntegerField(default=60)
     rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="batches")
@@ -125,6 +128,16 @@ class Batch(models.Model):
     @property
     def is_paid(self) -> bool:
         return bool(self.cents_per_hit or self.cents_per_item)
+
+    def compute_pay(self, n_items: int) -> int:
+        """Return the cents for a HIT that shows this many items."""
+        return compute_hit_pay(
+            n_items=n_items,
+            hit_size=self.hit_size,
+            cents_per_hit=self.cents_per_hit,
+            cents_per_item=self.cents_per_item,
+            is_prorated=self.is_pay_prorated,
+        )
 
     def first_queue_key(self, position: int) -> int:
         """Return the queue key of a HIT on which no place was taken yet."""

@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
 from annotate.models.conditions import can_be_taken, is_in_use, is_item
+from annotate.models.pay import hit_pay
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
@@ -58,7 +59,7 @@ written AS (
     RETURNING 1),
 earned AS (
     INSERT INTO annotate_ledgerentry (project_id, annotator_id, kind, cents, key, assignment_id, batch_id, note)
-    SELECT b.project_id, %(me)s::bigint, 'hit', b.cents_per_hit + b.cents_per_item * %(n_items)s::int,
+    SELECT b.project_id, %(me)s::bigint, 'hit', {hit_pay("b", "%(n_items)s::int")},
            'hit:' || %(uuid)s::text, %(id)s::bigint, b.id, ''
     FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
     WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0)

@@ -71,7 +71,7 @@ def render_assignment(
         "positions_read": list_read(draft.answers if draft else {}),
         "before_url": _find_revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
-        "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
+        "cents": batch.compute_pay(len(assignment.layout)),
         # Asked only by the templates that show it.
         "duration": SimpleLazyObject(
             lambda: find_duration(assignment.hit_id, assignment.annotator_id, len(assignment.layout))
@@ -111,7 +111,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         "preview": True,
         "due_at_ms": None,
         "errors": {},
-        "cents": batch.cents_per_hit + batch.cents_per_item * len(layout),
+        "cents": batch.compute_pay(len(layout)),
         "duration": estimate_duration(hit.pk),
         "hit": hit,
         "batch": batch,

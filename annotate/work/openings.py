@@ -14,6 +14,7 @@ from annotate.controls.reserved_hits import is_reserved_due
 from annotate.controls.sampling import fetch_shown_controls
 from annotate.models import Assignment
 from annotate.models.conditions import can_be_taken, counts_toward_caps, is_admitted, is_collected, is_new_to
+from annotate.models.pay import hit_pay
 from annotate.places import GRACE
 from annotate.qualification.admission import find_admission
 from projects.language.amounts import format_near_moment
@@ -36,7 +37,7 @@ class OpenBatch(NamedTuple):
     is_theirs: bool
     is_gated: bool
     cents: int
-    cents_per_item: int
+    is_paid_by_answer: bool
     hit_size: int
     presentation: str
     control_plan: str | None
@@ -171,7 +172,7 @@ def _fold(batches: Sequence[OpenBatch]) -> Opening:
         is_gated=any(batch.is_gated for batch in batches),
         low_cents=min(pay, default=0),
         high_cents=max(pay, default=0),
-        is_paid_by_answer=any(batch.cents_per_item for batch in serving),
+        is_paid_by_answer=any(batch.is_paid_by_answer for batch in serving),
         n_items=max((batch.hit_size for batch in serving), default=0),
         hit_id=next((batch.hit_id for batch in serving), None),
         caps=tuple(batch.cap for batch in theirs),
@@ -184,8 +185,8 @@ def _fold(batches: Sequence[OpenBatch]) -> Opening:
 # one around it, which would compute the same HIT twice. `cap` is asked only of batches with caps, `hit_id` only below
 # them, and `freed_at` only if there is no HIT.
 _OPEN_BATCHES = f"""
-SELECT found.annotator_id, found.batch_id, is_open, is_theirs, is_gated, cents, cents_per_item, hit_size, presentation,
-       control_plan, cap, again_at, found.hit_id, freed.at, coalesce(freed.at <= now(), false)
+SELECT found.annotator_id, found.batch_id, is_open, is_theirs, is_gated, cents, is_paid_by_answer, hit_size,
+       presentation, control_plan, cap, again_at, found.hit_id, freed.at, coalesce(freed.at <= now(), false)
 FROM (
     SELECT capped.*, CASE WHEN is_theirs AND cap = '' THEN (
         SELECT h.id FROM annotate_hit h
@@ -206,7 +207,9 @@ FROM (
                            SELECT 1 FROM annotate_batchannotator n
                            WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
                        {is_admitted(batch="b", annotator="m.id")} AS is_admitted,
-                       b.cents_per_hit + b.cents_per_item * b.hit_size AS cents, b.cents_per_item, b.hit_size,
+                       {hit_pay("b", "b.hit_size")} AS cents,
+                       b.cents_per_item > 0 OR b.is_pay_prorated AND b.cents_per_hit > 0 AS is_paid_by_answer,
+                       b.hit_size,
                        b.presentation, nullif(b.control_plan, '{{}}'::jsonb)::text AS control_plan,
                        -- 0.29 * 100 is 28.999… as a float, and has to allow 29 HITs. Everyone may rate at least one.
                        least(b.max_hits_per_annotator, CASE WHEN b.max_share IS NOT NULL

@@ -39,7 +39,8 @@ from projects.web.refusals import refusals
 
 _ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))
 _HIT = Columns(Hit, "h", ("batch_id", "passage_id"))
-_BATCH = Columns(Batch, "b", ("rubric_id", "presentation", "must_read_to_end", "cents_per_hit", "cents_per_item"))
+_PAY = ("hit_size", "cents_per_hit", "cents_per_item", "is_pay_prorated")
+_BATCH = Columns(Batch, "b", ("rubric_id", "presentation", "must_read_to_end", *_PAY))
 _PASSAGE = Columns(Passage, "p", ("title", "text", "documents"))
 _DRAFT = Columns(Draft, "d", ("answers",))
 # The hottest page reads its five rows by one prepared statement, and of each only the columns that it shows.

@@ -54,6 +54,7 @@ def _describe_batch(batch: Batch) -> Terms:
         "hit_size": None if batch.kind == Batch.Kind.IMPORTED else batch.hit_size,
         "cents_per_hit": batch.cents_per_hit,
         "cents_per_item": batch.cents_per_item,
+        "is_pay_prorated": batch.is_pay_prorated,
         "time_limit_minutes": batch.time_limit_minutes,
         "requires_qualification": batch.requires_qualification,
         "rubric_version": batch.rubric.version,

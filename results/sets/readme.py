@@ -298,7 +298,8 @@ def _describe_pay(batch: Terms) -> str:
         return "not known"
     if not (batch["cents_per_hit"] or batch["cents_per_item"]):
         return "none"
-    parts = [(batch["cents_per_hit"], "a HIT"), (batch["cents_per_item"], "an item")]
+    hit = "a full HIT, its share with fewer items" if batch.get("is_pay_prorated") else "a HIT"
+    parts = [(batch["cents_per_hit"], hit), (batch["cents_per_item"], "an item")]
     return ", ".join(f"{cents / 100:.2f} {of}" for cents, of in parts if cents)
 
 
