@@ -12,6 +12,13 @@ from projects.errors import Refused
 
 MOST_A_HIT = 50
 """Controls of one kind in a HIT: half of the largest HIT size, so that a typing error doesn't crowd out the work."""
+MOST_DEGRADED = 5
+"""Degraded answers in a personal HIT. They are all on one passage, and more would make it look unlike other HITs."""
+MIN_DUE = 2
+"""Degraded answers that must be due before a personal HIT is created, plus up to two more at random.
+
+A HIT of one item would be conspicuous, and one that always comes at the same count could be predicted.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +87,14 @@ class ControlPlan:
         Each HIT rounds the average up or down at random, so that 0.5 gives one in half of the HITs.
         """
         return sum(math.floor(self.degraded_per_hit + self.share("degraded", who, n)) for n in range(n_hits))
+
+    def n_in_personal_hit(self, n_owed: int, *, who: int, n_personal: int) -> int:
+        """Return how many degraded answers a personal HIT gets when this many are due; 0 if it has to wait for more.
+
+        `n_personal` is the number of personal HITs that the annotator has had; the threshold is drawn for each.
+        """
+        least = MIN_DUE + int(3 * self.share("owed", who, n_personal))
+        return min(n_owed, MOST_DEGRADED) if n_owed >= least else 0
 
     def share(self, *parts: object) -> float:
         """Return a number from 0 (inclusive) to 1 (exclusive) that depends on the seed and these parts alone.

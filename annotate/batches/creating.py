@@ -11,7 +11,15 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from annotate import places
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Cost, compute_cost, measure_pace
+from annotate.batches.costs import (
+    Cost,
+    PlannedHit,
+    Rates,
+    find_supply_of_new,
+    measure_basis,
+    measure_work,
+    price,
+)
 from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
 from annotate.batches.terms import Terms, check_terms, require_completed
@@ -45,7 +53,7 @@ class Plan:
     n_assignments: int
     n_judgments: int
     n_values: int
-    has_personal_hits: bool
+    is_pay_prorated: bool
     cost: Cost
 
 
@@ -59,6 +67,7 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     judgments = require_completed(terms.judgments)
     n_assignments = sum(judgments - hit[0].n_reused for hit in hits)
     n_judgments = sum(judgments - row.n_reused for row in rows)
+    basis = measure_basis(project)
     return Plan(
         n_candidates=len(rows),
         n_questions=len({row.question for row in rows}),
@@ -72,15 +81,38 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
         n_assignments=n_assignments,
         n_judgments=n_judgments,
         n_values=n_judgments * (rubric.criteria.count() if rubric else 1),
-        has_personal_hits=terms.controls.makes_personal_hits(terms.presentation),
-        cost=compute_cost(
-            n_assignments=n_assignments,
-            n_items=n_judgments,
-            cents_per_hit=require_completed(terms.cents_per_hit),
-            cents_per_item=require_completed(terms.cents_per_item),
-            fee_share=terms.fee_share or 0.0,
-            pace=measure_pace(project),
+        is_pay_prorated=bool(terms.is_pay_prorated),
+        cost=price(
+            measure_work(plan_hits(hits, judgments), rubric_id=rubric.pk if rubric else None),
+            rates=get_rates(terms),
+            basis=basis,
+            n_annotators=basis.expect_annotators(judgments, n_named=len(terms.annotators)),
+            controls=terms.controls,
+            presentation=terms.presentation,
+            supply=find_supply_of_new(project, [row.candidate for row in rows], terms.controls),
         ),
+    )
+
+
+def plan_hits(hits: Iterable[Sequence[Row]], judgments: int) -> Iterator[PlannedHit]:
+    """Yield HITs that are cut but not stored, as costs need them."""
+    for hit in hits:
+        yield PlannedHit(
+            passage=hit[0].passage,
+            candidates=[row.candidate for row in hit],
+            questions=[row.question for row in hit],
+            n_places=judgments - hit[0].n_reused,
+        )
+
+
+def get_rates(terms: Terms) -> Rates:
+    """Return the rates of terms that `check_terms` has completed."""
+    return Rates(
+        hit_size=require_completed(terms.hit_size),
+        cents_per_hit=require_completed(terms.cents_per_hit),
+        cents_per_item=require_completed(terms.cents_per_item),
+        fee_share=terms.fee_share or 0.0,
+        is_pay_prorated=bool(terms.is_pay_prorated),
     )
 
 

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from annotate import places
 from annotate.batches import trials
-from annotate.batches.costs import Cost, Pace, compute_cost, measure_pace
+from annotate.batches.costs import Cost, price_more
 from annotate.batches.lifecycle import State
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
@@ -63,15 +63,15 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     for new, ids in _find_targets(batch, judgments, hit_ids):
         sums = [total + more for total, more in zip(sums, _count_change(batch, new, ids), strict=True)]
     n_hits, n_added, n_removed, n_kept, items_added, items_removed = sums
-    pace = measure_pace(batch.project)
+    added, removed = price_more(batch, [(n_added, items_added), (n_removed, items_removed)])
     return Change(
         judgments=judgments,
         n_hits=n_hits,
         n_added=n_added,
         n_removed=n_removed,
         n_kept=n_kept,
-        cost=estimate_cost(batch, n_added, items_added, pace),
-        saved=estimate_cost(batch, n_removed, items_removed, pace),
+        cost=added,
+        saved=removed,
     )
 
 
@@ -139,18 +139,6 @@ def change_caps(
         setattr(batch, name, value)
     batch.save(update_fields=list(caps))
     log.record(batch.project, actor, Act.CHANGE_CAPS, batch, before=before, after=caps)
-
-
-def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
-    """Return the cost of this much work at the batch's rates."""
-    return compute_cost(
-        n_assignments=n_assignments,
-        n_items=n_items,
-        cents_per_hit=batch.cents_per_hit,
-        cents_per_item=batch.cents_per_item,
-        fee_share=batch.fee_share,
-        pace=pace,
-    )
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
+from annotate.batches.costs import price_batch
 from annotate.batches.creating import Plan, create_batch, plan_batch
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
@@ -141,7 +142,8 @@ def _make_preview(project: Project, form: NewBatchForm, plan: Plan) -> Preview:
         "hits": plan.n_hits,
         "assignments": plan.n_assignments,
         "judgments": plan.n_judgments,
-        "cents": plan.cost.cents,
+        # Not the estimates beside it, which change with every submission of the project.
+        "cents": plan.cost.ordinary.cents,
         "texts": [text and text.pk for text in texts],
     }
     return Preview("batch", project, read_settings(form, leave_out=["name"]), numbers)
@@ -153,14 +155,14 @@ def _make_preview(project: Project, form: NewBatchForm, plan: Plan) -> Preview:
 def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = fetch_batch(project, number)
     progress = fetch_progress([batch])[batch.pk]
-    # Speed and stuck places say something only while people can work; a draft shows the latter before it is opened.
+    # Speed and stuck places say something only while people can work: before, nobody could have taken a place.
     is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
     newest = current_rubric(project)
     context = {
         "batch": batch,
         "progress": progress,
         "speed": measure_speed(batch, progress) if is_live else None,
-        "stuck": find_stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
+        "stuck": find_stuck_places(batch) if is_live else None,
         "moves": lifecycle.allowed_moves(batch),
         "not_yet": trials.explain_waiting_for_trial(batch),
         "counted_by": trials.find_reusing_batch(batch),
@@ -169,6 +171,8 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
         "held": _list_held(batch),
         "shortfall": find_shortfall(batch),
+        # What a draft will take is looked at before it is opened, when its terms can still be chosen anew.
+        "cost": price_batch(batch) if batch.state == Batch.State.DRAFT and batch.n_hits else None,
         "lacks_controls": (is_live or batch.state == Batch.State.DRAFT) and lacks_controls(batch),
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
         **_make_hit_table(request, batch),

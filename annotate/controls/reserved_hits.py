@@ -15,13 +15,6 @@ from annotate.models.conditions import is_in_use, is_item, is_submitted, is_work
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
-MOST_DEGRADED = 5
-"""Degraded answers in a personal HIT. They are all on one passage, and more would make it look unlike other HITs."""
-MIN_DUE = 2
-"""Degraded answers that must be due before a personal HIT is created, plus up to two more at random.
-
-A HIT of one item would be conspicuous, and one that always comes at the same count could be predicted.
-"""
 N_LOOKED_BACK = 300
 """The annotator's latest HITs from which repeats are taken, so that the query stays fast for busy annotators."""
 Control = Item.Control
@@ -189,9 +182,7 @@ def _plan_personal(
         history.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
     )
     n_owed = plan.n_degraded_by(history.n_work, annotator_id) - history.n_degraded
-    # 2 to 4, redrawn for each personal HIT.
-    least = MIN_DUE + int(3 * plan.share("owed", annotator_id, history.n_personal))
-    n_degraded = min(max(n_owed, MIN_DUE), MOST_DEGRADED, hit_size) if n_owed >= least else 0
+    n_degraded = min(plan.n_in_personal_hit(n_owed, who=annotator_id, n_personal=history.n_personal), hit_size)
     n_repeats = min(plan.repeats, hit_size) if is_repeat_due else 0
     if not n_degraded and not n_repeats:
         return None

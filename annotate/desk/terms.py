@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from annotate.models import Batch, Hit
-from annotate.rating.pace import Duration, find_pace_of_all, measure_hits
+from annotate.rating.pace import Duration, measure_hits, measure_pace
 from projects.models import Project
 
 
@@ -21,12 +21,12 @@ def find_invited_terms(project: Project) -> InvitedTerms:
     batches = list(Batch.objects.collecting().filter(project=project).order_by("-priority", "number"))
     states = (Batch.State.OPEN, Batch.State.PAUSED, Batch.State.DRAFT)
     chosen = next(filter(None, ([batch for batch in batches if batch.state == state] for state in states)), [])
-    pay = [batch.cents_per_hit + batch.cents_per_item * batch.hit_size for batch in chosen]
+    pay = [batch.compute_pay(batch.hit_size) for batch in chosen]
     usual = project.cents_per_hit + project.cents_per_item * project.hit_size
     hit = Hit.objects.filter(batch__in=chosen[:1], reserved_for=None).order_by("queue_key").first()
     size = measure_hits([hit.pk]).get(hit.pk) if hit is not None else None
     return InvitedTerms(
         low_cents=min(pay, default=usual),
         high_cents=max(pay, default=usual),
-        duration=size.find_duration(find_pace_of_all(project)) if size is not None else None,
+        duration=size.find_duration_for_others(measure_pace(project)) if size is not None else None,
     )

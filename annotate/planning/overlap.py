@@ -157,7 +157,11 @@ class Part:
 
     judgments: int
     rows: list[Row]
-    n_hits: int
+    hits: list[list[Row]]
+
+    @property
+    def n_hits(self) -> int:
+        return len(self.hits)
 
     @property
     def n_candidates(self) -> int:
@@ -224,7 +228,7 @@ def compute_missing(
     # All candidates of a batch get the same number of judgments, so that each missing number makes a batch.
     for n in sorted(set(missing.values()) - {0}, reverse=True):
         rows = [each.row for each in coverage if missing.get(each.row.candidate) == n]
-        parts.append(Part(n, rows, sum(1 for _ in cut(rows))))
+        parts.append(Part(n, rows, list(cut(rows))))
     return MissingJudgments(lines, parts, top_ups)
 
 

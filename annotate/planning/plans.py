@@ -1,16 +1,29 @@
 """Overlap plans: created, priced and started; starting one creates and extends the batches that are missing."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from annotate import places
-from annotate.batches import judgments_wanted, lifecycle, trials
-from annotate.batches.costs import Cost, compute_cost, measure_pace
-from annotate.batches.creating import create_batch, cut
+from annotate.batches import lifecycle, trials
+from annotate.batches.costs import (
+    N_HITS_MEASURED,
+    Basis,
+    Cost,
+    Rates,
+    Work,
+    add_costs,
+    fetch_planned_hits,
+    find_supply_of_new,
+    make_pricing,
+    measure_basis,
+    measure_work,
+    price,
+)
+from annotate.batches.creating import create_batch, cut, plan_hits
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms, check_terms
 from annotate.models import Batch, Hit, OverlapPlan
@@ -20,7 +33,7 @@ from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.models import Act, Membership, Project
+from projects.models import Act, Membership, Project, Rubric
 from projects.rubric.rubrics import current_rubric
 
 Use = Batch.UseOfTrial
@@ -59,10 +72,17 @@ class Figures:
     parts: list[PricedPart]
     top_ups: list[PricedTopUp]
     use: TrialUse
+    is_pay_prorated: bool = False
+    """Whether the new batches pay short HITs by item."""
 
     @property
     def costs(self) -> list[Cost]:
         return [part.cost for part in self.parts] + [top_up.cost for top_up in self.top_ups]
+
+    @property
+    def cost(self) -> Cost | None:
+        """The cost of everything that is missing, or None if nothing is."""
+        return add_costs(self.costs)
 
     @property
     def cents(self) -> int:
@@ -141,31 +161,43 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
         rules,
         partial(cut, hit_size=presentation.n_ordinary),
     )
-    pace = measure_pace(project)
+    basis = measure_basis(project)
+    rates = replace(
+        Rates.of_project(project), hit_size=presentation.hit_size, is_pay_prorated=presentation.makes_personal_hits
+    )
     parts = [
         PricedPart(
             part,
-            compute_cost(
-                n_assignments=part.n_assignments,
-                n_items=part.n_judgments,
-                cents_per_hit=project.cents_per_hit,
-                cents_per_item=project.cents_per_item,
-                fee_share=project.fee_share,
-                pace=pace,
+            price(
+                measure_work(plan_hits(part.hits, part.judgments), rubric_id=rubric.pk),
+                rates=rates,
+                basis=basis,
+                n_annotators=basis.expect_annotators(part.judgments),
+                controls=presentation.controls,
+                presentation=presentation.presentation,
+                supply=find_supply_of_new(project, [row.candidate for row in part.rows], presentation.controls),
             ),
         )
         for part in missing.parts
     ]
-    batches = Batch.objects.select_related("project").in_bulk([each.batch_id for each in missing.top_ups])
+    batches = Batch.objects.select_related("project", "rubric").in_bulk([each.batch_id for each in missing.top_ups])
     top_ups = [
-        PricedTopUp(
-            each,
-            batches[each.batch_id],
-            judgments_wanted.estimate_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
-        )
-        for each in missing.top_ups
+        PricedTopUp(each, batches[each.batch_id], cost)
+        for each, cost in zip(missing.top_ups, _price_top_ups(missing.top_ups, batches, basis, rubric), strict=True)
     ]
-    return Figures(missing, parts, top_ups, use)
+    return Figures(missing, parts, top_ups, use, rates.is_pay_prorated)
+
+
+def _price_top_ups(top_ups: Sequence[TopUp], batches: Mapping[int, Batch], basis: Basis, rubric: Rubric) -> list[Cost]:
+    """Return the cost of each, with the texts of all of them measured together."""
+    places = {hit: 1 for each in top_ups for hits in each.hits.values() for hit in hits[:N_HITS_MEASURED]}
+    if not places:
+        return []
+    texts = measure_work(fetch_planned_hits(places), rubric_id=rubric.pk).texts
+    return [
+        make_pricing(batches[each.batch_id], basis)(Work.of_mean_size(each.n_places, each.n_judgments, texts))
+        for each in top_ups
+    ]
 
 
 @transaction.atomic
@@ -211,16 +243,12 @@ def _create_part(
     plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, presentation: Presentation
 ) -> Batch:
     each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
-    terms = Terms(
+    terms = replace(
+        _make_terms(part.judgments, presentation),
         name=f"{plan.name[:90]}: {each}",
-        judgments=part.judgments,
         trial=use.trial,
         use_of_trial=use.use,
         plan=plan,
-        hit_size=presentation.hit_size,
-        presentation=Batch.Presentation(presentation.presentation),
-        must_read_to_end=presentation.must_read_to_end,
-        controls=presentation.controls,
     )
     return create_batch(
         project=plan.project,
@@ -228,6 +256,16 @@ def _create_part(
         selection=Selection(seed=plan.number),
         terms=check_terms(plan.project, terms),
         rows=part.rows,
+    )
+
+
+def _make_terms(judgments: int, presentation: Presentation) -> Terms:
+    return Terms(
+        judgments=judgments,
+        hit_size=presentation.hit_size,
+        presentation=Batch.Presentation(presentation.presentation),
+        must_read_to_end=presentation.must_read_to_end,
+        controls=presentation.controls,
     )
 
 

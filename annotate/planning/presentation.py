@@ -1,5 +1,6 @@
 """Presentation: the HIT size, the way items are shown and the controls of an overlap plan's batches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE, ControlPlan, check_plan
@@ -32,9 +33,16 @@ class Presentation:
         check_plan(self.controls, presentation=self.presentation, hit_size=self.hit_size)
 
 
-def read_presentation(plan: OverlapPlan | None, project: Project) -> Presentation:
-    """Return the presentation of the plan's latest batch, or the one that suits the rubric."""
-    newest = plan.batches.order_by("-number").first() if plan is not None else None
+def read_presentation(
+    plan: OverlapPlan | None, project: Project, *, batches: Sequence[Batch] | None = None
+) -> Presentation:
+    """Return the presentation of the plan's latest batch, or the one that suits the rubric.
+
+    The plan's batches are read unless they are given.
+    """
+    if batches is None:
+        batches = list(plan.batches.all()) if plan is not None else []
+    newest = max(batches, key=lambda batch: batch.number, default=None)
     if newest is not None:
         return Presentation(
             hit_size=newest.hit_size,

@@ -86,8 +86,9 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
     requested = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
     use = find_trial_use(plan, project, requested)
     batches = list(plan.batches.order_by("number"))
-    progress = fetch_progress(batches)
-    form = CollectionForm(read_presentation(plan, project), request.GET)
+    closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
+    progress = fetch_progress([*batches, *closed])
+    form = CollectionForm(read_presentation(plan, project, batches=batches), request.GET)
     context: dict[str, Any] = {
         "plan": plan,
         "use": use,
@@ -95,7 +96,8 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         "is_use_settled": any(batch.trial_id for batch in batches),
         "rows": [(batch, progress[batch.pk]) for batch in batches],
         "n_drafts": sum(batch.state == Batch.State.DRAFT for batch in batches),
-        "closed_early": _find_closed_early(project),
+        # Full batches that were closed early, with their open places, which the plan would collect again.
+        "closed_early": [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open],
         "has_unfinished_trial": trials.find_unfinished(project) is not None,
         "form": form,
         "can_manage": request.membership.can_manage,
@@ -141,8 +143,12 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
 
 def _make_preview(plan: OverlapPlan, use: TrialUse, presentation: Presentation, figures: Figures) -> Preview:
     settings = {"rules": plan.rules, "trial": use.trial, "use": use.use, "presentation": presentation}
-    parts = [[each.part.judgments, each.part.n_candidates, each.part.n_hits, each.cost.cents] for each in figures.parts]
-    top_ups = [[each.batch.pk, each.top_up.n_places, each.cost.cents] for each in figures.top_ups]
+    # Of the cost only what the plan fixes: personal HITs and re-collection are estimates that change with every HIT.
+    parts = [
+        [each.part.judgments, each.part.n_candidates, each.part.n_hits, each.cost.ordinary.cents]
+        for each in figures.parts
+    ]
+    top_ups = [[each.batch.pk, each.top_up.n_places, each.cost.ordinary.cents] for each in figures.top_ups]
     return Preview("plan", plan, settings, [parts, top_ups])
 
 
@@ -173,13 +179,6 @@ def _describe_started(started: Started, *, opened: bool) -> str:
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
-
-
-def _find_closed_early(project: Project) -> list[tuple[Batch, int]]:
-    """Return full batches that were closed early, with their open places, which a plan would collect again."""
-    closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
-    progress = fetch_progress(closed)
-    return [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open]
 
 
 def _fetch_plan(project: Project, number: int) -> OverlapPlan:

@@ -1,17 +1,22 @@
-"""Pace: how long a HIT usually takes an annotator, or an estimate from the length of its texts."""
+"""Pace: how long a HIT usually takes, an annotator or all of a project, or an estimate from the length of its texts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
 from annotate.models.conditions import is_in_use, is_submitted
+from measures.outcome import Undefined
+from measures.ratios import compute_ratio
 from projects.database.prepared import prepared
-from projects.models import Project
+from projects.models import Membership, Project
 
 N_RECENT = 20
 """The latest measured HITs that make up a pace, so that it follows what an annotator does now."""
 N_RECENT_OF_ALL = 200
+MOST_OF_ONE = 50
+"""The latest measured HITs that make up the pace of a project, and how many of one annotator are among them."""
 LEAST_OF_ALL = 10
 """How many measured HITs of a project make its pace worth telling a newcomer."""
 BYTES_PER_SECOND = 20
@@ -44,11 +49,48 @@ class HitSize:
     n_criteria: int
     n_bytes: int
 
+    @property
+    def seconds_by_length(self) -> float:
+        """The time estimated from the length of the texts alone."""
+        return self.n_bytes / BYTES_PER_SECOND + SECONDS_PER_RATING * self.n_items * self.n_criteria
+
     def find_duration(self, seconds_an_item: float | None) -> Duration:
         if seconds_an_item is not None:
             return Duration(seconds_an_item * self.n_items)
-        reading = self.n_bytes / BYTES_PER_SECOND
-        return Duration(reading + SECONDS_PER_RATING * self.n_items * self.n_criteria, is_estimate=True)
+        return Duration(self.seconds_by_length, is_estimate=True)
+
+    def find_duration_for_others(self, pace: "Pace") -> Duration:
+        """Return the duration at the pace of a project's annotators, if enough was measured to tell a newcomer."""
+        if pace.n_hits < LEAST_OF_ALL:
+            return self.find_duration(None)
+        return Duration(self.seconds_by_length * pace.factor)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a project's measured time compares with the estimate from the length of the texts.
+
+    Attributes
+    ----------
+    factor : float
+        Measured time over estimated time; 1 if nothing was measured.
+    low, high : float or None
+        The 95 % interval of the factor; None with fewer than two annotators, whose differences are then unknown.
+    n_hits, n_annotators : int
+        The HITs that were measured, and how many people worked on them.
+    seconds_per_item : float or None
+        The mean of these HITs.
+    is_simulated : bool
+        Whether simulated annotators were measured, because no person was.
+    """
+
+    factor: float = 1.0
+    low: float | None = None
+    high: float | None = None
+    n_hits: int = 0
+    n_annotators: int = 0
+    seconds_per_item: float | None = None
+    is_simulated: bool = False
 
 
 def find_duration(hit_id: int, annotator_id: int, n_items: int) -> Duration | None:
@@ -69,12 +111,49 @@ def find_paces(annotator_ids: Collection[int]) -> dict[int, float]:
         return {pk: pace for pk, pace in cursor.fetchall() if pace is not None}
 
 
-def find_pace_of_all(project: Project) -> float | None:
-    """Return the seconds an item of a project's annotators together, or None if too few HITs were measured."""
+def measure_pace(project: Project) -> Pace:
+    """Return the pace of a project's annotators together, however few HITs were measured.
+
+    The texts of these HITs are compared with their time, so that the pace holds for HITs of other lengths. Simulated
+    annotators are measured only where no person was.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_PACE_OF_ALL, {"project": project.pk})
-        n_hits, pace = cursor.fetchone()
-    return pace if n_hits >= LEAST_OF_ALL else None
+        cursor.execute(MEASURED, {"project": project.pk})
+        return read_pace(cursor.fetchall())
+
+
+def read_pace(rows: Sequence[Sequence[Any]]) -> Pace:
+    """Return the pace that rows of MEASURED tell, one for each annotator."""
+    ratio = compute_ratio([row[3] for row in rows], [HitSize(*map(int, row[5:])).seconds_by_length for row in rows])
+    if isinstance(ratio, Undefined):
+        return Pace()
+    return Pace(
+        factor=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        n_hits=sum(row[2] for row in rows),
+        n_annotators=ratio.n,
+        seconds_per_item=sum(row[3] for row in rows) / sum(int(row[4]) for row in rows),
+        is_simulated=rows[0][1] == Membership.Kind.SIMULATED,
+    )
+
+
+def measure_texts(
+    *, passages: Mapping[int, int], questions: Mapping[int, int], candidates: Mapping[int, int], rubric_id: int | None
+) -> tuple[int, int, int]:
+    """Return the bytes of passages, those of questions, references and candidates, and the criteria of the rubric.
+
+    Each text counts as often as given by its id.
+    """
+    parameters = {
+        f"{name}_{part}": list(values)
+        for name, times in (("passage", passages), ("question", questions), ("candidate", candidates))
+        for part, values in (("ids", times.keys()), ("times", times.values()))
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, {**parameters, "rubric": rubric_id})
+        n_criteria, of_passages, *of_items = cursor.fetchone()
+    return int(of_passages), sum(map(int, of_items)), n_criteria
 
 
 def measure_hits(hit_ids: Collection[int]) -> dict[int, HitSize]:
@@ -100,13 +179,53 @@ CROSS JOIN LATERAL (
 GROUP BY m.id
 """
 
-_PACE_OF_ALL = f"""
-SELECT count(*), sum(recent.active_seconds) / nullif(sum(cardinality(recent.layout)), 0)
-FROM (
-    SELECT a.active_seconds, a.layout
-    FROM projects_membership m JOIN annotate_assignment a ON a.annotator_id = m.id
-    WHERE m.project_id = %(project)s::bigint AND {_is_measured("a")}
-    ORDER BY a.submitted_at DESC LIMIT {N_RECENT_OF_ALL}) recent
+# One row for each annotator, with the sums of their measured HITs: items, ratings (as items rated on one criterion) and
+# bytes. The items are those that were shown, controls included. Kinds sort people before simulated annotators.
+MEASURED = f"""
+WITH recent AS MATERIALIZED (
+    SELECT m.id AS annotator_id, m.kind, mine.*
+    FROM projects_membership m
+    CROSS JOIN LATERAL (
+        SELECT a.hit_id, a.active_seconds, a.layout, a.submitted_at FROM annotate_assignment a
+        WHERE a.annotator_id = m.id AND {_is_measured("a")}
+        ORDER BY a.submitted_at DESC LIMIT {MOST_OF_ONE}) mine
+    WHERE m.project_id = %(project)s AND m.kind IN ('person', 'simulated')
+    ORDER BY m.kind, mine.submitted_at DESC LIMIT {N_RECENT_OF_ALL})
+SELECT recent.annotator_id, recent.kind, count(*), sum(recent.active_seconds), sum(cardinality(recent.layout)),
+       sum(cardinality(recent.layout) * rated.n_criteria), 1,
+       sum(octet_length(p.text) + coalesce(octet_length(p.documents::text), 0) + shown.n_bytes)
+FROM recent
+JOIN annotate_hit h ON h.id = recent.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id
+JOIN projects_passage p ON p.id = h.passage_id
+CROSS JOIN LATERAL (SELECT count(*) AS n_criteria FROM projects_criterion k WHERE k.rubric_id = b.rubric_id) rated
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(octet_length(coalesce(i.shown_text, c.text, ''))), 0)
+           + coalesce((SELECT sum(octet_length(q.text)) FROM projects_question q
+                       WHERE q.id = ANY(array_agg(i.question_id))), 0)
+           + coalesce((SELECT sum(octet_length(r.text)) FROM projects_reference r
+                       WHERE r.question_id = ANY(array_agg(i.question_id))), 0) AS n_bytes
+    FROM annotate_item i LEFT JOIN projects_candidate c ON c.id = i.candidate_id
+    WHERE i.id = ANY(recent.layout)) shown
+WHERE recent.kind = (SELECT min(kind) FROM recent)
+GROUP BY recent.annotator_id, recent.kind
+ORDER BY recent.annotator_id
+"""
+
+_TEXTS = """
+SELECT (SELECT greatest(count(*), 1) FROM projects_criterion k WHERE k.rubric_id = %(rubric)s),
+       (SELECT coalesce(sum(x.times * (octet_length(p.text) + coalesce(octet_length(p.documents::text), 0))), 0)
+        FROM unnest(%(passage_ids)s::bigint[], %(passage_times)s::bigint[]) AS x (id, times)
+        JOIN projects_passage p ON p.id = x.id),
+       (SELECT coalesce(sum(x.times * octet_length(q.text)), 0)
+        FROM unnest(%(question_ids)s::bigint[], %(question_times)s::bigint[]) AS x (id, times)
+        JOIN projects_question q ON q.id = x.id),
+       (SELECT coalesce(sum(x.times * octet_length(r.text)), 0)
+        FROM unnest(%(question_ids)s::bigint[], %(question_times)s::bigint[]) AS x (id, times)
+        JOIN projects_reference r ON r.question_id = x.id),
+       (SELECT coalesce(sum(x.times * octet_length(c.text)), 0)
+        FROM unnest(%(candidate_ids)s::bigint[], %(candidate_times)s::bigint[]) AS x (id, times)
+        JOIN projects_candidate c ON c.id = x.id)
 """
 
 _SIZES = f"""

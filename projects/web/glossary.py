@@ -191,6 +191,16 @@ GLOSSARY = {
         "Estimated remaining",
         "What the assignments that are still missing will cost at the batches' rates.",
     ),
+    "cost-items": Entry("Items", "Candidates and controls that annotators are shown, once for each assignment."),
+    "cost-personal": Entry(
+        "Personal HITs",
+        "Additional HITs of one annotator, with degraded answers, repeats or rated candidates that check the work.",
+    ),
+    "cost-again": Entry(
+        "Re-collection",
+        "Assignments done again because the first was rejected or excluded, or came when its HIT was full.",
+    ),
+    "cost-hourly": Entry("Hourly rate", "Expected pay without the platform fee, divided by the expected working time."),
     # Review and pay
     "seconds-per-item": Entry(
         "Seconds per item",

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from annotate.batches.costs import Cost, compute_cost, measure_pace
+from annotate.batches.costs import Cost, Rates, Work, measure_basis, measure_project_texts, price
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import GROUP, UNIT
 from measures.outcome import Undefined
 from measures.planning_alpha import plan_alpha
 from measures.rubric import Level
 from projects.models import Project
+from projects.rubric.rubrics import current_rubric
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, SEED
 from results.scope.scopes import explain_several_scales, has_simulated, read_scope
@@ -50,7 +51,9 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     """Return a choice for each simulated number of judgments, at the project's pay and pace."""
     from measures.planning_alpha import PlannedWidth, units_for_width
 
-    plan, pace = figures["plan"], measure_pace(project)
+    plan, basis = figures["plan"], measure_basis(project)
+    rubric = current_rubric(project)
+    texts = measure_project_texts(project, rubric_id=rubric.pk if rubric else None)
     hits_per_item = _compute_hits_per_item(figures["passages"], project.hit_size)
     choices = []
     widths = [PlannedWidth(**each) for each in plan["widths"]]
@@ -63,13 +66,11 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
             choices.append(Choice(n_judgments, is_modelled, undefined=needed.reason))
             continue
         n_hits = ceil(needed * hits_per_item)
-        cost = compute_cost(
-            n_assignments=n_hits * n_judgments,
-            n_items=needed * n_judgments,
-            cents_per_hit=project.cents_per_hit,
-            cents_per_item=project.cents_per_item,
-            fee_share=project.fee_share,
-            pace=pace,
+        cost = price(
+            Work.of_mean_size(n_hits * n_judgments, needed * n_judgments, texts),
+            rates=Rates.of_project(project),
+            basis=basis,
+            n_annotators=basis.expect_annotators(n_judgments),
         )
         choices.append(Choice(n_judgments, is_modelled, n_units=needed, n_hits=n_hits, cost=cost))
     return choices

@@ -12,9 +12,13 @@ from django.db.models import Sum
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
+from annotate.batches.creating import plan_batch
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.data.pairs import PHENOMENA
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Remark
+from annotate.payments.ledger import sum_by_stage
 from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
 from demo.annotators import confirm_all
@@ -199,3 +203,22 @@ def make_again(seed: int) -> Project:
         User.objects.filter(pk=user.pk).update(username=f"was-{user.pk}")
     run("--seed", str(seed))
     return Project.objects.get(slug="demo")
+
+
+def test_the_plan_of_its_collection_comes_true_within_a_tenth(demo: Project) -> None:
+    """Planned as before the collection, with nothing measured but the trial; then compared with work and ledger."""
+    batch = demo.batches.get(name="Collection")
+    done = Assignment.objects.filter(hit__batch=batch, submitted_at__isnull=False)
+    n_done, seconds = done.count(), done.aggregate(seconds=Sum("active_seconds"))["seconds"]
+    stage = next(each for each in sum_by_stage(demo) if each.key == Batch.Kind.FULL)
+    with transaction.atomic():
+        done.update(active_seconds=None)
+        selection = Selection(splits=("train", "test"), seed=7)
+        cost = plan_batch(project=demo, selection=selection, terms=Terms(judgments=3)).cost
+        transaction.set_rollback(True)
+    share_done = n_done / cost.ordinary.n_hits
+    assert 0.6 < share_done < 0.8
+    assert cost.pace.is_simulated
+    assert cost.pay_cents * share_done == pytest.approx(stage.sums.total, rel=0.1)
+    assert cost.hours * share_done == pytest.approx(seconds / 3600, rel=0.1)
+    assert cost.cents_per_hour == pytest.approx(stage.sums.hourly.cents_per_hour, rel=0.1)

@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotate.batches import lifecycle, trials
+from annotate.batches.costs import describe_cost
 from annotate.batches.creating import Plan, create_batch, plan_batch
 from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import Terms
@@ -82,6 +83,11 @@ class Command(ProjectCommand):
         work.add_argument("--priority", type=int, default=0)
         work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
         work.add_argument("--cents-per-item", type=int, metavar="CENTS")
+        work.add_argument(
+            "--short-hits",
+            choices=("item", "hit"),
+            help="pay HITs with fewer items than the HIT size by item or in full (default: by item with personal HITs)",
+        )
         work.add_argument("--fee-share", type=float, metavar="SHARE", help="platform fee as a share, for example 0.2")
         work.add_argument("--time-limit", type=int, metavar="MINUTES")
         work.add_argument("--max-hits", type=int, metavar="N", help="maximum per annotator")
@@ -146,6 +152,7 @@ def describe_plan(planned: Plan) -> dict[str, Any]:
         "pay_cents": planned.cost.pay_cents,
         "fee_cents": planned.cost.fee_cents,
         "hours": round(planned.cost.hours, 2),
+        **describe_cost(planned.cost),
     }
 
 
@@ -191,6 +198,7 @@ def _read_terms(project: Project, options: dict[str, Any]) -> Terms:
         cents_per_hit=options["cents_per_hit"],
         cents_per_item=options["cents_per_item"],
         fee_share=options["fee_share"],
+        is_pay_prorated=options["short_hits"] and options["short_hits"] == "item",
         time_limit_minutes=options["time_limit"],
         order=Batch.Order(options["order"]),
         presentation=Batch.Presentation(options["presentation"]),

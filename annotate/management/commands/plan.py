@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotate.batches.costs import describe_cost
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.overlap import MOCHA, Rule, read_rules
 from annotate.planning.plans import Figures, change_plan, create_plan, find_trial_use, price_plan, start_plan
@@ -113,6 +114,7 @@ def describe(figures: Figures) -> dict[str, Any]:
         "candidates_without_a_rule": missing.n_without_rule,
         "cents": figures.cents,
         "hours": round(figures.hours, 2),
+        **(describe_cost(figures.cost) if figures.cost else {}),
     }
 
 

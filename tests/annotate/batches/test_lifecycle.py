@@ -335,26 +335,6 @@ def test_the_pace_says_how_long_the_rest_takes(open_batch: Batch, annotator: Mem
     assert speed.hours_left == pytest.approx(10, rel=0.01)
 
 
-def test_the_hours_go_by_what_people_took_once_that_is_known(open_batch: Batch, project: Project) -> None:
-    def seconds() -> tuple[float, int]:
-        pace = judgments_wanted.plan_wanted(batch=open_batch, judgments=9).cost.pace
-        return pace.seconds, pace.n_measured
-
-    judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=8)
-    for n in range(9):
-        rate(make_membership(project))
-        Assignment.objects.filter(active_seconds=None).update(active_seconds=30 + 3 * n)
-    assert seconds() == (12.0, 0)
-    rate(make_membership(project, kind=Membership.Kind.SIMULATED))
-    rate(make_membership(project))
-    Assignment.objects.filter(active_seconds=None).update(active_seconds=57)
-    median, n_measured = seconds()
-    assert median == pytest.approx((42 + 45) / 2 / 3)
-    assert n_measured == 10
-    Assignment.objects.update(has_odd_times=True)
-    assert seconds() == (12.0, 0)
-
-
 def run(*arguments: str) -> dict[str, object]:
     out = StringIO()
     call_command("batch", "--project", "bridges", *arguments, "--json", stdout=out)

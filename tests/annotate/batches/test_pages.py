@@ -242,7 +242,7 @@ def test_buttons_move_the_batch_and_refusals_are_sentences(
 def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager: Membership, client_of: SignIn) -> None:
     client = client_of(manager)
     page = body(client, url("batch-wanted", 1), judgments="4", hits="1-2")
-    assert "<dd>4, for" in page
+    assert "Assignments added</dt><dd>4" in page
     assert "1.60" in page
     assert Hit.objects.filter(places_wanted=2).count() == 3
     confirm(client, url("batch-wanted", 1), {"judgments": "4", "hits": "1-2"})

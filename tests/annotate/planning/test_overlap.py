@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from annotate.batches.costs import Pace, compute_cost
+from annotate.batches.costs import Basis, Rates, Redone, Texts, Work, price
 from annotate.batches.creating import cut
 from annotate.batches.selection import Row
 from annotate.planning.overlap import (
@@ -19,6 +19,8 @@ from annotate.planning.overlap import (
     read_rules,
     write_rules,
 )
+from annotate.rating.pace import Pace
+from measures.outcome import Undefined
 from projects.errors import Refused
 
 SPLITS = ("train", "dev", "test")
@@ -75,13 +77,11 @@ def test_mochas_table_needs_60957_judgments_and_about_6000_dollars() -> None:
         for split, n_passages, n in zip(SPLITS, passages, candidates, strict=True)
     )
     assert by_average == 12_476
-    cost = compute_cost(
-        n_assignments=by_average,
-        n_items=60_957,
-        cents_per_hit=40,
-        cents_per_item=0,
-        fee_share=0.2,
-        pace=Pace(12, 0),
+    cost = price(
+        Work.of_mean_size(by_average, 60_957, Texts()),
+        rates=Rates(hit_size=10, cents_per_hit=40, cents_per_item=0, fee_share=0.2),
+        basis=Basis(Pace(), Redone(Undefined(reason="nothing was submitted yet")), 100),
+        n_annotators=100,
     )
     assert round(cost.cents / 100) == 5_988
 

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Batch, Hit
-from annotate.rating.pace import Duration, estimate_duration, find_duration, find_pace_of_all, find_paces
+from annotate.rating.pace import Duration, estimate_duration, find_duration, find_paces, measure_pace
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from projects.people import invitations
 from tests.annotate.open_batches import add_hit, open_batch
@@ -123,7 +123,8 @@ def test_an_invitation_says_how_long_others_take_once_that_is_known(
 ) -> None:
     open_batch(project, n_hits=10)
     for n in range(10):
-        assert find_pace_of_all(project) is None
+        assert "estimated from the length" in read_text(Client(), link)
+        assert measure_pace(project).n_hits == n
         submit_in(annotator, 180)
         Assignment.objects.update(submitted_at=timezone.now() - timedelta(days=n))
     assert "It usually takes others about 3 minutes." in read_text(Client(), link)

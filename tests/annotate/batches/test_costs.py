@@ -1,0 +1,168 @@
+"""What a batch is expected to cost, and what the ledger then has."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Sum
+
+from annotate.batches.control_plan import ControlPlan
+from annotate.batches.costs import Rates, measure_basis, price_batch
+from annotate.batches.creating import plan_batch
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
+from annotate.integrity import verifying
+from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.models.pay import compute_hit_pay, hit_pay
+from annotate.rating.pace import Pace, measure_pace
+from measures.outcome import Undefined
+from projects.models import Candidate, Membership, Passage, Project, Question, Reference
+from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
+from tests.annotate.open_batches import open_batch
+from tests.factories import make_batch, make_corpus, make_membership
+from tests.page_reader import condense, read
+from tests.people import SignIn
+from tests.sized_projects import submit
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_short_hit_pays_its_share_rounded_up(project: Project) -> None:
+    """The same in Python, which pages use, and in SQL, which pays."""
+    batch = open_batch(project, cents_per_hit=25, cents_per_item=2, hit_size=10, is_pay_prorated=True)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {hit_pay('b', 'n')} FROM annotate_batch b, generate_series(1, 12) n WHERE b.id = %s ORDER BY n",
+            [batch.pk],
+        )
+        paid = [row[0] for row in cursor.fetchall()]
+    # 2.5 cents an item, rounded up, and 2 for each item; more items than the HIT size pay no more per HIT.
+    assert paid == [3 + 2, 5 + 4, 8 + 6, 10 + 8, 13 + 10, 15 + 12, 18 + 14, 20 + 16, 23 + 18, 45, 47, 49]
+    assert paid == [batch.compute_pay(n) for n in range(1, 13)]
+    terms = {"hit_size": 10, "cents_per_hit": 25, "cents_per_item": 0}
+    assert compute_hit_pay(n_items=1, is_prorated=False, **terms) == 25
+
+
+def test_only_batches_with_personal_hits_pay_by_item_unless_told(project: Project) -> None:
+    make_corpus(project)
+    with_personal = ControlPlan(repeats=2, repeats_every=3)
+    asked: list[tuple[dict[str, Any], bool]] = [
+        ({}, False),
+        ({"controls": with_personal}, True),
+        ({"controls": ControlPlan(known_per_hit=1)}, False),
+        ({"controls": with_personal, "is_pay_prorated": False}, False),
+        ({"is_pay_prorated": True}, True),
+    ]
+    for over, is_prorated in asked:
+        assert make_batch(project, is_open=False, **over).is_pay_prorated is is_prorated
+
+
+@pytest.mark.parametrize("is_prorated", [None, False])
+def test_plan_and_ledger_agree_within_a_tenth_with_controls(project: Project, is_prorated: bool | None) -> None:
+    """Personal HITs were left out of the plan: of 36 planned HITs these controls make more than 50."""
+    Project.objects.update(cents_per_hit=40)
+    project.refresh_from_db()
+    make_places(project, n_passages=12, n_questions=1, n_candidates=4)
+    crew = [make_membership(project) for _ in range(3)]
+    controls = ControlPlan(degraded_per_hit=1, repeats=2, repeats_every=4, known_per_hit=1)
+    terms = Terms(judgments=3, controls=controls, hit_size=6, is_pay_prorated=is_prorated)
+    cost = plan_batch(project=project, selection=Selection(), terms=terms).cost
+    batch = make_controlled(project, controls, judgments=3, hit_size=6, is_pay_prorated=is_prorated)
+    of_draft = price_batch(batch)
+    for annotator in crew:
+        work(annotator)
+    done = Assignment.objects.filter(hit__batch=batch)
+    cents = LedgerEntry.objects.aggregate(cents=Sum("cents"))["cents"]
+    assert cost.ordinary.n_hits == done.filter(hit__purpose="work").count() == 36
+    assert cost.personal.n_hits == pytest.approx(done.filter(hit__purpose="personal").count(), rel=0.25)
+    assert cost.pay_cents == pytest.approx(cents, rel=0.1)
+    assert of_draft.pay_cents == pytest.approx(cents, rel=0.1)
+    assert verifying.verify() == []
+
+
+def test_fees_are_exact() -> None:
+    rates = Rates(hit_size=10, cents_per_hit=1, cents_per_item=0, fee_share=0.07)
+    assert [rates.compute_fee(cents) for cents in (50, 49, 150, 0)] == [4, 3, 11, 0]
+
+
+def test_time_is_that_of_the_texts_until_it_is_measured_and_its_uncertainty_is_told(
+    project: Project, annotator: Membership
+) -> None:
+    batch = open_batch(project, n_hits=4, judgments=3, n_items=2)
+    Passage.objects.update(text="p" * 2000)
+    Question.objects.update(text="q" * 100)
+    Candidate.objects.update(text="c" * 50)
+    Reference.objects.update(text="")
+    by_length = (2000 + 100 + 2 * 50) / 20 + 2 * 8
+    cost = price_batch(batch)
+    assert cost.pace == Pace()
+    assert cost.hours * 3600 == pytest.approx(12 * by_length)
+    assert cost.hours_range is None
+    # One HIT of one person is measured, and told without an interval; with a second person it gets one.
+    simulated = make_membership(project, kind="simulated")
+    for person, seconds, n in ((simulated, 9000, 1), (annotator, 252, 1), (make_membership(project), 126, 2)):
+        for _ in range(n):
+            submit(person, n_items=2)
+        Assignment.objects.filter(annotator=person).update(active_seconds=seconds)
+        pace = measure_pace(project)
+        assert pace.is_simulated == (person == simulated)
+        assert (pace.low is None) == (n == 1)
+    assert pace.factor == pytest.approx((252 + 2 * 126) / (3 * by_length))
+    assert (pace.n_hits, pace.n_annotators, pace.seconds_per_item) == (3, 2, 504 / 6)
+    cost = price_batch(batch)
+    assert cost.hours * 3600 == pytest.approx((12 - 4) * by_length * pace.factor)
+    assert cost.hours_range is not None
+    assert cost.hours_range[0] < cost.hours < cost.hours_range[1]
+    Assignment.objects.update(has_odd_times=True)
+    assert measure_pace(project) == Pace()
+
+
+def test_what_had_to_be_done_again_is_expected_again(project: Project, annotator: Membership) -> None:
+    batch = open_batch(project, n_hits=5, judgments=2, cents_per_hit=40)
+    assert isinstance(measure_basis(project).redone.share, Undefined)
+    assert price_batch(batch).again.n_hits == 0
+    for _ in range(4):
+        submit(annotator)
+    first = Assignment.objects.earliest("pk")
+    Assignment.objects.filter(pk=first.pk).update(state="rejected", holds_place=False, is_unpaid=True)
+    redone = measure_basis(project).redone
+    assert not isinstance(redone.share, Undefined)
+    assert (redone.share.n_yes, redone.share.n, redone.paid_share) == (1, 4, 0)
+    cost = price_batch(batch)
+    # A quarter again, of which a quarter again: a third. None of it was paid.
+    assert cost.again.n_hits == pytest.approx(cost.ordinary.n_hits / 3)
+    assert (cost.again.cents, cost.pay_cents) == (0, cost.ordinary.cents)
+
+
+def test_managers_are_warned_of_a_low_hourly_rate_before_they_open_the_batch(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    Project.objects.update(hourly_floor_cents=1_000, cents_per_hit=40, fee_share=0.2)
+    make_corpus(project, n_passages=2, n_candidates=4)
+    Passage.objects.update(text="w" * 40_000)
+    batch = make_batch(project, is_open=False)
+    client = client_of(manager)
+    choice = "?kind=full&seed=0&judgments=1&hit_size=10&cents_per_hit=40&cents_per_item=0&fee_percent=20"
+    choice += "&time_limit_minutes=60&order=breadth&priority=0&presentation=page&short_hits=item"
+    warning = "below this project’s minimum of $10.00"
+    for address in (f"/p/bridges/batches/{batch.number}/", f"/p/bridges/batches/new/{choice}"):
+        page = client.get(address).content.decode()
+        assert warning in condense(page)
+        rows = {row["Expected"].split(" ")[0]: row for row in read(page).rows("Expected cost")}
+        assert rows["HITs"]["Assignments"] == "2"
+        assert "Nothing has been measured in this project yet" in condense(page)
+    # By item, four of ten items pay 16 cents.
+    assert (rows["HITs"]["Pay"], rows["Platform"]["Pay"], rows["Total"]["Pay"]) == ("$0.32", "$0.06", "$0.38")
+    Passage.objects.update(text="w")
+    assert warning not in condense(client.get(f"/p/bridges/batches/{batch.number}/").content.decode())
+
+
+def test_no_money_is_spoken_of_where_nothing_is_paid(project: Project, manager: Membership, client_of: SignIn) -> None:
+    Project.objects.update(cents_per_hit=0, cents_per_item=0, hourly_floor_cents=1_000)
+    project.refresh_from_db()
+    make_corpus(project)
+    batch = make_batch(project, is_open=False)
+    assert not Batch.objects.get(pk=batch.pk).is_paid
+    page = condense(client_of(manager).get(f"/p/bridges/batches/{batch.number}/").content.decode())
+    assert "Expected cost" in page
+    assert "$" not in page
