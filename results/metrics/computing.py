@@ -57,7 +57,8 @@ def request_run(
                 if is_enqueued:
                     queue.enqueue_on_commit(run)
     except IntegrityError:
-        run = under_way.get()
+        # The other's run may have ended since: it is the newest one then, no longer an unfinished one.
+        run = MetricRun.objects.filter(project=project, subject=subject).latest("pk")
     return run
 
 

@@ -87,7 +87,8 @@ def request_report(*, project: Project, actor: Membership, kind: str, settings: 
             if is_new:
                 queue.enqueue_on_commit(report)
     except IntegrityError:
-        report = under_way.get()
+        # The other's job may have ended since: its report is the newest one then, no longer an unfinished one.
+        report = Report.objects.filter(project=project, subject=subject).latest("pk")
     return report
 
 

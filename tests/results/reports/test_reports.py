@@ -1,8 +1,10 @@
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from django.core.cache import cache
+from django.db import IntegrityError
+from django.db.models import QuerySet
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
@@ -71,6 +73,19 @@ def test_many_judgments_wait_for_a_job_that_is_made_once(
     assert run(Report, report.pk, reports.make, only_reads=True) == Job.State.DONE
     made = reports.find_report(large, "counted", HALF)
     assert (made.figures, made.is_current, len(counted)) == ({"n": 1}, True, 1)
+
+
+def test_whoever_lost_a_race_gets_the_job_even_if_it_has_ended_since(
+    large: Project, researcher: Membership, counted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = ask(large, researcher)
+    run(Report, report.pk, reports.make, only_reads=True)
+
+    def lose(*_: object, **__: object) -> NoReturn:
+        raise IntegrityError
+
+    monkeypatch.setattr(QuerySet, "get_or_create", lose)
+    assert ask(large, researcher) == report
 
 
 def test_figures_of_an_older_state_are_called_so(large: Project, researcher: Membership, counted: list[Any]) -> None:
