@@ -76,7 +76,9 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> AddedControls:
     Calling it again adds nothing that was generated before, retired or not. Raises Refused without a plan, or for an
     imported, closed or archived batch. Locks the batch.
     """
-    batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
+    batch = (
+        Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project", "rubric").get(pk=batch.pk)
+    )
     plan = ControlPlan.read(batch.control_plan)
     if plan.is_empty:
         raise Refused("This batch shows no controls. Set how many first.")

@@ -27,7 +27,7 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     A draft is regrouped if the room changes, which empties its pool. A batch that was opened keeps its HITs; those
     without room show fewer controls. Raises Refused for an impossible plan. Locks the batch.
     """
-    batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
+    batch = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project").get(pk=batch.pk)
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
         raise Refused("Controls can’t be planned for an imported, closed or archived batch.")
     check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)

@@ -56,7 +56,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
     Raises Refused if the token has expired or was revoked.
     """
     now = timezone.now()
-    rows = ApiToken.objects.usable(now).select_for_update()
+    rows = ApiToken.objects.usable(now).select_for_update(no_key=True, of=("self",))
     old = rows.select_related("membership__project").filter(pk=token.pk).first()
     if old is None:
         raise Refused("This token has expired. Create a new one.")

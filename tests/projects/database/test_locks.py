@@ -1,5 +1,6 @@
-"""Advisory locks have names, and no two share a key."""
+"""Advisory locks have names, no two share a key, and row locks lock one table."""
 
+import ast
 import re
 
 from django.conf import settings
@@ -24,3 +25,21 @@ def test_code_names_its_locks() -> None:
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 takes = re.search(r"pg_(try_)?advisory", line)
                 assert not takes or name == NAMED or "MIGRATIONS" in line, f"{name}:{number} takes a nameless lock"
+
+
+def test_only_the_row_itself_is_locked_and_not_those_joined_to_it() -> None:
+    """A project that is locked on the way makes everybody wait for an import, and acts that lock it first deadlock."""
+    found = [
+        f"{path.relative_to(settings.BASE_DIR)}: {function.name}"
+        for app in ("annotate", "demo", "projects", "results")
+        for path in sorted((settings.BASE_DIR / app).rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef) and locks_joined_rows(function)
+    ]
+    assert found == []
+
+
+def locks_joined_rows(function: ast.FunctionDef) -> bool:
+    calls = [each for each in ast.walk(function) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
+    named = {each.func.attr: {keyword.arg for keyword in each.keywords} for each in calls}  # type: ignore[attr-defined]
+    return "select_related" in named and "of" not in named.get("select_for_update", {"of"})
