@@ -186,3 +186,14 @@ def test_a_project_can_hide_references_from_annotators(
     assert "<dt>Hidden</dt><dd>references</dd>" in settings
     passage = reverse("annotate:passage-show", args=["bridges", Question.objects.earliest("pk").passage_id])
     assert "planted reference text" in client_of(manager).get(passage).content.decode()
+
+
+def test_texts_of_spaces_alone_are_shown_as_missing(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    batch = open_batch(project, n_hits=0)
+    question = make_question(make_passage(make_dataset(project), text=" \n\u200b "), text=" ", references=("\t",))
+    add_hit(batch, make_candidates(question, text="  "), 0)
+    page = condense(client_of(annotator).post("/p/bridges/work/", follow=True).content.decode())
+    assert "These questions have no passage." in page
+    assert '<h2 class="text" dir="auto" id="q1">–</h2>' in page
+    assert '<p class="text" dir="auto">–</p>' in page
+    assert "(empty answer)" in page
