@@ -163,6 +163,8 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "progress": progress,
         "speed": measure_speed(batch, progress) if is_live else None,
         "stuck": find_stuck_places(batch) if is_live else None,
+        # A new batch waits for its first annotators to join or to qualify, which is no alarm yet.
+        "is_waiting_for_first": not progress.n_done and not progress.n_held,
         "moves": lifecycle.allowed_moves(batch),
         "not_yet": trials.explain_waiting_for_trial(batch),
         "counted_by": trials.find_reusing_batch(batch),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, QuerySet, Sum
+from django.db.models import Count, Exists, Model, OuterRef, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotate import places
@@ -41,8 +41,29 @@ class Decision:
     closed_batches: tuple[Batch, ...]
 
 
+@dataclass(frozen=True)
+class Absent:
+    """A removed or suspended annotator with undecided work."""
+
+    pseudonym: str
+    standing: str
+    n_assignments: int
+
+
 def plan_approval(work: QuerySet[Assignment]) -> Decision:
     return _plan(work.filter(state=State.SUBMITTED), opens=False)
+
+
+def count_absent(work: QuerySet[Assignment]) -> list[Absent]:
+    """Return whose undecided work among this belongs to removed or suspended annotators, by pseudonym."""
+    rows = (
+        work.filter(state=State.SUBMITTED)
+        .exclude(annotator__standing=Membership.Standing.ACTIVE)
+        .order_by("annotator__pseudonym")
+        .values_list("annotator__pseudonym", "annotator__standing")
+        .annotate(n=Count("pk"))
+    )
+    return [Absent(pseudonym, str(Membership.Standing(standing).label), n) for pseudonym, standing, n in rows]
 
 
 def plan_rejection(work: QuerySet[Assignment]) -> Decision:

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from annotate.models import Assignment, Batch
-from projects.models import Project
+from projects.models import Membership, Project
 
 State = Assignment.State
 STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
@@ -24,6 +24,8 @@ class WorkFilter:
     state: str = ""
     mark: str = ""
     is_answered: bool = False
+    only_active: bool = False
+    """Whether work of removed and suspended annotators is left out."""
     uuids: tuple[str, ...] = ()
     until: datetime | None = None
 
@@ -40,6 +42,8 @@ class WorkFilter:
         }
         # An empty value matches everything, so it must not become a condition.
         found = found.filter(**{name: value for name, value in wanted.items() if value})
+        if self.only_active:
+            found = found.filter(annotator__standing=Membership.Standing.ACTIVE)
         if self.uuids:
             found = found.filter(uuid__in=self.uuids)
         return found.filter(~Q(reply="")) if self.is_answered else found
@@ -52,5 +56,6 @@ class WorkFilter:
             "state": self.state,
             "mark": self.mark,
             "answered": self.is_answered,
+            "only_active": self.only_active,
         }
         return {name: value for name, value in values.items() if value}

@@ -1,6 +1,7 @@
 """Pages of submissions: the list, a decision on many, one assignment."""
 
 import uuid
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -86,12 +87,15 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
             messages.success(request, _decide_as_shown(request, project, chosen, act, form))
             return redirect("annotate:submitted-list", project.slug)
     plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.select_from(project))
+    everybody = replace(chosen, only_active=False).select_from(project)
     context = {
         "act": act,
         "plan": plan,
+        "absent": decisions.count_absent(everybody) if act == "approve" else [],
+        "with_absent": choice.cleaned_data["absent"],
         "preview": _make_preview(project, chosen, act, plan),
         "form": form,
-        "fields": [(name, value) for name in choice.fields for value in sent.getlist(name)],
+        "fields": [(name, value) for name in choice.fields if name != "absent" for value in sent.getlist(name)],
         "uuids": uuids if not choice.cleaned_data["all"] else [],
         "is_paid": ledger.pays_anything(project),
     }

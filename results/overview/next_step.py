@@ -8,6 +8,7 @@ from annotate.batches.progress import Progress
 from annotate.models import Batch
 from projects.language.amounts import format_number, plural
 from projects.models import Project
+from results.overview.shortfall import Shortfall
 
 State = Batch.State
 
@@ -31,6 +32,8 @@ class ProjectState:
     n_annotators: int
     batches: list[Batch]
     progress: dict[int, Progress]
+    shortfall: Shortfall
+    n_counted: int
 
     @property
     def collecting(self) -> list[Batch]:
@@ -59,10 +62,50 @@ def find_next_step(state: ProjectState, *, can_manage: bool) -> NextStep:
     to_do = _import_candidates(state) or _make_batch(state) or _invite(state)
     if to_do is None and (waits := _wait_for_annotators(state)) is not None:
         return waits
-    to_do = to_do or _end_trial(state) or _open_draft(state) or _plan_collection(state)
+    to_do = to_do or _end_trial(state) or _open_draft(state) or _plan_collection(state) or _collect_missing(state)
     if to_do is None:
         return _read_agreement(state)
-    return to_do if can_manage else NextStep(to_do.title, "A manager of the project has to do this.")
+    return to_do if can_manage else _wait_for_manager(state, to_do)
+
+
+def _wait_for_manager(state: ProjectState, to_do: NextStep) -> NextStep:
+    """Return the step of a researcher while a manager has something to do: the results so far, if there are any."""
+    if not state.n_counted:
+        return NextStep(to_do.title, "A manager of the project has to do this.")
+    counted = plural(state.n_counted, "{n} judgment counts", "{n} judgments count").format(
+        n=format_number(state.n_counted)
+    )
+    return NextStep(
+        "Check agreement",
+        f"{counted} so far. Next, a manager of the project has to: {to_do.title}.",
+        reverse("results:agreement", args=[state.project.slug]),
+        "Show agreement",
+    )
+
+
+def _collect_missing(state: ProjectState) -> NextStep | None:
+    lack = state.shortfall
+    if not lack.n_candidates or lack.batch_number is None:
+        return None
+    # Batches may ask for different numbers; then none of them is right for all candidates.
+    wanted = lack.most_wanted if lack.least_wanted == lack.most_wanted else 0
+    fewer = plural(wanted, "fewer than {n} judgment", "fewer than {n} judgments").format(n=wanted)
+    have = plural(lack.n_candidates, "{n} candidate has", "{n} candidates have").format(
+        n=format_number(lack.n_candidates)
+    )
+    reasons = (
+        (lack.n_closed, "in batches that were closed with unfilled assignments"),
+        (lack.n_excluded, "with excluded work that nobody redoes"),
+        (lack.n_set_aside, "with judgments that were set aside"),
+    )
+    why = "; ".join(f"{format_number(n)} {reason}" for n, reason in reasons if n)
+    return NextStep(
+        "Collect missing judgments",
+        f"{have} {fewer if wanted else 'fewer judgments than requested'}: {why}. Reopen the batch, raise its number of "
+        "judgments, or let an overlap plan collect them.",
+        reverse("annotate:batch-show", args=[state.project.slug, lack.batch_number]),
+        "Open batch page",
+    )
 
 
 def _import_candidates(state: ProjectState) -> NextStep | None:
@@ -154,11 +197,9 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
 
 
 def _read_agreement(state: ProjectState) -> NextStep:
-    # Batches were closed before every judgment was collected.
-    is_short = not state.live and state.n_left(state.collecting)
     return NextStep(
         "Check agreement",
-        "No batch is open." if is_short else "All requested judgments are complete.",
+        "All requested judgments are complete." if state.collecting else "All judgments were imported.",
         reverse("results:agreement", args=[state.project.slug]),
         "Show agreement",
     )

@@ -11,6 +11,7 @@ from annotate.models import Batch
 from projects.language.amounts import plural
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep, ProjectState, find_next_step
+from results.overview.shortfall import find_shortfall
 from results.overview.timeline import Timeline, build_timeline
 from results.scope.excluded import JudgmentCounts, count_judgments
 
@@ -62,10 +63,19 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     # Simulated annotators are counted apart: they are no people who could be waited for.
     kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
     n_annotators = kinds[Membership.Kind.PERSON]
-    state = ProjectState(project, bool(data.candidates), n_annotators, batches, progress)
+    judgments = count_judgments(project, default_stage(project))
+    state = ProjectState(
+        project,
+        bool(data.candidates),
+        n_annotators,
+        batches,
+        progress,
+        shortfall=find_shortfall(project),
+        n_counted=judgments.n_counted,
+    )
     return Overview(
         data=data,
-        judgments=count_judgments(project, default_stage(project)),
+        judgments=judgments,
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=len(everything),
         timeline=build_timeline(project, everything, progress, can_manage=can_manage),

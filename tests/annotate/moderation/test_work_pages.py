@@ -227,3 +227,26 @@ def test_a_project_without_pay_shows_no_money(
         page = body(client.get(url))
         assert "$" not in page
         assert "npaid" not in page
+
+
+def test_work_of_people_who_are_no_longer_active_is_named_and_left_out_until_it_is_included(
+    batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator)
+    rate(other_annotator, 2)
+    Membership.objects.filter(pk=other_annotator.pk).update(standing=Membership.Standing.SUSPENDED)
+    client = client_of(manager)
+    chosen = {"act": "approve", "all": "1"}
+    page = body(client.get(f"{LIST}decide/", chosen))
+    assert "Approve 1 assignment" in page
+    assert "Left out, because its annotators are no longer active:" in page
+    assert f'2 assignments of <a href="/p/bridges/people/{other_annotator.pseudonym}/">' in page
+    assert confirm(client, f"{LIST}decide/", chosen).status_code == 302
+    assert list(Assignment.objects.filter(state="approved").values_list("annotator", flat=True)) == [annotator.pk]
+    page = body(client.get(f"{LIST}decide/", chosen))
+    assert "Nothing else is left to approve." in page
+    page = body(client.get(f"{LIST}decide/", {**chosen, "absent": "1"}))
+    assert "Approve 2 assignments" in page
+    assert "Includes work of annotators who are no longer active:" in page
+    assert confirm(client, f"{LIST}decide/", {**chosen, "absent": "1"}).status_code == 302
+    assert Assignment.objects.filter(state="approved").count() == 3

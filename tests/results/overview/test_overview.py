@@ -48,8 +48,35 @@ def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project)
 
 def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
     make_corpus(project)
-    lifecycle.close(batch=make_batch(project), actor=None)
-    assert next_step(project).text == "No batch is open."
+    batch = make_batch(project, judgments=2)
+    annotators = [make_membership(project) for _ in range(2)]
+    submit(annotators[0], n_items=10)
+    lifecycle.close(batch=batch, actor=None)
+    step = next_step(project)
+    assert step.title == "Collect missing judgments"
+    assert step.text.startswith(
+        "10 candidates have fewer than 2 judgments: 10 in batches that were closed with unfilled assignments. Reopen"
+    )
+    assert step.url == f"/p/bridges/batches/{batch.number}/"
+    # A researcher reads what there is, and is told what comes next.
+    step = next_step(project, can_manage=False)
+    assert (step.title, step.url) == ("Check agreement", "/p/bridges/agreement/")
+    assert step.text == "10 judgments count so far. Next, a manager of the project has to: Collect missing judgments."
+    # Collected again elsewhere, nothing is missing; excluded work that nobody redoes and single judgments set aside
+    # are missing once more.
+    again = make_batch(project, judgments=1)
+    submit(annotators[1], n_items=10)
+    assert next_step(project).title == "Check agreement"
+    done = Assignment.objects.get(hit__batch=again)
+    Assignment.objects.filter(pk=done.pk).update(mark="excluded")
+    done.judgments.update(is_counted=False, not_counted_reason="excluded")
+    assert "10 with excluded work that nobody redoes" in next_step(project).text
+    Assignment.objects.filter(pk=done.pk).update(mark="counted")
+    done.judgments.update(is_counted=True, not_counted_reason="")
+    first = done.judgments.earliest("pk")
+    type(first).objects.filter(pk=first.pk).update(is_counted=False, not_counted_reason="set aside")
+    assert "1 candidate has fewer than 2 judgments" in next_step(project).text
+    assert "1 with judgments that were set aside" in next_step(project).text
 
 
 def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annotator: Membership) -> None:
@@ -66,7 +93,7 @@ def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membe
     assert next_step(project).title == "Annotation in progress"
     submit(annotator)
     assert next_step(project).title == "Close “Pilot”"
-    assert next_step(project, can_manage=False).text == "A manager of the project has to do this."
+    assert next_step(project, can_manage=False).text.endswith("a manager of the project has to: Close “Pilot”.")
     trial.refresh_from_db()
     lifecycle.close(batch=trial, actor=None)
     assert next_step(project).title == "Read the trial results"
