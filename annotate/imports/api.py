@@ -25,7 +25,7 @@ from projects.api.serializers import (
 )
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
-from projects.importing.options import DROP_EQUAL
+from projects.importing.options import DECIMALS, DROP_EQUAL, REPEATED, parse_labels
 from projects.models import Dataset, Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -61,8 +61,13 @@ class NewImportSerializer(StrictSerializer):
     file = serializers.FileField(max_length=None, allow_empty_file=True)
     kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
     format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file name doesn’t show it.")
-    encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If it is not UTF-8.")
-    delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If it can’t be detected.")
+    encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If detection is wrong.")
+    delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If detection is wrong.")
+    decimal = serializers.ChoiceField(
+        required=False,
+        choices=[each for each in DECIMALS if each],
+        help_text="The decimal mark, if detection is wrong.",
+    )
     map = serializers.ListField(
         required=False,
         child=TextField(max_length=5 * LONGEST, allow_blank=True),
@@ -81,6 +86,22 @@ class NewImportSerializer(StrictSerializer):
     drop_numbers = serializers.ListField(required=False, child=TextField(max_length=120, allow_blank=True))
     second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)
     multiple_choice = StrictBooleanField(required=False)
+    rater_criterion = TextField(
+        required=False, max_length=LONGEST, help_text="Key of the criterion of scores and of columns of raters."
+    )
+    labels = serializers.ListField(
+        required=False,
+        child=TextField(max_length=LONGEST, allow_blank=True),
+        help_text="LABEL=POINTS, such as Excellent=5, or LABEL=missing; may be repeated.",
+    )
+    repeated = serializers.ChoiceField(
+        required=False,
+        choices=[each for each in REPEATED if each],
+        help_text="Which rating counts if an annotator rated a candidate twice; an error if omitted.",
+    )
+    skip_wrong_rows = StrictBooleanField(
+        required=False, help_text="Skip rows with errors; the report counts and explains them."
+    )
 
 
 class ImportList(ProjectEndpoint):
@@ -178,6 +199,7 @@ def _read_options(sent: dict[str, Any], kind: Kind) -> Options:
     fields = FIELDS if kind is Kind.CANDIDATES else JUDGMENT_FIELDS
     mapping = dict(parse_meaning(each, fields) for each in sent.pop("map", ()))
     criteria = tuple(CriterionColumn.parse(each) for each in sent.pop("criterion", ()))
+    sent["labels"] = parse_labels(filter(None, sent.get("labels", ())))
     if "delimiter" in sent:
         sent["delimiter"] = DELIMITERS[sent["delimiter"]]
     sent["drop_numbers"] = tuple(filter(None, sent.get("drop_numbers", ())))

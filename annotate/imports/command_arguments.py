@@ -1,5 +1,6 @@
 """Arguments and steps that the two import commands share."""
 
+import shutil
 import tempfile
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
@@ -12,9 +13,11 @@ from django.core.management.base import CommandParser
 from annotate.imports import writing
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
-from projects.importing import ENCODINGS, FORMATS, Kind, Options
+from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
+from projects.importing.checking import SKIPPED_NAME
 from projects.importing.fields import parse_meaning
 from projects.importing.folders import combine_parquet
+from projects.importing.options import DECIMALS, REPEATED, parse_labels
 from projects.models import Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
@@ -24,8 +27,10 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> N
     """Add the arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
-    parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: UTF-8, or from BOM")
-    parser.add_argument("--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe)")
+    parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: detected")
+    parser.add_argument(
+        "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe); default: detected"
+    )
     parser.add_argument(
         "--map",
         action="append",
@@ -34,8 +39,56 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> N
         metavar="COLUMN=FIELD",
         help="map a column to a field",
     )
+    parser.add_argument("--decimal", default="", choices=DECIMALS[1:], help="decimal mark; default: detected")
     parser.add_argument("--dataset", default="", metavar="NAME", help="dataset for rows without one")
     parser.add_argument("--dry-run", action="store_true", help="validate and count without importing")
+
+
+def add_rating_arguments(parser: CommandParser) -> None:
+    """Add the arguments of ratings and of rows that are wrong, which both commands have."""
+    parser.add_argument(
+        "--criterion",
+        action="append",
+        default=[],
+        type=reader(CriterionColumn.parse),
+        metavar="COLUMN=KEY:LOW-HIGH",
+        help="a column of judgments and its scale; KEY:LOW-HIGH for scores, columns of raters, or if the rows give the "
+        "criterion",
+    )
+    parser.add_argument(
+        "--rater-criterion", default="", metavar="KEY", help="criterion of scores and of columns of raters"
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="LABEL=POINTS",
+        help="points of a label, such as Excellent=5; LABEL=missing for a missing rating",
+    )
+    parser.add_argument(
+        "--repeated",
+        default="",
+        choices=REPEATED[1:],
+        help="which rating counts if an annotator rated a candidate twice (default: report an error)",
+    )
+    parser.add_argument(
+        "--skip-wrong-rows",
+        type=Path,
+        metavar="LIST",
+        help="skip rows with errors, and write them with the reason to this CSV file",
+    )
+
+
+def read_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that the two commands share, as fields of Options. Raises Refused."""
+    shared = ("format", "encoding", "delimiter", "decimal", "dataset", "rater_criterion", "repeated")
+    return {
+        **{name: options[name] for name in shared},
+        "mapping": dict(options["map"]),
+        "criteria": tuple(options["criterion"]),
+        "labels": parse_labels(options["label"]),
+        "skip_wrong_rows": options["skip_wrong_rows"] is not None,
+    }
 
 
 def import_file(
@@ -50,7 +103,7 @@ def import_file(
             combined = Path(folder) / f"{path.resolve().name}.parquet"
             combine_parquet(path, combined)
             path = combined
-        checked = writing.check_alone(
+        checked = writing.check_to_write(
             project=project,
             path=path,
             name=path.name,
@@ -59,6 +112,8 @@ def import_file(
             kind=kind,
             on_progress=command.progress,
         )
+        if checked.report.skipped_rows:
+            shutil.copyfile(checked.spool.folder / SKIPPED_NAME, options["skip_wrong_rows"])
         # Only a dry run compares by itself: `write` compares in the transaction in which it imports.
         if options["dry_run"]:
             writing.compare(project=project, checked=checked)

@@ -22,8 +22,8 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     # In new datasets there is nothing to compare with.
     if is_new:
         return False
-    _link_passages(cursor, checked.name)
-    _link_questions(cursor, checked.name)
+    _link_passages(cursor, checked)
+    _link_questions(cursor, checked)
     report.linked = {
         "passages": count(cursor, "staged_passages WHERE is_known"),
         "questions": count(cursor, "staged_questions WHERE is_known"),
@@ -109,19 +109,15 @@ def _warn_of_merged(cursor: Any, report: Report) -> None:
         report.warnings += (Warned(EQUALS_MERGED, n, tuple(lines)),)
 
 
-def _link_passages(cursor: Any, name: str) -> None:
+def _link_passages(cursor: Any, checked: Checked) -> None:
     cursor.execute("UPDATE staged_passages s SET dataset_id = d.id FROM staged_datasets d WHERE d.number = s.dataset")
     cursor.execute("ANALYZE staged_passages")
     found = "projects_passage p ON p.dataset_id = s.dataset_id AND p.external_id = s.external_id"
-    refuse_rows(
-        cursor,
-        name,
-        "passage",
-        f"""SELECT s.line,
-                   format('the passage “%%s” has a different text in the project', left(s.external_id, 60)) AS reason
-            FROM staged_passages s JOIN {found} WHERE s.is_given AND (p.text <> s.text
-                OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]'))""",
-    )
+    differs = f"""SELECT s.key, s.line, format('the passage “%%s” has a different text in the project',
+                                               left(s.external_id, 60)) AS reason
+                  FROM staged_passages s JOIN {found} WHERE s.is_given AND (p.text <> s.text
+                      OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]'))"""
+    _refuse(cursor, checked, "passage", differs, _ROWS_OF_PASSAGES)
     _set_known(cursor, "staged_passages", f"SELECT s.key, p.id FROM staged_passages s JOIN {found}")
     # A passage without an id in the file is the one with the same text, whatever its id in the project. It is found by
     # the index on the hash of the text; the texts themselves are compared as well, because hashes can collide.
@@ -133,28 +129,21 @@ def _link_passages(cursor: Any, name: str) -> None:
            WHERE NOT s.has_id AND NOT s.is_known AND s.documents = '' AND s.text <> '' AND p.documents IS NULL
            GROUP BY s.key""",
     )
-    refuse_rows(
-        cursor,
-        name,
-        "split",
-        """SELECT s.line, format('the passage “%%s” is in “%%s” here and in “%%s” in the project',
-                  left(s.external_id, 60), s.split, p.split) AS reason
-           FROM staged_passages s JOIN projects_passage p ON p.id = s.id
-           WHERE s.is_known AND s.split <> '' AND p.split <> '' AND s.split <> p.split""",
-    )
+    differs = """SELECT s.key, s.line, format('the passage “%%s” is in “%%s” here and in “%%s” in the project',
+                        left(s.external_id, 60), s.split, p.split) AS reason
+                 FROM staged_passages s JOIN projects_passage p ON p.id = s.id
+                 WHERE s.is_known AND s.split <> '' AND p.split <> '' AND s.split <> p.split"""
+    _refuse(cursor, checked, "split", differs, _ROWS_OF_PASSAGES)
 
 
-def _link_questions(cursor: Any, name: str) -> None:
+def _link_questions(cursor: Any, checked: Checked) -> None:
     _set_parent(cursor, "staged_questions", "passage", "staged_passages")
     found = "projects_question q ON q.dataset_id = s.dataset_id AND q.external_id = s.external_id"
-    refuse_rows(
-        cursor,
-        name,
-        "question",
-        f"""SELECT s.line, format('the question “%%s” has a different text or another passage in the project',
-                   left(s.external_id, 60)) AS reason
-            FROM staged_questions s JOIN {found} WHERE q.text <> s.text OR q.passage_id <> s.parent_id""",
-    )
+    differs = f"""SELECT s.key, s.line,
+                         format('the question “%%s” has a different text or another passage in the project',
+                                left(s.external_id, 60)) AS reason
+                  FROM staged_questions s JOIN {found} WHERE q.text <> s.text OR q.passage_id <> s.parent_id"""
+    _refuse(cursor, checked, "question", differs, _ROWS_OF_QUESTIONS)
     _set_known(cursor, "staged_questions", f"SELECT s.key, q.id FROM staged_questions s JOIN {found}")
     _set_known(
         cursor,
@@ -193,12 +182,24 @@ def _link_candidates(cursor: Any, checked: Checked) -> bool:
         reason = "'the candidate “%%s” has a different text or question in the project'"
     refuse_rows(
         cursor,
-        checked.name,
+        checked,
         "candidate",
         f"""SELECT s.line, format({reason}, left(c.external_id, 60)) AS reason
             FROM staged_candidates s JOIN projects_candidate c ON c.id = s.id {where}""",
     )
     return only_judgments
+
+
+_ROWS_OF_PASSAGES = """SELECT q.passage AS key, c.line
+                       FROM staged_candidates c JOIN staged_questions q ON q.key = c.question"""
+_ROWS_OF_QUESTIONS = "SELECT question AS key, line FROM staged_candidates"
+
+
+def _refuse(cursor: Any, checked: Checked, column: str, differs: str, rows: str) -> None:
+    """Refuse staged rows of (key, line, reason); `rows` selects the key and the line of each candidate below one."""
+    all_rows = f"""SELECT line, reason FROM ({differs}) found
+                   UNION SELECT each.line, found.reason FROM ({differs}) found JOIN ({rows}) each USING (key)"""
+    refuse_rows(cursor, checked, column, differs, all_rows=all_rows)
 
 
 def _set_known(cursor: Any, table: str, found: str) -> None:

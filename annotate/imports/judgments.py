@@ -78,7 +78,7 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
     cursor.execute("ANALYZE staged_targets")
     refuse_rows(
         cursor,
-        checked.name,
+        checked,
         "candidate_id",
         """SELECT DISTINCT s.line, CASE t.n
                   WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
@@ -106,7 +106,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
     # A placeholder and an imported annotator of the same name must not become one: a placeholder is not a person.
     refuse_rows(
         cursor,
-        checked.name,
+        checked,
         "annotator",
         """SELECT v.line, format('“%%s” names both a person and an unknown annotator; use another name',
                   left(v.annotator, 60)) AS reason
@@ -128,7 +128,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
                    AND k.key = v.criterion"""
     refuse_rows(
         cursor,
-        checked.name,
+        checked,
         "value",
         f"""SELECT v.line, format('“%%s” has already given this candidate %%s for %%s, not %%s', left(v.annotator, 60),
                    coalesce(j.value::text, 'no value'), v.criterion, v.value) AS reason
@@ -142,7 +142,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
         report.skipped["already_counted"] = cursor.rowcount
     refuse_rows(
         cursor,
-        checked.name,
+        checked,
         "annotator",
         """SELECT v.line, format('“%%s” is a person of this project, whose judgments come from their own work only',
                   v.annotator) AS reason
@@ -174,19 +174,24 @@ def write_judgments(
 
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
-    """Drop duplicates of a judgment in the file; two different values are refused."""
+    """Drop repeated judgments of one annotator in the file; different values are refused unless the options choose."""
     # Temporary rows have no key of their own; ctid, their physical address, is stable within this transaction.
-    placed = """SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
-                       first_value(value) OVER same AS first_value, row_number() OVER same AS number
-                FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion ORDER BY line)"""
-    refuse_rows(
-        cursor,
-        checked.name,
-        "value",
-        f"""SELECT line,
-                   format('the same annotator gave this candidate another value on line %%s', first_line) AS reason
-            FROM ({placed}) placed WHERE value <> first_value""",
-    )
+    direction = "DESC" if checked.options.repeated == "last" else "ASC"
+    nulls = "LAST" if checked.options.repeated == "last" else "FIRST"
+    placed = f"""SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
+                        first_value(value) OVER same AS first_value, row_number() OVER same AS number
+                 FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion
+                                                    ORDER BY judged_at {direction} NULLS {nulls}, line {direction})"""
+    if not checked.options.repeated:
+        refuse_rows(
+            cursor,
+            checked,
+            "value",
+            f"""SELECT line,
+                       format('the same annotator gave this candidate another value on line %%s; choose which counts',
+                              first_line) AS reason
+                FROM ({placed}) placed WHERE value <> first_value""",
+        )
     cursor.execute(f"DELETE FROM staged_values WHERE ctid IN (SELECT place FROM ({placed}) placed WHERE number > 1)")
     if cursor.rowcount:
         report.skipped["repeated"] = cursor.rowcount

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from projects.errors import Refused
-from projects.importing import FileRefused, Problem, Spool
+from projects.importing import Checked, FileRefused, Problem, Spool
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.spool import TABLES
 
@@ -96,15 +96,36 @@ def create(cursor: Any, table: str, columns: str) -> None:
     cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns}) ON COMMIT DROP")
 
 
-def refuse_rows(cursor: Any, name: str, column: str, query: str, parameters: list[Any] | None = None) -> None:
-    """Raise FileRefused if the query finds rows of (line, reason); the first hundred are listed."""
+def refuse_rows(
+    cursor: Any,
+    checked: Checked,
+    column: str,
+    query: str,
+    parameters: list[Any] | None = None,
+    *,
+    all_rows: str = "",
+) -> None:
+    """Raise FileRefused if the query finds rows of (line, reason); the first hundred reasons are listed.
+
+    `all_rows` finds every row that has to be skipped, if the query finds only the first of several.
+    """
     cursor.execute(f"SELECT count(*) FROM ({query}) found", parameters or [])
     total = cursor.fetchone()[0]
     if not total:
         return
-    limit = DEFAULT_LIMITS.problems_shown
-    cursor.execute(f"SELECT line, reason FROM ({query}) found ORDER BY line, reason LIMIT {limit}", parameters or [])
-    raise FileRefused(name, [Problem(line, column, reason) for line, reason in cursor.fetchall()], total)
+    cursor.execute(
+        f"""SELECT min(line), reason, count(*), (array_agg(line ORDER BY line))[1:{DEFAULT_LIMITS.lines_shown}]
+            FROM ({query}) found GROUP BY reason ORDER BY 1, 2 LIMIT {DEFAULT_LIMITS.problems_shown}""",
+        parameters or [],
+    )
+    problems = [Problem(line, column, reason, n, tuple(lines)) for line, reason, n, lines in cursor.fetchall()]
+    most = DEFAULT_LIMITS.rows_skipped
+    cursor.execute(
+        f"SELECT line, min(reason) FROM ({all_rows or query}) found GROUP BY line ORDER BY 1 LIMIT {most + 1}",
+        parameters or [],
+    )
+    rows = {line: (column, reason) for line, reason in cursor.fetchall()}
+    raise FileRefused(checked.name, problems, total, rows=rows if len(rows) <= most else None)
 
 
 def count(cursor: Any, query: str, parameters: list[Any] | None = None) -> int:

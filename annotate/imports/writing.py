@@ -14,11 +14,12 @@ from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.importing import Checked, Kind, Options, Report, check
+from projects.importing import Checked, FileRefused, Kind, Options, Report, check
 from projects.importing.checking import save
+from projects.importing.skipping import SkippedRows
 from projects.models import Act, Membership, Project
 
-__all__ = ["check_alone", "check_file", "compare", "import_now", "refuse_if_imported", "write"]
+__all__ = ["check_alone", "check_file", "check_to_write", "compare", "import_now", "refuse_if_imported", "write"]
 
 
 def check_file(
@@ -33,13 +34,28 @@ def check_file(
 ) -> Checked:
     """Validate every row by itself and against the project; the rows wait in the spool `folder`. Stores nothing.
 
-    Raises FileRefused, or Refused if this file was already imported with these options; the spool is deleted then.
+    If the options say so, rows that are wrong by themselves or contradict the project are skipped. Raises FileRefused,
+    or Refused if this file was already imported with these options; the spool is deleted then.
     """
-    checked = check_alone(
-        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
-    )
-    compare(project=project, checked=checked)
-    return checked
+    skipped = SkippedRows()
+    while True:
+        checked = check_alone(
+            project=project,
+            path=path,
+            name=name,
+            folder=folder,
+            options=options,
+            kind=kind,
+            skipped=skipped,
+            on_progress=on_progress,
+        )
+        try:
+            compare(project=project, checked=checked)
+        except FileRefused as refusal:
+            if not checked.options.skip_wrong_rows or not skipped.add(refusal):
+                raise
+        else:
+            return checked
 
 
 def check_alone(
@@ -50,11 +66,38 @@ def check_alone(
     folder: Path,
     options: Options | None = None,
     kind: Kind = Kind.CANDIDATES,
+    skipped: SkippedRows | None = None,
     on_progress: OnProgress | None = None,
 ) -> Checked:
     """Validate every row by itself, on the scales of the project's criteria; enough if the file is written next."""
     known = judgments.fetch_known_criteria(project)
-    return check(path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress)
+    return check(
+        path=path,
+        name=name,
+        folder=folder,
+        options=options,
+        kind=kind,
+        known=known,
+        skipped=skipped,
+        on_progress=on_progress,
+    )
+
+
+def check_to_write(
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> Checked:
+    """Validate a file that is written next, which compares it with the project; earlier only to skip wrong rows."""
+    validate = check_file if options is not None and options.skip_wrong_rows else check_alone
+    return validate(
+        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
+    )
 
 
 def compare(*, project: Project, checked: Checked) -> None:
@@ -83,7 +126,7 @@ def import_now(
     on_progress: OnProgress | None = None,
 ) -> Report:
     """Validate and import a file at once. Raises as `check_file` and `write` do."""
-    checked = check_alone(
+    checked = check_to_write(
         project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
     )
     try:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ import orjson
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_columns
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
-from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options, fingerprint
+from projects.importing.options import CriterionColumn, Options, fingerprint, normal_label
 from projects.importing.readers import Reader, open_reader
-from projects.importing.report import Broken, Notes, Report, Warned
+from projects.importing.report import Broken, FileRefused, Notes, Problem, Report, Warned
 from projects.importing.rows import CandidateRows
+from projects.importing.skipping import SkippedFile, SkippedRows
 from projects.importing.spool import Spool
 from projects.importing.text import bad_byte
+from projects.importing.values import PLAIN_NUMBER
 from projects.language.names import shorten_name
 
 OnProgress = Callable[[int, int], None]
@@ -28,6 +30,20 @@ PREVIEW_ROWS = 5
 PREVIEW_READS = 1_000
 """Rows that a preview reads: enough for warnings and for the columns of JSON, and quick for any file."""
 CELL_SHOWN = 300
+MOST_WORDS = 12
+LONGEST_LABEL = 60
+SKIPPED_NAME = "skipped.csv"
+"""The list of skipped rows, in the folder of the spool."""
+
+
+class PreviewNotes(Notes):
+    """Turns the errors of single rows into warnings: the columns can be mapped all the same."""
+
+    def problem(self, line: int | None, column: str, reason: str, *, contradicts: int | None = None) -> None:
+        if line is None:
+            super().problem(line, column, reason)
+        else:
+            self.warn(f"{reason[:1].upper()}{reason[1:]}.", line)
 
 
 class Kind(StrEnum):
@@ -47,6 +63,7 @@ class Preview:
     format: str
     encoding: str
     delimiter: str
+    decimal: str
     columns: tuple[str, ...]
     mapping: dict[str, str]
     fields: Mapping[str, str]
@@ -55,6 +72,8 @@ class Preview:
     is_whole: bool
     warnings: tuple[Warned, ...]
     has_scores: bool
+    words: Mapping[str, tuple[str, ...]]
+    """The texts that are no numbers in each column with few different ones: labels, if it has ratings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +99,17 @@ def preview(
     kind: Kind = Kind.CANDIDATES,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Preview:
-    """Return the beginning of a file. Raises FileRefused."""
+    """Return the beginning of a file, without rows that can't be read. Raises FileRefused."""
     options = options or Options()
-    notes = Notes(limits)
+    notes = PreviewNotes(limits)
     with reading(path, name, options, limits, notes) as reader:
         plan = _plan(reader, options, kind)
         rows: list[tuple[str, ...]] = []
+        words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
         n_rows, is_whole = 0, True
         for _, record in reader.records():
             n_rows += 1
+            _add_words(words, record)
             if n_rows <= PREVIEW_ROWS:
                 rows.append(tuple(_cell(record.get(column)) for column in reader.columns))
             if n_rows >= PREVIEW_READS:
@@ -98,6 +119,7 @@ def preview(
         format=reader.format,
         encoding=reader.encoding.removesuffix("-sig"),
         delimiter=reader.delimiter,
+        decimal=options.decimal or reader.decimal,
         columns=tuple(reader.columns),
         mapping=dict(plan.meanings),
         fields=FIELDS if kind == Kind.CANDIDATES else JUDGMENT_FIELDS,
@@ -105,7 +127,8 @@ def preview(
         n_rows=n_rows,
         is_whole=is_whole,
         warnings=notes.warnings,
-        has_scores=not plan.by_field.keys().isdisjoint(("scores", "scores_1", "scores_2")),
+        has_scores=bool(plan.raters) or not plan.by_field.keys().isdisjoint(("scores", "scores_1", "scores_2")),
+        words={column: tuple(found) for column, found in words.items() if 0 < len(found) <= MOST_WORDS},
     )
 
 
@@ -117,38 +140,32 @@ def check(
     options: Options | None = None,
     kind: Kind = Kind.CANDIDATES,
     known: Mapping[str, CriterionColumn] | None = None,
+    skipped: SkippedRows | None = None,
     on_progress: OnProgress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Checked:
     """Check every row and write the spool into `folder`.
 
-    `known` are the project's criteria by key. Raises FileRefused, and whatever `on_progress` raises to cancel; both
+    `known` are the project's criteria by key. If the options say so, wrong rows are skipped: the file is read again
+    without them, because a wrong row may have brought a passage that others refer to. `skipped` are rows that are left
+    out from the start, and collects the others. Raises FileRefused, and whatever `on_progress` raises to cancel; both
     delete the spool.
     """
     given = options or Options()
     # The fingerprint below uses the given options: it must not depend on the project's scale.
-    options = _with_known_scale(given, known or {})
-    notes = Notes(limits)
-    report = Report(file=shorten_name(name, 200), kind=kind.value, format="")
-    with Spool(folder) as spool:
-        with reading(path, name, options, limits, notes) as reader:
-            report.format = reader.format
-            plan = _plan(reader, options, kind)
-            rows: CandidateRows | JudgmentRows
-            if kind == Kind.CANDIDATES:
-                # Both filters are in every report, so that 0 is visible too.
-                report.removed = {"equal_to_reference": 0, "both_numbers": 0}
-                rows = CandidateRows(plan, options, limits, notes, spool, report)
-                rows.is_ragged = reader.is_ragged
-            else:
-                rows = JudgmentRows(plan, options, limits, notes, spool, report, known or {})
-            _take_all(reader, rows, report, limits, on_progress)
-            rows.finish()
-        notes.refuse_if_any(name)
-        report.warnings = notes.warnings
+    options = _with_known_scale(given, known or {}) if kind == Kind.CANDIDATES else given
+    skipped = SkippedRows() if skipped is None else skipped
+    arguments = (path, name, folder, options, kind, known or {}, on_progress, limits, skipped)
+    while True:
+        try:
+            report, rows = _read_rows(*arguments)
+            break
+        except FileRefused as refusal:
+            if not options.skip_wrong_rows or not skipped.add(refusal):
+                raise
     checked = Checked(
         report=report,
-        spool=spool,
+        spool=Spool(folder),
         kind=kind,
         name=report.file,
         sha256=fingerprint(path, given),
@@ -161,6 +178,49 @@ def check(
     )
     save(checked)
     return checked
+
+
+def _read_rows(
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options,
+    kind: Kind,
+    known: Mapping[str, CriterionColumn],
+    on_progress: OnProgress | None,
+    limits: Limits,
+    skipped: SkippedRows,
+) -> tuple[Report, CandidateRows | JudgmentRows]:
+    """Read the whole file without the skipped rows. Raises FileRefused."""
+    notes = Notes(limits, skipped=skipped)
+    report = Report(file=shorten_name(name, 200), kind=kind.value, format="")
+    with Spool(folder) as spool:
+        with reading(path, name, options, limits, notes) as reader:
+            report.format = reader.format
+            plan = _plan(reader, options, kind)
+            rows: CandidateRows | JudgmentRows
+            if kind == Kind.CANDIDATES:
+                # Both filters are in every report, so that 0 is visible too.
+                report.removed = {"equal_to_reference": 0, "both_numbers": 0}
+                rows = CandidateRows(plan, options, limits, notes, spool, report)
+                rows.is_ragged = reader.is_ragged
+            else:
+                rows = JudgmentRows(plan, options, limits, notes, spool, report, known)
+            rows.values.decimal = options.decimal or reader.decimal
+            rows.values.labels = options.labels
+            with SkippedFile(spool.folder / SKIPPED_NAME, reader.columns, skipped) as left_out:
+                _take_all(reader, rows, report, limits, on_progress, skipped, left_out)
+            if skipped and not report.rows:
+                nothing_left = Problem(None, "", "every row has a problem, so nothing is left to import")
+                raise FileRefused(name, [nothing_left, *skipped.problems])
+            rows.finish()
+        notes.refuse_if_any(name)
+    if skipped:
+        report.skipped["wrong_rows"] = len(skipped)
+        report.skipped_rows = skipped.problems
+    report.labels = dict(options.labels)
+    report.warnings = notes.warnings
+    return report, rows
 
 
 def save(checked: Checked) -> None:
@@ -185,6 +245,9 @@ def load(folder: Path) -> Checked:
     manifest: dict[str, Any] = spool.manifest()
     report = manifest["report"]
     report["warnings"] = tuple(Warned(each["reason"], each["n"], tuple(each["lines"])) for each in report["warnings"])
+    # A file that was checked by an earlier version has no skipped rows.
+    skipped = report.get("skipped_rows", ())
+    report["skipped_rows"] = tuple(Problem(**each | {"lines": tuple(each["lines"])}) for each in skipped)
     criteria = Options.from_dict({"criteria": manifest["criteria"]}).criteria
     return Checked(
         report=Report(**report),
@@ -237,10 +300,19 @@ def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
 
 
 def _take_all(
-    reader: Reader, rows: CandidateRows | JudgmentRows, report: Report, limits: Limits, on_progress: OnProgress | None
+    reader: Reader,
+    rows: CandidateRows | JudgmentRows,
+    report: Report,
+    limits: Limits,
+    on_progress: OnProgress | None,
+    skipped: SkippedRows,
+    left_out: SkippedFile,
 ) -> None:
-    most, add, n = limits.rows, rows.add, 0
+    most, add, n, lines = limits.rows, rows.add, 0, skipped.reasons
     for line, record in reader.records():
+        if line in lines:
+            left_out.add(line, record)
+            continue
         n += 1
         if n > most:
             raise Broken(f"more than {most:,} rows; split the file into smaller ones", line=line)
@@ -253,17 +325,24 @@ def _take_all(
 
 
 def _with_known_scale(options: Options, known: Mapping[str, CriterionColumn]) -> Options:
-    """Return the options with the project's own scale for correctness, if it has one, for reading MOCHA's scores."""
-    key = CORRECTNESS_COLUMN.key
-    if not options.with_scores or key not in known or any(each.key == key for each in options.criteria):
-        return options
-    return Options.from_dict(options.as_dict() | {"criteria": (*options.criteria, known[key])})
+    """Return the options with the criterion of scores on the project's own scale, for a file of candidates."""
+    scored = options.find_scored(known)
+    return replace(options, criteria=(scored,), rater_criterion=scored.key)
 
 
 def _criteria_used(rows: CandidateRows | JudgmentRows, options: Options) -> tuple[CriterionColumn, ...]:
     if isinstance(rows, JudgmentRows):
         return tuple(rows.used.values())
-    return (options.correctness(),) if rows.report.judgments else ()
+    return (options.find_scored({}),) if rows.report.judgments else ()
+
+
+def _add_words(words: dict[str, dict[str, None]], record: Mapping[str, Any]) -> None:
+    for column, found in words.items():
+        value = record.get(column)
+        if type(value) is str and len(found) <= MOST_WORDS and len(value) <= LONGEST_LABEL:
+            label = normal_label(value)
+            if label and not PLAIN_NUMBER.fullmatch(label.replace(",", ".", 1)):
+                found[label] = None
 
 
 def _cell(value: Any) -> str:

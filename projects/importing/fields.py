@@ -21,7 +21,7 @@ FIELDS = {
     "question_type": "Question type",
     "entities": "Correct entities (list)",
     "span": "Answer span",
-    "reference": "Reference",
+    "reference": "Reference 1",
     "references": "References (list)",
     "reference_opinion": "Reference opinion (yes/no)",
     "candidate_id": "Candidate ID",
@@ -44,6 +44,7 @@ FIELDS = {
     "score": "Mean score",
     "scores": "Scores (list)",
     "raters": "Annotators of the scores (list)",
+    "rater": "Scores by one annotator",
     "metadata": "Metadata",
     "ignore": "Ignore",
 }
@@ -57,6 +58,7 @@ JUDGMENT_FIELDS = {
     "value": "Rating",
     "scores": "Correctness scores (list)",
     "raters": "Annotators of the scores (list)",
+    "rater": "Ratings by one annotator",
     "time": "Judgment time",
     "ignore": "Ignore",
 }
@@ -76,20 +78,25 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "entities": ("entities", "entity_list", "entity_answers", "gold_entities"),
     "span": ("span", "marked_span", "answer_span"),
     "reference": (
-        "reference",
-        "reference_1",
-        "reference_answer",
-        "gold",
-        "gold_answer",
-        "ground_truth",
-        "target",
-        "answer",
+        *(
+            "reference",
+            "reference_1",
+            "reference1",
+            "reference_answer",
+            "ref",
+            "ref_1",
+            "ref1",
+            "gold",
+            "gold_1",
+            "gold1",
+        ),
+        *("gold_answer", "gold_answer_1", "ground_truth", "target", "answer", "answer_1", "answer1"),
     ),
     "references": ("references", "reference_answers", "gold_answers", "answers"),
     "reference_opinion": ("reference_opinion", "reference_1_opinion", "gold_opinion", "reference_opinions"),
     "candidate_id": ("candidate_id", "id", "item_id", "example_id", "uid"),
     "candidate": (
-        *("candidate", "candidate_answer", "read_candidate_text", "prediction", "predicted_answer", "system_answer"),
+        *("candidate", "candidate_answer", "candidate_text", "prediction", "predicted_answer", "system_answer"),
         *("generated_answer", "model_answer", "response", "hypothesis", "output", "generated"),
     ),
     "source": ("source", "system", "model", "candidate_source", "method", "generator"),
@@ -106,7 +113,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "raters_2": ("raters2", "raters_2"),
     "phenomenon": ("phenomenon", "linguistic_phenomenon"),
     "choices": ("choices", "options"),
-    "choice": ("choice", "find_choice", "label", "answer_index", "answer_letter"),
+    "choice": ("choice", "correct_choice", "label", "answer_index", "answer_letter"),
     "score": ("score",),
     "scores": ("scores",),
     "raters": ("raters", "annotators", "workers"),
@@ -122,7 +129,13 @@ JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "time": ("time", "judged_at", "timestamp", "submitted_at", "created_at"),
 }
 # Reference 2 to 99; the first one is the field “reference”.
-FURTHER_REFERENCE = re.compile(r"(?:reference|reference_answer|gold_answer|answer)_?([2-9]|[1-9]\d)")
+FURTHER_REFERENCE = re.compile(
+    r"(?:reference|ref|reference_answer|gold|gold_answer|ground_truth|target|answer)_?([2-9]|[1-9]\d)"
+)
+# A column for each annotator, which holds their ratings.
+RATER = re.compile(r"(?:rater|rating|annotator|coder|judge|worker|grader|reviewer|expert)_?[0-9]{1,3}")
+MULTIPLE = ("rater", "metadata", "ignore")
+"""Fields that several columns may be mapped to."""
 FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
 IN_METADATA = "metadata."
 OWN_METADATA = "metadata.concord."
@@ -133,7 +146,8 @@ class Plan:
     """The columns of a file by meaning.
 
     `by_field` has one column for each field, `meanings` the field of each column, `references` the columns of each
-    reference and its opinion, and `kept` the columns stored as metadata with their names.
+    reference and its opinion, `raters` those that each hold one annotator's ratings, and `kept` the columns stored as
+    metadata with their names.
     """
 
     fields: Mapping[str, str]
@@ -142,6 +156,7 @@ class Plan:
     by_field: dict[str, str] = field(default_factory=dict)
     meanings: dict[str, str] = field(default_factory=dict)
     references: list[tuple[str, str]] = field(default_factory=list)
+    raters: list[str] = field(default_factory=list)
     kept: list[tuple[str, str]] = field(default_factory=list)
     _further: dict[int, list[str]] = field(default_factory=dict)
     _names: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -156,6 +171,10 @@ class Plan:
             meaning = self._guess(column)
         self._assign(column, meaning)
 
+    def keep(self, column: str) -> None:
+        """Store a column as metadata."""
+        self.kept.append((column, column.removeprefix(OWN_METADATA + IN_METADATA).removeprefix(IN_METADATA)))
+
     def column(self, name: str) -> str:
         return self.by_field.get(name, "")
 
@@ -165,6 +184,8 @@ class Plan:
             return f"reference_{int(further[1])}" if "reference" in self.fields else "metadata"
         if opinion := FURTHER_OPINION.fullmatch(name):
             return f"reference_{int(opinion[1] or opinion[2])}_opinion" if "reference" in self.fields else "metadata"
+        if RATER.fullmatch(name) and "rater" in self.fields and not column.startswith((IN_METADATA, OWN_METADATA)):
+            return "rater"
         meaning, order = self._names.get(name, ("metadata", 0))
         # Under `metadata` only a field's main name is read as the field: “metadata.label” is the user's own data.
         if column.startswith(OWN_METADATA + IN_METADATA) or (order > 0 and column.startswith(IN_METADATA)):
@@ -177,7 +198,10 @@ class Plan:
             return
         if meaning == "metadata":
             if "metadata" in self.fields:
-                self.kept.append((column, column.removeprefix(OWN_METADATA + IN_METADATA).removeprefix(IN_METADATA)))
+                self.keep(column)
+            return
+        if meaning == "rater":
+            self.raters.append(column)
             return
         if re.fullmatch(r"reference_\d+(_opinion)?", meaning) or meaning in ("reference", "reference_opinion"):
             self._assign_reference(column, meaning)

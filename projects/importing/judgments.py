@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from measures.rubric import check_value
-from projects.importing.fields import Plan
+from projects.importing.fields import Plan, normal_name
 from projects.importing.limits import Limits
-from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options
+from projects.importing.options import CriterionColumn, Options
 from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
@@ -19,8 +19,9 @@ class JudgmentRows:
     """Checks records one by one and writes the spool.
 
     In a wide file each criterion has a column: those of `Options.criteria` or, without any, the columns named like a
-    known criterion. In a long file one column has the criterion and another the value. A list of `scores`, as in
-    MOCHA's format, is on correctness.
+    known criterion. In a long file one column has the criterion and another the value. If each annotator has a column,
+    or for a list of `scores` as in MOCHA's format, the ratings are on the criterion that the rows or the options name.
+    An empty rating is a missing one.
     """
 
     def __init__(
@@ -46,11 +47,14 @@ class JudgmentRows:
         self._n_slots = 0
         self._slots: dict[tuple[str, str, str], int] = {}
         self._wrong: dict[tuple[str, float], str | None] = {}
-        self._wide = self._wide_columns(known)
         self._scales = dict(known) | {each.key: each for each in options.criteria}
+        # Rows may write “Answer quality” for the key answer-quality.
+        self._by_name = {normal_name(key): each for key, each in self._scales.items()}
+        self._raters = [] if "value" in self.columns else plan.raters
+        self._wide = [] if self._raters else self._wide_columns(known)
         self._has_scores = "scores" in self.columns and not self._wide and "criterion" not in self.columns
-        self._scores_on = self._scales.get(CORRECTNESS_COLUMN.key, CORRECTNESS_COLUMN)
         self._check_columns()
+        self._scores_on = self._find_scored(known)
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         columns, get, before = self.columns, record.get, self.notes.total
@@ -69,6 +73,12 @@ class JudgmentRows:
             for position, entry, name in self.values.scores(record, columns["scores"], columns.get("raters", ""), line):
                 whose = (dataset, candidate, name)
                 self._add_value(line, columns["scores"], entry, self._scores_on, *whose, time, slot=position)
+        elif self._raters:
+            criterion_rated = self._named(record, line) if "criterion" in columns else self._scores_on
+            if criterion_rated is None:
+                return
+            for column in self._raters:
+                self._add_value(line, column, get(column), criterion_rated, dataset, candidate, column, time)
         elif self._wide:
             for criterion in self._wide:
                 self._add_value(
@@ -115,16 +125,30 @@ class JudgmentRows:
             return [CriterionColumn(key=one.key, low=one.low, high=one.high, kind=one.kind, column=column)]
         return matching
 
+    def _find_scored(self, known: Mapping[str, CriterionColumn]) -> CriterionColumn:
+        if not self._raters or self.options.rater_criterion or "criterion" in self.columns:
+            return self.options.find_scored(known)
+        # One criterion needs no choice. Of several, none is the obvious one.
+        keys = [each.key for each in self.options.criteria if not each.column] or list(known)
+        if len(keys) != 1:
+            raise Broken("choose the criterion of the ratings", column=self._raters[0])
+        return self._scales[keys[0]]
+
     def _check_columns(self) -> None:
         if "candidate_id" not in self.columns:
             raise Broken("no candidate ID column found; choose the column", column="candidate_id")
-        if self._wide or self._has_scores:
+        if self._raters and "annotator" in self.columns:
+            raise Broken(
+                "ratings are mapped by annotator, so no other column can name the annotator; ignore it",
+                column=self.columns["annotator"],
+            )
+        if self._wide or self._has_scores or self._raters:
             return
         missing = [name for name in ("criterion", "value") if name not in self.columns]
         if missing:
             reason = (
                 f"no column for “{missing[0]}” and no criterion columns given; give judgment columns as "
-                "column=key:low-high"
+                "column=key:low-high, or map a column for each annotator"
             )
             raise Broken(reason, column=missing[0])
 
@@ -142,10 +166,10 @@ class JudgmentRows:
         column = self.columns["criterion"]
         before = self.notes.total
         key = self.values.text(record.get(column), column, line, ID_LENGTH)
-        criterion = self._scales.get(key)
+        criterion = self._scales.get(key) or self._by_name.get(normal_name(key))
         if criterion is None and self.notes.total == before:
             name = shorten_name(key, 40)
-            reason = f"unknown criterion “{name}”; give its scale as {name or 'key'}:low-high"
+            reason = f"unknown criterion “{name}”; give its scale as {normal_name(name) or 'key'}:low-high"
             self.notes.problem(line, column, reason)
         return criterion
 
@@ -162,11 +186,9 @@ class JudgmentRows:
         slot: int = 0,
     ) -> None:
         if value is None or value == "":
-            # In a wide file an empty cell means that the annotator did not rate this criterion.
-            if not self._wide:
-                self.notes.problem(line, column, "is empty")
+            self.report.count_skipped("empty_ratings")
             return
-        number = self.values.number(value, column, line)
+        number = self.values.rating(value, column, line)
         if number is None:
             return
         key = criterion.key

@@ -23,6 +23,8 @@ class Limits:
     # Real tables compress far less than this; a ZIP bomb compresses more.
     archive_ratio: int = 200
     list_entries: int = 1_000
+    # Their reasons are held in memory.
+    rows_skipped: int = 100_000
     problems_shown: int = 100
     lines_shown: int = 5
     takes_nan: bool = False

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,11 @@ PEERS = ("argilla", "label_studio", "potato", "dureader")
 """Exports of other tools, and DuReader; all of them are JSON."""
 FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha", *PEERS)
 DROP_EQUAL = ("", "exact", "normalised")
+DECIMALS = ("", "point", "comma")
+REPEATED = ("", "first", "last")
+ADDED_LATER = ("decimal", "labels", "rater_criterion", "repeated", "skip_wrong_rows")
+"""Options that are part of the fingerprint only where they are used, so that earlier imports are still recognised."""
+MOST_LABELS = 100
 EVERY_DATASET = "*"
 MOST_POINTS = 11
 """Imported scales with more points are treated as continuous, as 0 to 100 is."""
@@ -68,8 +73,9 @@ class Options:
     """Everything that decides how a file is read.
 
     `mapping` maps columns to fields (`fields.FIELDS`). Columns that it does not name are guessed by their names; an
-    empty field or `ignore` excludes a column. `criteria` are the judgments to read, for `scores` the one with the key
-    `correctness`.
+    empty field or `ignore` excludes a column. `criteria` are the judgments to read. `scores` and columns of raters are
+    on `rater_criterion` (see `find_scored`). `labels` maps words to points, or to None for a missing value. `decimal`
+    is the decimal mark, `repeated` which judgment counts if an annotator has given several of one candidate.
     """
 
     format: str = ""
@@ -85,6 +91,11 @@ class Options:
     drop_numbers: tuple[str, ...] = ()
     second_reference_below: float | None = None
     multiple_choice: bool = False
+    decimal: str = ""
+    labels: Mapping[str, float | None] = field(default_factory=dict)
+    rater_criterion: str = ""
+    repeated: str = ""
+    skip_wrong_rows: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -99,11 +110,56 @@ class Options:
         )
         values["criteria"] = criteria
         values["drop_numbers"] = tuple(values.get("drop_numbers", ()))
+        values["labels"] = normalise_labels(values.get("labels", {}))
         return cls(**values)
 
-    def correctness(self) -> CriterionColumn:
-        """Return the criterion of `scores`."""
-        return next((each for each in self.criteria if each.key == CORRECTNESS_COLUMN.key), CORRECTNESS_COLUMN)
+    def find_scored(self, known: Mapping[str, CriterionColumn]) -> CriterionColumn:
+        """Return the criterion of `scores` and of columns of raters. Raises Refused if its scale isn't known.
+
+        Without a choice it is the one new criterion that has no column, or else correctness.
+        """
+        new = [each for each in self.criteria if not each.column]
+        if not self.rater_criterion and len(new) == 1:
+            return new[0]
+        key = self.rater_criterion or CORRECTNESS_COLUMN.key
+        scales = {CORRECTNESS_COLUMN.key: CORRECTNESS_COLUMN} | dict(known) | {each.key: each for each in self.criteria}
+        if key not in scales:
+            raise Refused(f"The criterion “{key}” has no scale yet. Add it as {key}:low-high.", field="criterion")
+        return scales[key]
+
+
+def normalise_labels(labels: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return labels as they are compared: without case and surrounding spaces."""
+    return {normal_label(label): points for label, points in labels.items()}
+
+
+def normal_label(label: str) -> str:
+    return " ".join(label.casefold().split())
+
+
+def parse_label(text: str) -> tuple[str, float | None]:
+    """Parse ``label=points`` or ``label=missing``. Raises Refused."""
+    label, equals, points = (part.strip() for part in text.rpartition("="))
+    if not equals or not normal_label(label):
+        raise Refused(f"Invalid label “{text}”. Use label=points, for example Excellent=5.", field="label")
+    if points.casefold() == "missing":
+        return normal_label(label), None
+    if not re.fullmatch(r"-?[0-9]{1,6}(?:[.][0-9]{1,6})?", points):
+        raise Refused(f"Enter the points of “{label}” as a number, or the word missing.", field="label")
+    return normal_label(label), float(points)
+
+
+def parse_labels(texts: Iterable[str]) -> dict[str, float | None]:
+    """Return the points of labels. Raises Refused, also for a label with two values."""
+    labels: dict[str, float | None] = {}
+    for text in texts:
+        label, points = parse_label(text)
+        if label in labels and labels[label] != points:
+            raise Refused(f"The label “{label}” has two values. Remove one of them.", field="label")
+        labels[label] = points
+    if len(labels) > MOST_LABELS:
+        raise Refused(f"There are more than {MOST_LABELS} labels.", field="label")
+    return labels
 
 
 def fingerprint(path: Path, options: Options) -> str:
@@ -111,5 +167,6 @@ def fingerprint(path: Path, options: Options) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     # Sorted, because the order in which a form sends its fields must not make another import of it.
-    digest.update(orjson.dumps(options.as_dict(), option=orjson.OPT_SORT_KEYS))
+    stored = {name: value for name, value in options.as_dict().items() if value or name not in ADDED_LATER}
+    digest.update(orjson.dumps(stored, option=orjson.OPT_SORT_KEYS))
     return digest.hexdigest()

@@ -91,7 +91,8 @@ class PassageRows:
             self._write_passage(dataset, known, has_id, is_given, title, text, documents)
         elif is_given and known.digest != mark:
             reason = f"the passage “{shorten_name(external_id, 60)}” has a different text on line {known.line}"
-            self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
+            column = columns.get("passage", columns.get("documents", ""))
+            self.notes.problem(line, column, reason, contradicts=known.line)
         elif split and split != known.split:
             self._note_other_split(line, known, split)
         if self.notes.total == before:
@@ -157,7 +158,7 @@ class PassageRows:
         if passage.split:
             name, here, there = shorten_name(passage.external_id, 60), shorten_name(split), shorten_name(passage.split)
             reason = f"the passage “{name}” belongs to split “{here}” here but to “{there}” on line {passage.line}"
-            self.notes.problem(line, self.columns.get("split", ""), reason)
+            self.notes.problem(line, self.columns.get("split", ""), reason, contradicts=passage.line)
         else:
             passage.split = split
             self.spool.add("splits", str(passage.key), (split,))

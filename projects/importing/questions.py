@@ -147,7 +147,7 @@ class QuestionRows(PassageRows):
         elif seen.digest(key) != mark:
             what = "a different text" if seen.passage(key) == passage.key else "a different passage"
             reason = f"the question “{shorten_name(external_id, 60)}” has {what} on line {seen.line(key)}"
-            self.notes.problem(line, self.columns["question"], reason)
+            self.notes.problem(line, self.columns["question"], reason, contradicts=seen.line(key))
             return None
         elif seen.about(key) != about_mark:
             self.notes.warn(FIRST_COUNTS, line)

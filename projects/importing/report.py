@@ -1,6 +1,6 @@
 """The result of a check: problems, warnings, counts, and the refusal that contains them."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,16 +11,23 @@ from projects.language.names import shorten_name
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One error in the file: where and why. `line` is the physical line, or None for the whole file."""
+    """One cause of errors in the file: where first, why, how often, and the first lines.
+
+    `line` is a physical line, or None for the whole file.
+    """
 
     line: int | None
     column: str
     reason: str
+    n: int = 1
+    lines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         where = []
         if self.line is not None:
-            where.append(f"line {self.line}")
+            where.append(
+                f"line {self.line}" if self.n == 1 else f"{_list_lines(self.lines, self.n)} ({self.n:,} times)"
+            )
         if self.column:
             where.append(f"column “{shorten_name(self.column)}”")
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
@@ -37,15 +44,16 @@ class Warned:
     def __str__(self) -> str:
         if not self.lines:
             return self.reason
-        lines = ", ".join(map(str, self.lines)) + (", …" if self.n > len(self.lines) else "")
-        return f"{self.reason.removesuffix('.')} ({self.n:,}: line {lines})."
+        return f"{self.reason.removesuffix('.')} ({self.n:,}: {_list_lines(self.lines, self.n)})."
 
 
 class FileRefused(Refused):
     """The file has errors; nothing of it is stored.
 
-    `problems` contains the first hundred, `total` is the number of all. `offers` names options that may help, such as
-    ``{"delimiter": (";",)}`` or ``{"encoding": ("windows-1252", …)}``.
+    `problems` contains the first hundred causes in the order of their lines, `total` is the number of all errors.
+    `rows` has the column and the reason of each wrong row by its line; it is empty if an error concerns the whole file,
+    so that no rows can be skipped. `contradicted` has the earlier line that a wrong row contradicts, if any. `offers`
+    names options that may help, such as ``{"encoding": ("windows-1252", …)}``.
     """
 
     def __init__(
@@ -54,23 +62,34 @@ class FileRefused(Refused):
         problems: list[Problem],
         total: int | None = None,
         offers: Mapping[str, tuple[str, ...]] | None = None,
+        rows: Mapping[int, tuple[str, str]] | None = None,
+        contradicted: Mapping[int, int] | None = None,
     ) -> None:
         self.name = shorten_name(name, 200)
         self.problems = problems
-        self.total = len(problems) if total is None else total
+        self.total = sum(problem.n for problem in problems) if total is None else total
         self.offers = dict(offers or {})
+        self.rows = dict(rows or {})
+        self.contradicted = dict(contradicted or {})
         first = f"{shorten_name(name)}: {problems[0]}"
         more = f" ({self.total:,} problems in total.)" if self.total > 1 else ""
         details = [str(problem) for problem in problems[1:]]
-        if self.total > len(problems):
-            details.append(f"… and {self.total - len(problems):,} more.")
+        if self.n_hidden:
+            details.append(f"… and {self.n_hidden:,} more.")
         super().__init__(first + more, details=details)
+
+    @property
+    def n_hidden(self) -> int:
+        """Errors whose cause is not among `problems`."""
+        return self.total - sum(problem.n for problem in self.problems)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "file": self.name,
             "problems": [asdict(problem) for problem in self.problems],
             "total": self.total,
+            "n_hidden": self.n_hidden,
+            "n_rows": len(self.rows),
             "offers": {key: list(values) for key, values in self.offers.items()},
         }
 
@@ -91,26 +110,73 @@ class Broken(Exception):
         self.offers = offers or {}
 
 
-class Notes:
-    """Collects the problems and warnings of one check."""
+class Causes:
+    """Errors by their cause: a column and a reason, with the number of times and the first lines."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._found: dict[tuple[str, str], tuple[int | None, int, list[int]]] = {}
+
+    def add(self, line: int | None, column: str, reason: str, *, is_last: bool = False) -> None:
+        """Count an error. Another cause after the first hundred is dropped, or replaces the hundredth if `is_last`."""
+        key = (column, reason)
+        if key not in self._found and len(self._found) >= self._limits.problems_shown:
+            if not is_last:
+                return
+            self._found.popitem()
+        first, n_before, lines = self._found.get(key, (line, 0, []))
+        if line is not None and len(lines) < self._limits.lines_shown:
+            lines.append(line)
+        self._found[key] = (first, n_before + 1, lines)
+
+    def __iter__(self) -> Iterator[Problem]:
+        """Yield the problems in the order of their lines; those of the whole file come last."""
+        rows = sorted(self._found.items(), key=lambda each: (each[1][0] is None, each[1][0] or 0))
+        for (column, reason), (line, n, lines) in rows:
+            yield Problem(line, column, reason, n, tuple(lines))
+
+
+class Notes:
+    """Collects the problems and warnings of one check.
+
+    Problems on the lines in `skipped` are ignored, because these rows are left out.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, *, skipped: Container[int] = ()) -> None:
         self.limits = limits
-        self.problems: list[Problem] = []
         self.total = 0
+        self.last_line: int | None = None
         self.offers: dict[str, tuple[str, ...]] = {}
+        self._skipped = skipped
+        self._causes = Causes(limits)
+        self._rows: dict[int, tuple[str, str]] = {}
+        self._contradicted: dict[int, int] = {}
+        self._is_whole = False
         self._warned: dict[str, tuple[int, list[int]]] = {}
 
-    def problem(self, line: int | None, column: str, reason: str) -> None:
+    @property
+    def problems(self) -> list[Problem]:
+        return list(self._causes)
+
+    def problem(self, line: int | None, column: str, reason: str, *, contradicts: int | None = None) -> None:
+        """Count an error of a row, or of the file; `contradicts` is the line of an earlier row that it contradicts."""
+        if line in self._skipped:
+            return
         self.total += 1
-        if len(self.problems) < self.limits.problems_shown:
-            self.problems.append(Problem(line, column, reason))
+        self.last_line = line
+        self._causes.add(line, column, reason)
+        if line is None or len(self._rows) > self.limits.rows_skipped:
+            self._is_whole = True
+        else:
+            self._rows.setdefault(line, (column, reason))
+            if contradicts is not None:
+                self._contradicted[line] = contradicts
 
     def broken(self, error: Broken) -> None:
-        """Add the error that ended the reading; it replaces the hundredth problem, so that it is always shown."""
+        """Add the error that ended the reading; it is always shown."""
         self.total += 1
-        del self.problems[self.limits.problems_shown - 1 :]
-        self.problems.append(error.problem)
+        self._is_whole = True
+        self._causes.add(error.problem.line, error.problem.column, error.problem.reason, is_last=True)
         self.offers.update(error.offers)
 
     def warn(self, reason: str, line: int | None = None) -> None:
@@ -126,7 +192,8 @@ class Notes:
     def refuse_if_any(self, name: str) -> None:
         """Raise FileRefused if there are problems."""
         if self.total:
-            raise FileRefused(name, self.problems, self.total, self.offers)
+            rows = {} if self._is_whole else self._rows
+            raise FileRefused(name, self.problems, self.total, self.offers, rows, self._contradicted)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,8 +216,18 @@ class Report:
     linked: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     by_dataset: dict[str, dict[str, int]] = field(default_factory=dict)
+    labels: dict[str, float | None] = field(default_factory=dict)
+    skipped_rows: tuple[Problem, ...] = ()
+    """Why rows were skipped, by cause; `skipped["wrong_rows"]` is their number."""
     warnings: tuple[Warned, ...] = ()
+
+    def count_skipped(self, name: str) -> None:
+        self.skipped[name] = self.skipped.get(name, 0) + 1
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report for a JSON field and for `--json`, with warnings as sentences."""
         return asdict(self) | {"warnings": [str(warned) for warned in self.warnings]}
+
+
+def _list_lines(lines: tuple[int, ...], n: int) -> str:
+    return "line " + ", ".join(map(str, lines)) + (", …" if n > len(lines) else "")

@@ -35,10 +35,14 @@ class CandidateRows(QuestionRows):
         self.annotators: set[str] = set()
         self.n_slots = 0
         self._ids = SeenIds()
-        self._correctness = options.correctness()
+        self._criterion = options.find_scored({})
         self._on_scale: dict[float, str | None] = {}
         self._drops_numbers = frozenset(options.drop_numbers)
         self._check_columns()
+        if plan.raters and not options.with_scores:
+            notes.warn(SCORES_LEFT)
+            for column in plan.raters:
+                plan.keep(column)
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         """Check one record and write it; a record with problems adds no candidate."""
@@ -63,6 +67,9 @@ class CandidateRows(QuestionRows):
         key = self._add_candidate(line, record, dataset, question, text)
         if key is not None and ("scores" in columns or "score" in columns):
             self._add_scores(line, record, dataset, key)
+        if key is not None and self.options.with_scores:
+            for column in self.plan.raters:
+                self._add_rating(line, column, dataset, key, record.get(column))
 
     def finish(self) -> None:
         report = self.report
@@ -192,12 +199,14 @@ class CandidateRows(QuestionRows):
             first = firsts.setdefault((row["external_id"], self._ids.hash(key)), key)
             if first == key:
                 continue
-            line, there = self._ids.line(key), f"also occurs on line {self._ids.line(first)}"
+            line, first_line = self._ids.line(key), self._ids.line(first)
+            there = f"also occurs on line {first_line}"
             if row["has_id"] == "t":
                 name = shorten_name(row["external_id"], 60)
-                self.notes.problem(line, self.columns.get("candidate_id", ""), f"the ID “{name}” {there}")
+                column, reason = self.columns.get("candidate_id", ""), f"the ID “{name}” {there}"
             else:
-                self.notes.problem(line, "", f"the same candidate from the same source {there}; add IDs")
+                column, reason = "", f"the same candidate from the same source {there}; add IDs"
+            self.notes.problem(line, column, reason, contradicts=first_line)
 
     def _metadata(self, line: int, record: dict[str, Any]) -> str:
         kept = self.plan.kept
@@ -294,15 +303,22 @@ class CandidateRows(QuestionRows):
         for scored in self.values.scores(record, column, self.columns.get(f"raters{number}", ""), line):
             self._add_score(line, column, dataset, candidate, *scored)
 
+    def _add_rating(self, line: int, column: str, dataset: SeenDataset, candidate: int, entry: Any) -> None:
+        """Add the rating of an annotator who has a column; its name is theirs."""
+        if entry is None or entry == "":
+            self.report.count_skipped("empty_ratings")
+        else:
+            self._add_score(line, column, dataset, candidate, 0, entry, column)
+
     def _add_score(
         self, line: int, column: str, dataset: SeenDataset, candidate: int, position: int, entry: Any, name: str
     ) -> None:
-        value = self.values.number(entry, column, line)
+        value = self.values.rating(entry, column, line)
         if value is None:
             return
         # A million scores have few different values, so each value is checked once.
         if value not in self._on_scale:
-            self._on_scale[value] = check_value(self._correctness.scale, value)
+            self._on_scale[value] = check_value(self._criterion.scale, value)
         if wrong := self._on_scale[value]:
             self.notes.problem(line, column, wrong)
             return
@@ -312,7 +328,7 @@ class CandidateRows(QuestionRows):
         elif position > self.n_slots:
             self.n_slots = position
         dataset.judgments += 1
-        self.spool.add("scores", f"{candidate}\t{line}\t{value!r}\t{slot}", (name, self._correctness.key))
+        self.spool.add("scores", f"{candidate}\t{line}\t{value!r}\t{slot}", (name, self._criterion.key))
 
 
 _NULL = "\\N"

@@ -11,6 +11,7 @@ SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".txt": "csv",
     ".xlsx": "xlsx",
     ".json": "json",
     ".jsonl": "jsonl",

@@ -1,6 +1,7 @@
 """Text files: their encoding, their lines, and the position of an invalid byte."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -21,13 +22,31 @@ ENCODINGS = {
     "gb18030": "Chinese (GB 18030)",
     "shift_jis": "Japanese (Shift JIS)",
 }
-"""The encodings that can be chosen. None is guessed: a wrong guess would store wrong characters without an error."""
+"""The encodings that can be chosen."""
 
-OFFERED = ("windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "mac-roman")
+OFFERED = tuple(each for each in ENCODINGS if not each.startswith("utf"))
+READ_AS_1252 = (
+    "The file is not UTF-8. It is read as Windows, western Europe (windows-1252): check letters such as ä and é, and "
+    "choose another encoding if they are wrong."
+)
+GUESSED = "windows-1252"
+_CHUNK = 1 << 18
+_WINDOW = 1 << 20
+# No western European word has three accented letters in a row; Cyrillic or Chinese read as windows-1252 is full of
+# them.
+_NOT_WESTERN = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|[\xc0\xc1][\x80-\xbf]")
+"""A surrogate or an overlong sequence: wrong UTF-8, but UTF-8."""
+_ACCENTED = re.compile("[À-ÖØ-öø-ÿ]+")
 
 
-def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
-    """Return the codec from the byte order mark or the choice. Raises Broken if they contradict each other."""
+def detect_encoding(path: Path, chosen: str, notes: Notes, *, guesses: bool = False) -> str:
+    """Return the codec by the choice, the byte order mark, or the bytes. Raises Broken if mark and choice contradict.
+
+    If it `guesses`, a file that can't be UTF-8 and reads like a western European language is taken for windows-1252,
+    with a warning. Any other file is left to the reading, which reports its first wrong byte.
+    """
+    with path.open("rb") as file:
+        head = file.read(4)
     if chosen and chosen not in ENCODINGS:
         raise Broken(f"unknown encoding “{chosen}”; choose one of {', '.join(ENCODINGS)}")
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -44,10 +63,45 @@ def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
         return "utf-8-sig"
     if chosen == "utf-16":
         return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
-    # Without a mark, UTF-16 decodes as UTF-8 with a NUL beside each letter, and the error about that says less.
-    if b"\0" in head and len(head) > 3 and (head[1:4:2] == b"\0\0" or head[0:3:2] == b"\0\0"):
-        raise Broken("the file looks like UTF-16 without a byte order mark", line=1, offers={"encoding": ("utf-16",)})
-    return chosen or "utf-8"
+    if chosen:
+        return chosen
+    # Without a mark, UTF-16 decodes as UTF-8 with a NUL beside each letter.
+    if len(head) == 4 and (head[1::2] == b"\0\0" or head[0::2] == b"\0\0") and head.strip(b"\0"):
+        notes.warn("The file has no byte order mark and is read as UTF-16.")
+        return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
+    if guesses and _is_western(path):
+        notes.warn(READ_AS_1252)
+        return GUESSED
+    return "utf-8"
+
+
+def _is_western(path: Path) -> bool:
+    """Return whether the file is not UTF-8, not even damaged UTF-8, and reads like windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")("strict")
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            try:
+                text = decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                window, error_bytes = error.object + file.read(_WINDOW), error.object[error.start :]
+                break
+            if not text.isascii():
+                return False
+        else:
+            return False
+    # A UTF-8 file with a few damaged bytes has more whole characters than damaged ones; in windows-1252 they are rare.
+    if _NOT_WESTERN.match(error_bytes):
+        return False
+    replaced = window.decode("utf-8", "replace")
+    n_damaged = replaced.count("\ufffd")
+    if len(replaced) - len(replaced.encode("ascii", "ignore")) - n_damaged > n_damaged:
+        return False
+    try:
+        western = window.decode(GUESSED)
+    except UnicodeDecodeError:
+        return False
+    runs = [len(run) for run in _ACCENTED.findall(western)]
+    return sum(n for n in runs if n > 2) <= sum(runs) // 10
 
 
 def open_text(path: Path, encoding: str) -> TextIOWrapper:
@@ -89,7 +143,7 @@ def bad_byte(path: Path, encoding: str) -> Broken:
                 line += _line_ends(before, after_return)
                 byte = f"byte 0x{error.object[error.start]:02x}"
                 name = encoding.removesuffix("-sig").upper()
-                offers: dict[str, tuple[str, ...]] = {"encoding": OFFERED} if encoding.startswith("utf-8") else {}
+                offers = {"encoding": tuple(each for each in OFFERED if each != encoding)}
                 return Broken(
                     f"invalid {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers
                 )

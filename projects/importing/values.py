@@ -1,15 +1,17 @@
 """Single values: what is accepted as text, id, number, list or time.
 
-Nothing is guessed. An id may be a whole number in JSON. A number may be a text of digits with a decimal point and
-without spaces; `-0` is 0. Any other value of the wrong type is refused with its line.
+An id may be a whole number in JSON. A number may be a text of digits, without spaces, with the decimal mark of the
+file; `-0` is 0. Any other value of the wrong type is refused with its line.
 """
 
 import datetime
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from projects.importing.limits import Limits
+from projects.importing.options import normal_label
 from projects.importing.readers.json_values import DECODER
 from projects.importing.report import Notes
 from projects.language.names import shorten_name
@@ -17,11 +19,20 @@ from projects.language.names import shorten_name
 ID_LENGTH = 200
 # Digits beyond these would not survive a float or an integer column.
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+COMMA_NUMBER = re.compile(r"-?[0-9]{1,15}(?:,[0-9]{1,15})?")
+MAYBE_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
 INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+SHEET_ERROR = re.compile(r"#(?:N/?A|NV|[A-ZÀ-Þ]+[!?]|DIV/0!)")
+FORMULA = re.compile(r"=[^=\s]")
+MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#[0-9]{2,6});")
+HAS_SHEET_ERROR = "A cell contains an error of the spreadsheet, such as #NAME?."
+HAS_FORMULA = "A text starts like a formula, such as =A1. It is imported as text and not calculated."
+HAS_MARKUP = "A text contains markup, such as <b> or &amp;. It is shown as written."
+READ_COMMAS = "Numbers with a comma, such as 7,5, are read as decimals."
 LOOKS_EMPTY = "A text contains only spaces."
 HAS_INVISIBLE = "A text contains invisible control characters."
 
@@ -36,6 +47,9 @@ class Values:
     def __init__(self, limits: Limits, notes: Notes) -> None:
         self.limits = limits
         self.notes = notes
+        self.decimal = "point"
+        """The decimal mark of numbers in texts: point, comma, or either."""
+        self.labels: Mapping[str, float | None] = {}
         self._problem = notes.problem
         self._short = limits.cell_bytes // 4  # a character has at most four bytes: no shorter text is encoded to count
 
@@ -55,12 +69,22 @@ class Values:
         if len(value) > self._short and len(value.encode("utf-8", "replace")) > self.limits.cell_bytes:
             self._problem(line, column, f"is larger than {self.limits.cell_bytes // 1024:,} kB")
             return ""
+        if value[0] == "#" or value[0] == "=" or "<" in value or "&" in value:
+            self._warn_of_spreadsheet(value, line)
         # Most texts are plain ASCII, for which the searches below are not needed.
         if value.isascii():
             if value.isspace():
                 self.notes.warn(LOOKS_EMPTY, line)
             return value
         return self._beyond_ascii(value, column, line)
+
+    def _warn_of_spreadsheet(self, value: str, line: int) -> None:
+        if SHEET_ERROR.fullmatch(value):
+            self.notes.warn(HAS_SHEET_ERROR, line)
+        elif FORMULA.match(value):
+            self.notes.warn(HAS_FORMULA, line)
+        elif MARKUP.search(value):
+            self.notes.warn(HAS_MARKUP, line)
 
     def _beyond_ascii(self, value: str, column: str, line: int) -> str:
         try:
@@ -84,16 +108,52 @@ class Values:
             return ""
         return text
 
+    def rating(self, value: Any, column: str, line: int) -> float | None:
+        """Return the points of a number or a label, None if it is missing or was refused."""
+        if type(value) is str:
+            label = normal_label(value)
+            if label in self.labels:
+                return self.labels[label]
+            if label and not any(character.isdecimal() for character in label):
+                self._problem(
+                    line, column, f"must be a number, not “{shorten_name(value, 30)}”; give its points as a label"
+                )
+                return None
+        return self.number(value, column, line)
+
     def number(self, value: Any, column: str, line: int) -> float | None:
         """Return a number, None if it was refused."""
         # `type` rather than isinstance: True and False are integers in Python. Adding 0.0 turns -0 into 0.
         if type(value) is int or type(value) is float:
             return value + 0.0
-        if type(value) is str and PLAIN_NUMBER.fullmatch(value):
-            return float(value) + 0.0
+        if type(value) is str:
+            if self.decimal != "comma" and PLAIN_NUMBER.fullmatch(value):
+                return float(value) + 0.0
+            if COMMA_NUMBER.fullmatch(value):
+                return self._read_comma(value, column, line)
         what = f"“{shorten_name(value, 30)}”" if type(value) is str else describe_type(value)
-        self._problem(line, column, f"must be a number (digits, with a decimal point), not {what}")
+        self._problem(line, column, f"must be a number (digits, with a decimal {self._name_decimal()}), not {what}")
         return None
+
+    def _read_comma(self, value: str, column: str, line: int) -> float | None:
+        if self.decimal == "point":
+            self._problem(
+                line, column, f"must be a number: “{value}” has a comma; choose the decimal comma, or write a point"
+            )
+            return None
+        if self.decimal == "either":
+            if MAYBE_THOUSANDS.fullmatch(value):
+                plain = value.replace(",", "")
+                reason = (
+                    f"must be a number: “{value}” may be {value.replace(',', '.')} or {plain}; choose the decimal mark"
+                )
+                self._problem(line, column, reason)
+                return None
+            self.notes.warn(READ_COMMAS, line)
+        return float(value.replace(",", ".")) + 0.0
+
+    def _name_decimal(self) -> str:
+        return "comma" if self.decimal == "comma" else "point"
 
     def whole(self, value: Any, column: str, line: int) -> int | None:
         """Return a whole number that fits an integer column, None if it was refused."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.imports.command_arguments import add_reading_arguments, import_file
+from annotate.imports.command_arguments import add_rating_arguments, add_reading_arguments, import_file, read_options
 from projects.commands import ProjectCommand
 from projects.importing import Kind, Options
 from projects.importing.fields import FIELDS
@@ -40,15 +40,12 @@ class Command(ProjectCommand):
             help="turn further references with a token F1 below this into candidates",
         )
         parser.add_argument("--multiple-choice", action="store_true", help="convert multiple choice to generative")
+        add_rating_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         wanted = Options(
-            format=options["format"],
-            encoding=options["encoding"],
-            delimiter=options["delimiter"],
-            mapping=dict(options["map"]),
-            dataset=options["dataset"],
+            **read_options(options),
             dataset_kind=options["dataset_kind"],
             split=options["split"],
             with_scores=options["with_scores"],

@@ -16,7 +16,8 @@ Record = tuple[int, dict[str, Any]]
 class Reader:
     """Reads one file record by record.
 
-    `columns` are those known after `open`; if `is_ragged`, later records may have others. `size` is in bytes.
+    `columns` are those known after `open`; if `is_ragged`, later records may have others. `size` is in bytes. `decimal`
+    is the decimal mark of numbers in its texts: point, comma, or either if that isn't known.
     """
 
     is_ragged = False
@@ -29,6 +30,7 @@ class Reader:
         self.notes = notes
         self.encoding = ""
         self.delimiter = ""
+        self.decimal = "point"
         self.columns: list[str] = []
         self.size = path.stat().st_size
         self.open()
@@ -55,23 +57,30 @@ class Reader:
             return file.read(4096)
 
 
+UNNAMED_AT_END = "Columns without a name at the end of the table are ignored, because they are empty."
+NAMED_HERE = "A column has no name. It is called “{}”."
+
+
 def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | None = 1) -> list[str]:
-    """Return the trimmed column names. Raises Broken for missing, unusable or duplicate names."""
+    """Return the trimmed column names; one that is missing becomes the column's number.
+
+    Raises Broken for unusable or duplicate names.
+    """
     if len(header) > limits.columns:
         raise Broken(f"{len(header):,} columns; the maximum is {limits.columns}", line=line)
-    columns = [name.strip() for name in header]
+    columns = [name.strip() or f"column {place}" for place, name in enumerate(header, start=1)]
     seen: dict[str, str] = {}
     for place, name in enumerate(columns, start=1):
-        if not name:
-            raise Broken(f"column {place} has no name", line=line)
+        if not header[place - 1].strip():
+            notes.warn(NAMED_HERE.format(name))
+        elif name != header[place - 1]:
+            notes.warn(f"Spaces around the column name “{shorten_name(name)}” are removed.")
         if "\0" in name:
             raise Broken(f"the name of column {place} contains a NUL character", line=line)
         if len(name) > 200:
             raise Broken(
                 f"the name of column {place} is longer than 200 characters", line=line, column=shorten_name(name)
             )
-        if name != header[place - 1]:
-            notes.warn(f"Spaces around the column name “{shorten_name(name)}” are removed.")
         key = " ".join(name.casefold().split())
         if key in seen:
             twice = f"duplicate column “{shorten_name(name)}”"
@@ -82,6 +91,14 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
             raise Broken(twice if same else differs, line=line)
         seen[key] = name
     return columns
+
+
+def trim_header(header: list[str], notes: Notes) -> list[str]:
+    """Return a header without the empty cells at its end, which spreadsheets leave beside a table."""
+    n_named = max((place for place, name in enumerate(header, start=1) if name.strip()), default=0)
+    if n_named < len(header):
+        notes.warn(UNNAMED_AT_END)
+    return header[:n_named]
 
 
 def check_key(name: str) -> None:
@@ -96,9 +113,14 @@ def check_key(name: str) -> None:
         raise Broken(f"the key “{shorten_name(name)}” contains an unpaired surrogate") from error
 
 
-def check_shape(values: list[str], n_columns: int) -> str | None:
-    """Return what is wrong with the number of cells of a row, None if it is right."""
-    if len(values) == n_columns:
-        return None
-    few_or_many = "too many" if len(values) > n_columns else "too few"
-    return f"{few_or_many} cells: {len(values)} instead of {n_columns}"
+def fit_row(values: list[str], columns: list[str]) -> str | None:
+    """Cut the empty cells after the last column off a row; return what is wrong with the number of its cells."""
+    n_columns = len(columns)
+    if len(values) > n_columns:
+        filled = next((place for place in range(len(values), n_columns, -1) if values[place - 1].strip()), 0)
+        if filled:
+            return f"too many cells: {filled} instead of {n_columns}"
+        del values[n_columns:]
+    if len(values) < n_columns:
+        return f"too few cells: {len(values)} instead of {n_columns}"
+    return None

@@ -4,12 +4,11 @@ import csv
 from collections.abc import Iterator
 from io import TextIOWrapper
 
+from projects.importing.delimiters import DELIMITERS, SAMPLE_CHARS, detect_decimal, detect_delimiter, read_declared
 from projects.importing.limits import DEFAULT_LIMITS
-from projects.importing.readers.base import Reader, Record, check_shape, checked_header
+from projects.importing.readers.base import Reader, Record, checked_header, fit_row, trim_header
 from projects.importing.report import Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
-
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 # The limit holds for the whole process. Its default of 128 kB would refuse long passages.
 csv.field_size_limit(DEFAULT_LIMITS.cell_bytes)
@@ -21,37 +20,42 @@ class DelimitedReader(Reader):
     _stream: TextIOWrapper
 
     def open(self) -> None:
-        self.encoding = detect_encoding(self.head(), self.options.encoding, self.notes)
-        self.delimiter = self.options.delimiter or ("\t" if self.format == "tsv" else ",")
+        self.encoding = detect_encoding(self.path, self.options.encoding, self.notes, guesses=True)
+        self._look_ahead()
         if self.delimiter not in DELIMITERS:
             raise Broken(f"unknown delimiter “{self.delimiter}”; choose comma, semicolon, tab or pipe")
         self._stream = open_text(self.path, self.encoding)
+        for _ in range(self._n_skipped):
+            self._stream.readline()
         self._pending: list[str] = []  # the lines of the current row, from which errors are explained
         self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
         header: list[str] = []
-        while not header:  # blank lines before the header
+        while not any(cell.strip() for cell in header):  # blank lines before the header
             row = self._next_row()
             if row is None:
                 raise Broken("the file contains only blank lines")
             header = row
-        self.columns = checked_header(header, self.limits, self.notes, self._rows.line_num)
-        self._first_line = self._rows.line_num + 1
+        header = trim_header(header, self.notes)
+        self.columns = checked_header(header, self.limits, self.notes, self._next_line() - 1)
+        self._first_line = self._next_line()
 
     def records(self) -> Iterator[Record]:
         columns, n_columns = self.columns, len(self.columns)
-        notes, rows, pending = self.notes, self._rows, self._pending
+        notes, rows, pending, before = self.notes, self._rows, self._pending, self._n_skipped + 1
         start = self._first_line
         while True:
             try:
                 for row in rows:
                     pending.clear()
-                    if len(row) == n_columns:
-                        yield start, dict(zip(columns, row, strict=True))
-                    elif row:
-                        notes.problem(start, "", check_shape(row, n_columns) or "")
-                    else:
+                    if not any(row):
                         notes.warn("Blank lines are skipped.", start)
-                    start = rows.line_num + 1
+                    elif len(row) == n_columns:
+                        yield start, dict(zip(columns, row, strict=True))
+                    elif wrong := fit_row(row, columns):
+                        notes.problem(start, "", wrong)
+                    else:
+                        yield start, dict(zip(columns, row, strict=True))
+                    start = rows.line_num + before
             except csv.Error as error:
                 raise self._explain(error, start) from error
             return
@@ -70,6 +74,21 @@ class DelimitedReader(Reader):
                     return f"; the delimiter seems to be a {name}: choose it", {"delimiter": (delimiter,)}
         return "", {}
 
+    def _look_ahead(self) -> None:
+        """Find the lines before the table, the delimiter and the decimal mark: as chosen, declared, or detected."""
+        with open_text(self.path, self.encoding) as stream:
+            sample = stream.read(SAMPLE_CHARS)
+        first, _end, _rest = sample.partition("\n")
+        declared = read_declared(first)
+        found = self.options.delimiter or declared
+        if not found:
+            found = detect_delimiter(sample, "\t" if self.format == "tsv" else ",")
+        self._n_skipped, self.delimiter = (1 if declared else 0), found
+        self.decimal = detect_decimal(sample, found) if found in DELIMITERS else "point"
+
+    def _next_line(self) -> int:
+        return self._n_skipped + self._rows.line_num + 1
+
     def _lines(self) -> Iterator[str]:
         keep = self._pending.append
         for line in iterate_lines(self._stream, self.limits):
@@ -77,7 +96,7 @@ class DelimitedReader(Reader):
             yield line
 
     def _next_row(self) -> list[str] | None:
-        start = self._rows.line_num + 1
+        start = self._next_line()
         try:
             row = next(self._rows, None)
         except csv.Error as error:

@@ -46,7 +46,7 @@ class ObjectReader(Reader):
     _stream: TextIOWrapper
 
     def open(self) -> None:
-        self.encoding = detect_encoding(self.head(), self.options.encoding, self.notes)
+        self.encoding = detect_encoding(self.path, self.options.encoding, self.notes)
         self._stream = open_text(self.path, self.encoding)
         self._objects = self._read()
         self._sample: list[Record] = []

@@ -1,6 +1,7 @@
 """The reader of Excel files: the first sheet, with its cells as text."""
 
 import datetime
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -8,9 +9,15 @@ from typing import Any
 import openpyxl
 
 from measures.rubric import format_number
-from projects.importing.readers.base import Reader, Record, check_shape, checked_header
+from projects.importing.readers.base import Reader, Record, checked_header, fit_row, trim_header
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
+
+HAS_FORMULAS = (
+    "The workbook contains formulas. Their last values are read; a formula that was never calculated is an empty cell."
+)
+FORMULA = re.compile(rb"<f[ >]")
+_PIECE = 1 << 20
 
 
 class XlsxReader(Reader):
@@ -33,13 +40,15 @@ class XlsxReader(Reader):
             self.notes.warn(
                 f"The file has {len(sheets)} sheets; only the first, “{shorten_name(sheets[0].title)}”, is read."
             )
+        if self._has_formulas():
+            self.notes.warn(HAS_FORMULAS)
         self._sheet = sheets[0]
         self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
         self._rows = self._read()
-        header = next((row for row in self._rows if row), None)
+        header = next((row for row in self._rows if any(row)), None)
         if header is None:
             raise Broken("the first sheet is empty")
-        self.columns = checked_header(header, self.limits, self.notes, self._row)
+        self.columns = checked_header(trim_header(header, self.notes), self.limits, self.notes, self._row)
 
     def records(self) -> Iterator[Record]:
         columns, n_columns = self.columns, len(self.columns)
@@ -50,10 +59,10 @@ class XlsxReader(Reader):
             for line in range(last + 1, self._row):
                 self.notes.warn("Blank lines are skipped.", line)
             last = self._row
-            if len(row) > n_columns:
-                self.notes.problem(self._row, "", check_shape(row, n_columns) or "")
-                continue
             row.extend([""] * (n_columns - len(row)))
+            if wrong := fit_row(row, columns):
+                self.notes.problem(self._row, "", wrong)
+                continue
             yield self._row, dict(zip(columns, row, strict=True))
 
     def position(self) -> int:
@@ -84,6 +93,20 @@ class XlsxReader(Reader):
             raise Broken(
                 f"the Excel file cannot be read further: {shorten_name(str(error))}", line=self._row + 1
             ) from error
+
+    def _has_formulas(self) -> bool:
+        """Return whether a sheet has a cell with a formula, without unpacking more than a piece of it at once."""
+        with zipfile.ZipFile(self.path) as archive:
+            for name in archive.namelist():
+                if not name.startswith("xl/worksheets/"):
+                    continue
+                with archive.open(name) as sheet:
+                    end = b""
+                    while piece := sheet.read(_PIECE):
+                        if FORMULA.search(end + piece):
+                            return True
+                        end = piece[-2:]
+        return False
 
     def _check_archive(self) -> None:
         """Check that the file is an Excel file of a reasonable unpacked size, before the library unpacks it."""

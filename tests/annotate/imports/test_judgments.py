@@ -1,5 +1,6 @@
 """Judgments from files: an imported batch that is full from the first moment, by annotators who cannot sign in."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import krippendorff
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.db.models import Count
 
 from annotate.imports import writing
@@ -313,3 +315,59 @@ def test_the_real_files_of_mocha_import(project: Project, owner: Membership, squ
     pair = MinimalPair.objects.get()
     assert (pair.score_1, pair.score_2, pair.candidate_1.text) == (5.0, 2.0, "They want to repurpose that room")
     verify()
+
+
+def test_a_second_rating_of_a_candidate_is_refused_or_chosen(take: Any, candidates: None, project: Project) -> None:
+    header = "id,annotator,criterion,value,time\n"
+    content = header + "".join(
+        f"c{n},a,correctness,{value},{time}\n"
+        for n, value, time in (
+            (0, 1, ""), (0, 5, ""), (0, 5, ""),
+            (1, 2, "2026-03-02T00:00:00"), (1, 3, "2026-03-01T00:00:00"),
+            (2, 4, ""), (2, 4, ""),
+        )
+    )  # fmt: skip
+    with pytest.raises(FileRefused) as caught:
+        take(content)
+    assert [(each.line, each.n) for each in caught.value.problems] == [(3, 2), (5, 1)]
+    assert "choose which counts" in str(caught.value)
+    for repeated, expected in (("first", [1.0, 3.0, 4.0]), ("last", [5.0, 2.0, 4.0])):
+        with transaction.atomic():
+            report = take(content, repeated=repeated)
+            assert [row[3] for row in held()] == expected
+            assert report.skipped == {"repeated": 4}
+            transaction.set_rollback(True)
+
+
+def test_empty_ratings_of_a_long_file_are_missing_values(take: Any, candidates: None) -> None:
+    report = take("id,annotator,criterion,value\nc0,a,correctness,1\nc0,b,correctness,\nc1,b,correctness,5\n")
+    assert report.skipped == {"empty_ratings": 1}
+    assert [row[3] for row in held()] == [1.0, 5.0]
+
+
+def test_an_unknown_criterion_is_said_once_with_its_count(take: Any, candidates: None) -> None:
+    with pytest.raises(FileRefused) as caught:
+        take("id,annotator,criterion,value\n" + "".join(f"c{n % 6},a{n},mood,1\n" for n in range(2_142)))
+    assert [(each.reason[:26], each.n) for each in caught.value.problems] == [("unknown criterion “mood”; ", 2_142)]
+
+
+def test_the_command_takes_the_options_of_the_page(candidates: None, project: Project, tmp_path: Path) -> None:
+    path, skipped = tmp_path / "a.csv", tmp_path / "skipped.csv"
+    path.write_bytes(
+        "sep=;\r\nid;rater1;rater2;\r\nc0;süß;7,5;\r\nc0;schlecht;1;\r\nc9;1;1;\r\nc2;1\r\n".encode("windows-1252")
+    )
+    flags = ["--criterion", "ease:0-100", "--label", "süß=100", "--label", "schlecht=0", "--repeated", "first"]
+    with pytest.raises(CommandError, match="line 6: too few cells"):
+        call_command("import_judgments", str(path), "--project", project.slug, *flags, "--json")
+    out = io.StringIO()
+    call_command(
+        "import_judgments", str(path), "--project", project.slug, *flags, "--skip-wrong-rows", str(skipped), "--json",
+        stdout=out,
+    )  # fmt: skip
+    report = json.loads(out.getvalue())
+    assert report["skipped"] == {"wrong_rows": 2, "repeated": 2}
+    assert held() == [("c0", "rater1", "ease", 100.0), ("c0", "rater2", "ease", 7.5)]
+    assert skipped.read_text().splitlines()[1:] == [
+        "5,candidate_id: no candidate “c9” in the project,c9,1,1",
+        "6,too few cells: 2 instead of 3",
+    ]

@@ -63,8 +63,12 @@ def test_cells_of_excel_are_read_as_the_text_they_show(desk: Desk) -> None:
 
 
 def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
-    refusal = desk.refuse(xlsx(HEADER, ROW, ["b", "P", "Q", "R", "=1+1"]), "a.xlsx")
+    content = xlsx(HEADER, ROW, ["b", "P", "Q", "R", "=1+1"])
+    refusal = desk.refuse(content, "a.xlsx")
     assert (refusal.problems[0].line, refusal.problems[0].column) == (3, "candidate")
+    checked = desk.check(content, "a.xlsx", skip_wrong_rows=True)
+    assert "contains formulas" in desk.warnings(checked)
+    assert "contains formulas" not in desk.warnings(desk.check(xlsx(HEADER, ROW), "a.xlsx"))
 
 
 def test_lines_of_excel_are_its_rows_and_blank_ones_are_reported(desk: Desk) -> None:
@@ -81,7 +85,8 @@ def test_wrong_rows_of_excel_are_refused_with_their_lines(desk: Desk) -> None:
     refusal = desk.refuse(xlsx(HEADER, ROW, ["b", "P", "Q", "R", None], [*ROW, "more"]), "a.xlsx")
     assert [problem.line for problem in refusal.problems] == [3, 4]
     assert "is empty" in desk.reason(xlsx(), "a.xlsx")
-    assert "has no name" in desk.reason(xlsx(["id", None, "question"], ROW), "a.xlsx")
+    checked = desk.check(xlsx([*HEADER, None, "more", None], [*ROW, 1, 2, None]), "a.xlsx")
+    assert desk.texts(checked, "metadata") == ['{"column 6":"1","more":"2"}']
 
 
 def test_zip_bombs_are_refused_by_size_ratio_and_number(desk: Desk) -> None:

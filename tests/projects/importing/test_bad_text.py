@@ -48,11 +48,12 @@ def test_utf_16_with_its_mark_is_read_and_reported(desk: Desk, mark: bytes, enco
     assert "UTF-16" in desk.warnings(checked)
 
 
-def test_utf_16_without_its_mark_is_named_and_can_be_chosen(desk: Desk) -> None:
-    content = write_csv(ROW).encode("utf-16-le")
-    refusal = desk.refuse(content)
-    assert "UTF-16" in str(refusal)
-    assert refusal.offers == {"encoding": ("utf-16",)}
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_detected_and_can_be_chosen(desk: Desk, encoding: str) -> None:
+    content = write_csv("a,Pä,Q„,R,C😀").encode(encoding)
+    checked = desk.check(content)
+    assert desk.texts(checked, "text") == ["C😀"]
+    assert "is read as UTF-16" in desk.warnings(checked)
     assert desk.check(content, encoding="utf-16").report.candidates == 1
 
 
@@ -60,15 +61,32 @@ def test_utf_32_is_named(desk: Desk) -> None:
     assert "UTF-32" in desk.reason(write_csv(ROW).encode("utf-32"))
 
 
-def test_windows_quotes_are_refused_with_line_and_byte_and_the_encoding_can_be_chosen(desk: Desk) -> None:
-    content = write_csv(ROW, "b,P,Q,R,“hm”").encode("windows-1252")
+def test_a_western_file_is_read_as_windows_1252_and_that_is_said(desk: Desk) -> None:
+    for content in (
+        write_csv(ROW, "b,P,Q,R,“hm”").encode("windows-1252"),
+        write_csv(*[ROW.replace("a,", f"a{n},") for n in range(30_000)], "b,P,Q,R,“hm”").encode("windows-1252"),
+    ):
+        checked = desk.check(content)
+        assert desk.texts(checked, "text")[-1] == "“hm”"
+        assert "read as Windows, western Europe" in desk.warnings(checked)
+        assert desk.texts(desk.check(content, encoding="mac-roman"), "text")[-1] != "“hm”", "The choice decides."
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "byte"),
+    [
+        (write_csv("a,P,Q,R,ä", "b,P,Q,R,ö").encode() + b"c,P,Q,R,\xff\n", 4, "0xff"),
+        (write_csv("a,P,Q,R,C").encode() + b"b,P,Q,R,\xff\n" + "c,P,Q,R,äöü\n".encode(), 3, "0xff"),
+        (write_csv("a,P,Q,R,ä").encode()[:-2], 2, "0xc3"),
+        (write_csv("a,П,Вопрос,Ответ,Ответ кандидата").encode("windows-1251"), 2, "0xcf"),
+        (write_csv("a,P,Q,R,\x81").encode("latin-1"), 2, "0x81"),
+    ],
+)
+def test_damaged_utf_8_and_other_encodings_are_not_guessed(desk: Desk, content: bytes, line: int, byte: str) -> None:
     refusal = desk.refuse(content)
-    assert refusal.problems[0].line == 3
-    assert "invalid UTF-8" in str(refusal)
-    assert "0x93" in str(refusal)
-    assert "windows-1252" in refusal.offers["encoding"]
-    checked = desk.check(content, encoding="windows-1252")
-    assert desk.texts(checked, "text") == ["Ca", "“hm”"]
+    assert refusal.problems[-1].line == line
+    assert f"invalid UTF-8: byte {byte}" in str(refusal.problems[-1])
+    assert {"windows-1252", "windows-1251"} <= set(refusal.offers["encoding"])
 
 
 def test_every_encoding_offered_can_be_chosen(desk: Desk) -> None:
@@ -83,7 +101,8 @@ def test_an_encoding_that_is_no_charset_is_refused(desk: Desk) -> None:
 @pytest.mark.parametrize(("ending", "n_rows"), [("\n", 100_000), ("\r\n", 20_000), ("\r", 20_000)])
 def test_a_bad_byte_late_in_a_long_file_names_its_line(desk: Desk, ending: str, n_rows: int) -> None:
     rows = HEADER + "".join(f"c{n},passage,Q,R,C\n" for n in range(n_rows))
-    refusal = desk.refuse(rows.replace("\n", ending).encode() + b"last,P,Q,R,\xff" + ending.encode())
+    content = rows.replace("\n", ending).encode() + b"last,P,Q,R,\xff" + ending.encode()
+    refusal = desk.refuse(content, encoding="utf-8")
     assert refusal.problems[-1].line == n_rows + 2
     assert "0xff" in str(refusal.problems[-1])
 
@@ -140,11 +159,10 @@ def test_quotes_and_line_ends_inside_cells_are_kept(desk: Desk) -> None:
 
 def test_too_many_and_too_few_cells_are_refused_with_their_lines(desk: Desk) -> None:
     refusal = desk.refuse(write_csv(ROW, "b,P,Q,R", "c,P,Q,R,C,extra", '"d\n",P,Q,R', "e,P"))
-    assert [(problem.line, problem.reason[:8]) for problem in refusal.problems] == [
-        (3, "too few "),
-        (4, "too many"),
-        (5, "too few "),
-        (7, "too few "),
+    assert [(problem.lines, problem.reason[:8]) for problem in refusal.problems] == [
+        ((3, 5), "too few "),
+        ((4,), "too many"),
+        ((7,), "too few "),
     ]
 
 
@@ -152,7 +170,7 @@ def test_too_many_and_too_few_cells_are_refused_with_their_lines(desk: Desk) -> 
     ("header", "message"),
     [
         ("id,passage,question,reference,candidate,id", "duplicate"),
-        ("id,passage,question,reference,candidate,", "column 6 has no name"),
+        ("id,passage,question,reference,candidate,", "too many cells: 6 instead of 5"),
         ("id,passage,question,reference,candidate,ID", "case or space"),
         ("id,passage,question,reference,candidate,candi date,candi  date", "case or space"),
     ],
@@ -167,13 +185,48 @@ def test_names_with_spaces_around_them_are_trimmed_and_reported(desk: Desk) -> N
     assert desk.texts(checked, "external_id") == ["a"]
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_another_delimiter_is_offered(desk: Desk, delimiter: str) -> None:
-    content = write_csv(ROW).replace(",", delimiter)
-    refusal = desk.refuse(content)
-    assert refusal.problems[0].column == "question"
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
+def test_the_delimiter_is_detected_and_a_choice_decides(desk: Desk, delimiter: str, name: str) -> None:
+    tricky = write_csv('a,"Passage; with, all | of\tthem\nand, a, line",Q,R,C', "b,P,Q,R,C").replace(",", delimiter)
+    path = desk.put(tricky)
+    assert preview(path=path, name=name).delimiter == delimiter
+    checked = desk.check(path, name)
+    assert desk.texts(checked, "external_id") == ["a", "b"]
+    other = "," if delimiter == ";" else ";"
+    refusal = desk.refuse(path, name, delimiter=other)
     assert refusal.offers == {"delimiter": (delimiter,)}
-    assert desk.check(content, delimiter=delimiter).report.candidates == 1
+
+
+def test_a_table_without_known_names_is_read_by_its_regular_delimiter(desk: Desk) -> None:
+    path = desk.put("first, and;second\n" + "one, two, three;four\n" * 9)
+    assert preview(path=path, name="a.csv").columns == ("first, and", "second")
+
+
+@pytest.mark.parametrize("first", ["sep=;\r\n", '"sep=;"\n', "SEP=;\n"])
+def test_a_line_that_declares_the_delimiter_is_not_the_header(desk: Desk, first: str) -> None:
+    content = first + write_csv("a,P,Q,R,C", "b,P,Q,R,").replace(",", ";")
+    refusal = desk.refuse(content)
+    assert [(each.line, each.column) for each in refusal.problems] == [(4, "candidate")], "The physical line."
+    for encoding in ("utf-8-sig", "utf-16"):
+        checked = desk.check((first + write_csv("a,P,Q,R,C").replace(",", ";")).encode(encoding))
+        assert desk.texts(checked, "line") == ["3"]
+
+
+def test_empty_columns_and_rows_around_a_table_are_ignored_and_said(desk: Desk) -> None:
+    header = HEADER.replace("\n", ",,  ,\n")
+    checked = desk.check(write_csv("a,P,Q,R,C,,,", "b,P,Q,R,C,, ,,,", "c,P,Q,R,C", ",,,,,,,", ",,,,", header=header))
+    assert desk.texts(checked, "external_id") == ["a", "b", "c"]
+    assert "Columns without a name at the end" in desk.warnings(checked)
+    assert "Blank lines are skipped (2: line 5, 6)" in desk.warnings(checked)
+    refusal = desk.refuse(write_csv("a,P,Q,R,C,,,", "b,P,Q,R,C,,x,", header=header))
+    assert [(each.line, each.reason) for each in refusal.problems] == [(3, "too many cells: 7 instead of 5")]
+
+
+def test_a_column_without_a_name_inside_the_table_gets_its_number(desk: Desk) -> None:
+    checked = desk.check(write_csv("0,a,P,Q,R,C", header="," + HEADER))
+    assert "It is called “column 1”" in desk.warnings(checked)
+    assert desk.texts(checked, "metadata") == ['{"column 1":"0"}']
 
 
 def test_a_missing_column_is_named(desk: Desk) -> None:
@@ -308,6 +361,13 @@ def test_texts_of_spaces_are_kept_with_a_warning(desk: Desk) -> None:
     checked = desk.check(write_csv(f"a,P,Q,R,{' ' * 1_000_000}", "b,P,Q,R,\u3000"))
     assert [len(text) for text in desk.texts(checked, "text")] == [1_000_000, 1]
     assert "only spaces (2: line 2, 3)" in desk.warnings(checked)
+
+
+def test_a_preview_shows_the_columns_though_rows_cannot_be_read(desk: Desk) -> None:
+    path = desk.put(write_csv(ROW, "b,P", "c,P,Q,R,C", "d,P"))
+    look = preview(path=path, name="a.csv")
+    assert [row[0] for row in look.rows] == ["a", "c"]
+    assert [str(each) for each in look.warnings] == ["Too few cells: 2 instead of 5 (2: line 3, 5)."]
 
 
 def test_the_preview_shows_columns_mapping_rows_and_warnings(desk: Desk) -> None:

@@ -1,12 +1,13 @@
 """JSON, ids, numbers, splits and pairs: what rows can say wrong, and what they mean where they are right."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
-from projects.importing import CriterionColumn, Kind, preview
+from projects.importing import DEFAULT_LIMITS, CriterionColumn, FileRefused, Kind, load, preview
 from projects.importing.rows import PAIR_NOT_HIGHER, PAIR_OF_ONE_TEXT
 from projects.importing.spool import TABLES
 from tests.projects.importing.conftest import Desk, write_csv
@@ -202,14 +203,26 @@ def test_a_split_given_in_a_later_row_counts_for_the_passage(desk: Desk) -> None
 
 
 def test_a_hundred_problems_are_shown_and_all_are_counted(desk: Desk) -> None:
-    refusal = desk.refuse(write_csv(*(f"c{n},P,Q,R," for n in range(150))))
+    refusal = desk.refuse(write_csv(*(f"a{n},P,Q,R,C" for n in range(150)), *(f"a{n},P,Q,R,D" for n in range(150))))
     assert len(refusal.problems) == 100
     assert refusal.total == 150
     assert "150 problems" in str(refusal)
     assert "50 more" in refusal.details[-1]
 
 
-def test_the_same_question_with_other_references_is_merged_with_a_warning(desk: Desk) -> None:
+def test_a_cause_is_said_once_with_its_count_in_the_order_of_lines(desk: Desk) -> None:
+    rows = ["b,P,Q,R,C", *(f"c{n},P,Q,R," for n in range(2_142)), "d,P,,R,C", "b,P,Q,R,other"]
+    refusal = desk.refuse(write_csv(*rows))
+    assert [(each.line, each.column, each.n, each.lines) for each in refusal.problems] == [
+        (3, "candidate", 2_142, (3, 4, 5, 6, 7)),
+        (2_145, "question", 1, (2_145,)),
+        (2_146, "id", 1, (2_146,)),
+    ]
+    assert (refusal.total, refusal.n_hidden, len(refusal.rows)) == (2_144, 0, 2_144)
+    assert "line 3, 4, 5, 6, 7, … (2,142 times), column “candidate”: is empty" in refusal.message
+
+
+def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) -> None:
     checked = desk.check(write_csv("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
     assert desk.texts(checked, "text", "references") == ["R1", "R2"]
     assert desk.texts(checked, "position", "references") == ["0", "1"]
@@ -376,3 +389,53 @@ def test_every_table_of_the_spool_has_its_columns(desk: Desk) -> None:
     for table, columns in TABLES.items():
         for row in checked.spool.rows(table):
             assert tuple(row) == columns
+
+
+def test_traces_of_a_spreadsheet_and_markup_are_said_with_their_lines(desk: Desk) -> None:
+    texts = (
+        "#NAME?",
+        "=A1+B2",
+        "<b>bold</b>",
+        "a &amp; b",
+        "#BEZUG!",
+        "x < y > z & so on",
+        "== title ==",
+        "#hash",
+        "#NV",
+    )
+    checked = desk.check(write_csv(*(f"c{n},P,Q,R,{text}" for n, text in enumerate(texts))))
+    said = desk.warnings(checked)
+    assert "such as #NAME? (3: line 2, 6, 10)" in said
+    assert "starts like a formula, such as =A1. It is imported as text and not calculated (1: line 3)" in said
+    assert "contains markup, such as <b> or &amp;. It is shown as written (2: line 4, 5)" in said
+    assert desk.texts(checked, "text") == list(texts), "They are imported as they are."
+
+
+def test_skipped_rows_leave_nothing_and_make_others_valid(desk: Desk) -> None:
+    rows = ("a,P,Q,R,", "a,P,Q,R,C", "b,X,Q,R,C", "b,P,Q,R,C,extra", "b,P2,Q2,R,D", "c,P,Q,R2,")
+    refusal = desk.refuse(write_csv(*rows))
+    assert sorted(refusal.rows) == [2, 5, 6, 7]
+    checked = desk.check(write_csv(*rows), skip_wrong_rows=True)
+    assert desk.texts(checked, "line") == ["3", "4"]
+    assert desk.texts(checked, "text", "passages") == ["P", "X"]
+    assert desk.texts(checked, "text", "references") == ["R", "R"], "No reference of a skipped row is left."
+    assert checked.report.skipped == {"wrong_rows": 4}
+    listed = (checked.spool.folder / "skipped.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in listed] == ["line", "2", "5", "6", "7"]
+    # A row that contradicts only a wrong one is valid without it.
+    contrary = ["p,X,Q,R,", "p,Y,Q,R,C", "p,Y,Q,R,C2", "p,X,Q,R,C3"]
+    header = "passage_id,passage,question,reference,candidate\n"
+    assert sorted(desk.refuse(write_csv(*contrary, header=header)).rows) == [2, 3, 4]
+    left = desk.check(write_csv(*contrary, header=header), skip_wrong_rows=True)
+    assert desk.texts(left, "line") == ["3", "4"]
+    # An error of the file as a whole can't be skipped.
+    assert "never closed" in str(desk.refuse(write_csv(*rows, 'z,"P'), skip_wrong_rows=True).problems[-1])
+    assert load(checked.spool.folder).report.skipped_rows == checked.report.skipped_rows
+
+
+def test_more_wrong_rows_than_a_limit_are_not_skipped(desk: Desk) -> None:
+    rows = [f"c{n},P,Q,R," for n in range(9)]
+    few = replace(DEFAULT_LIMITS, rows_skipped=5)
+    with pytest.raises(FileRefused) as caught:
+        desk.check(write_csv(*rows, "a,P,Q,R,C"), limits=few, skip_wrong_rows=True)
+    assert not caught.value.rows

@@ -1,12 +1,15 @@
 """Judgments in long and wide files."""
 
+import hashlib
 import json
 
+import orjson
 import pytest
 
+from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check
-from projects.importing.options import Options, fingerprint
+from projects.importing.options import ADDED_LATER, Options, fingerprint, parse_label, parse_labels
 from projects.rubric.forms import CriterionForm
 from tests.projects.importing.conftest import Desk
 
@@ -118,7 +121,7 @@ def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
         ("candidate_id,annotator,correctness\n,w1,4\n", "is empty"),
         ("candidate_id,annotator,correctness\nc1,w1,\n", "no judgment"),
         ("candidate_id,annotator,correctness\n", "no rows"),
-        ("candidate_id,annotator,criterion,value\nc1,w1,correctness,\n", "is empty"),
+        ("candidate_id,annotator,criterion,value\nc1,w1,correctness,\n", "no judgments in its rows"),
         ("candidate_id,annotator,correctness,time\nc1,w1,4,yesterday\n", "a time such as"),
     ],
 )
@@ -181,3 +184,118 @@ def test_options_come_back_from_what_is_stored_and_decide_the_fingerprint(desk: 
     path = desk.put("x")
     assert fingerprint(path, options) == fingerprint(path, Options.from_dict(options.as_dict()))
     assert fingerprint(path, options) != fingerprint(path, Options())
+
+
+def test_each_annotator_may_have_a_column(desk: Desk) -> None:
+    content = "id,rater1,rater2,rater 3,length\nc1,4,,5,9\nc2,1,2,,9\n"
+    checked = taken(desk, content, KNOWN)
+    assert values(checked) == [
+        ("c1", "rater1", "correctness", "4.0"),
+        ("c1", "rater 3", "correctness", "5.0"),
+        ("c2", "rater1", "correctness", "1.0"),
+        ("c2", "rater2", "correctness", "2.0"),
+    ]
+    assert checked.report.skipped == {"empty_ratings": 2}
+    assert checked.report.annotators == 3
+    new = taken(desk, content, KNOWN, criteria=(CriterionColumn.parse("ease:0-10"),))
+    assert {row[2] for row in values(new)} == {"ease"}, "The one criterion that is new."
+    both = KNOWN | {"ease": CriterionColumn(key="ease", low=0, high=10)}
+    with pytest.raises(FileRefused, match="choose the criterion"):
+        taken(desk, content, both)
+    assert {row[2] for row in values(taken(desk, content, both, rater_criterion="ease"))} == {"ease"}
+    with pytest.raises(Refused, match="has no scale yet"):
+        taken(desk, content, both, rater_criterion="style")
+    rows = "id,criterion,anna,ben\nc1,correctness,4,5\nc1,ease,9,8\n"
+    named = taken(desk, rows, both, mapping={"anna": "rater", "ben": "rater"})
+    assert [row[1:] for row in values(named)] == [
+        ("anna", "correctness", "4.0"),
+        ("ben", "correctness", "5.0"),
+        ("anna", "ease", "9.0"),
+        ("ben", "ease", "8.0"),
+    ]
+    with pytest.raises(FileRefused, match="no other column can name the annotator"):
+        taken(desk, content.replace("length", "worker"), KNOWN)
+
+
+def test_scores_of_annotators_with_columns_may_come_with_the_candidates(desk: Desk) -> None:
+    header = "id,question,reference_1,gold_2,ref 3,candidate,rater1,rater2\n"
+    content = header + "c1,Q,R,S,T,C,good,yes\nc2,Q,R,S,,D,bad,\n"
+    left = desk.check(content)
+    assert "scores that are not imported" in desk.warnings(left)
+    assert desk.texts(left, "metadata")[0] == '{"rater1":"good","rater2":"yes"}', "Nothing is lost."
+    assert desk.texts(left, "text", "references") == ["R", "S", "T"]
+    labels = {"good": 5.0, "yes": 5.0, "bad": 1.0}
+    checked = desk.check(content, with_scores=True, labels=labels)
+    assert [(row["annotator"], row["value"]) for row in checked.spool.rows("scores")] == [
+        ("rater1", "5.0"),
+        ("rater2", "5.0"),
+        ("rater1", "1.0"),
+    ]
+    assert checked.report.labels == labels, "Kept with the import."
+    refusal = desk.refuse(content, with_scores=True)
+    assert "must be a number, not “good”; give its points as a label" in str(refusal)
+
+
+def test_a_criterion_may_be_written_as_people_write_it(desk: Desk) -> None:
+    content = "id,annotator,criterion,value\nc1,a,Answer Quality,4\nc1,b,answer_quality,5\n"
+    with pytest.raises(FileRefused, match="give its scale as answer_quality:low-high"):
+        taken(desk, content)
+    checked = taken(desk, content, criteria=(CriterionColumn.parse("answer-quality:1-5"),))
+    assert [row[2:] for row in values(checked)] == [("answer-quality", "4.0"), ("answer-quality", "5.0")]
+
+
+def test_labels_stand_for_points_or_a_missing_value(desk: Desk) -> None:
+    content = "id,annotator,criterion,value\nc1,a,correctness, Very  GOOD\nc1,b,correctness,N/A\nc2,a,correctness,3\n"
+    labels = dict(map(parse_label, ("very good=5", "n/a = missing")))
+    checked = taken(desk, content, KNOWN, labels=labels)
+    assert [row[3] for row in values(checked)] == ["5.0", "3.0"]
+    with pytest.raises(FileRefused, match="outside the scale"):
+        taken(desk, content, KNOWN, labels=labels | {"very good": 7.0})
+    for wrong in ("good", "=5", "good=", "good=five", "good=1e3"):
+        with pytest.raises(Refused):
+            parse_label(wrong)
+    with pytest.raises(Refused, match="two values"):
+        parse_labels(["good=4", " GOOD =5"])
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "decimal", "written", "read"),
+    [
+        (";", "", "7,5", 7.5),
+        ("|", "", "7.5", 7.5),
+        ("\t", "", "7.5", 7.5),
+        (";", "", "1,234", "may be 1.234 or 1234"),
+        (";", "comma", "1,234", 1.234),
+        (";", "comma", "0,123", 0.123),
+        (";", "comma", "7.5", "must be a number (digits, with a decimal comma)"),
+        (";", "point", "7,5", "choose the decimal comma"),
+        (",", "", '"7,5"', "choose the decimal comma"),
+        (",", "comma", '"7,5"', 7.5),
+        (";", "", "1.234,5", "must be a number"),
+        (";", "", "1,234\nc2;a;7,5", 1.234),
+        (";", "", "7,5\nc2;a;7.5", 7.5),
+    ],
+)
+def test_a_decimal_comma_is_read_where_commas_do_not_separate(
+    desk: Desk, delimiter: str, decimal: str, written: str, read: float | str
+) -> None:
+    content = delimiter.join(("id", "annotator", "ease")) + "\n" + delimiter.join(("c1", "a", written)) + "\n"
+    known = {"ease": CriterionColumn(key="ease", low=0, high=100, kind=ScaleKind.CONTINUOUS)}
+    if isinstance(read, str):
+        with pytest.raises(FileRefused) as caught:
+            taken(desk, content, known, decimal=decimal)
+        assert read in str(caught.value)
+        return
+    checked = taken(desk, content, known, decimal=decimal)
+    assert float(values(checked)[0][3]) == read
+    is_mixed = "7,5" in written and "7.5" in written
+    assert ("with a comma, such as 7,5" in desk.warnings(checked)) == is_mixed
+
+
+def test_options_added_later_leave_the_fingerprints_of_earlier_imports(desk: Desk) -> None:
+    path = desk.put(WIDE)
+    digest = hashlib.sha256(path.read_bytes())
+    earlier = {name: value for name, value in Options().as_dict().items() if name not in ADDED_LATER}
+    digest.update(orjson.dumps(earlier, option=orjson.OPT_SORT_KEYS))
+    assert fingerprint(path, Options()) == digest.hexdigest()
+    assert fingerprint(path, Options(repeated="last")) != digest.hexdigest()
