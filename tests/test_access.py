@@ -60,6 +60,7 @@ READERS = ("researcher", "manager", "owner", "manager of another project", "supe
 # What a member with the whole right gets on a GET; other than a page (200) or a way on (302, 303).
 OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
+    "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
     "results:replication-chart": {404},  # of which two batches, the query says
 }
 
@@ -226,6 +227,8 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
+    samples["annotate:import-skipped number"] = with_list = _import(project, manager)
+    uploading.find_skipped_file(project.imports.get(number=with_list)).write_text("line\n")
     samples |= set_samples(project, manager, n_before=n_before)
     samples |= metric_samples(project, manager, n_before=n_before)
     samples |= study_samples(project, manager, n_before=n_before)

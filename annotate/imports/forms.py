@@ -7,18 +7,22 @@ from django import forms
 from django.forms import BoundField
 from django.utils.text import capfirst, format_lazy
 
+from annotate.imports.labels import read_labels
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options, Preview
-from projects.importing.options import EVERY_DATASET
+from projects.importing.fields import MULTIPLE
+from projects.importing.options import EVERY_DATASET, parse_labels
 from projects.models import Dataset
 
+DETECT = "auto-detect"
 DELIMITERS = {
-    "": ("auto-detect", ""),
+    "": (DETECT, ""),
     "comma": ("commas", ","),
     "semicolon": ("semicolons", ";"),
     "tab": ("tabs", "\t"),
     "bar": ("pipes", "|"),
 }
+MARKS = {"": "", "point": "point", "comma": "comma", "either": "point or comma"}
 FORMAT_NAMES = {
     "csv": "CSV",
     "tsv": "TSV",
@@ -34,8 +38,9 @@ FORMAT_NAMES = {
 }
 CRITERION = "criterion:"
 """What precedes the key of a criterion among the choices of a column, so that no key looks like a field."""
-SHARED_FIELDS = {"", "metadata", "ignore"}
-"""The fields that several columns may be mapped to."""
+SHARED_FIELDS = {"", *MULTIPLE}
+MOST_REFERENCES = 9
+"""Fields for references that are offered; a file that has more uses a list."""
 
 
 class UploadForm(forms.Form):
@@ -70,20 +75,112 @@ class ReadingForm(forms.Form):
     encoding = forms.ChoiceField(
         label="Encoding",
         required=False,
-        choices=[("", "UTF-8 (or from BOM)"), *ENCODINGS.items()],
+        choices=[("", DETECT), *ENCODINGS.items()],
     )
     delimiter = forms.ChoiceField(
         required=False,
         label="Delimiter",
         choices=[(name, label) for name, (label, _) in DELIMITERS.items()],
     )
+    decimal = forms.ChoiceField(
+        required=False,
+        label="Decimal mark",
+        choices=[("", DETECT), ("point", "point, as in 7.5"), ("comma", "comma, as in 7,5")],
+    )
 
     def clean_delimiter(self) -> str:
         return DELIMITERS[self.cleaned_data["delimiter"]][1]
 
+    def show_detected(self, preview: Preview) -> None:
+        """Name the detected value beside each automatic choice."""
+        delimiter = next((words for words, sign in DELIMITERS.values() if sign and sign == preview.delimiter), "")
+        found = {"encoding": preview.encoding.upper(), "delimiter": delimiter, "decimal": MARKS[preview.decimal]}
+        for name, detected in found.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            if detected and not self[name].value():
+                others = [choice for choice in field.widget.choices if choice[0]]  # type: ignore[attr-defined]
+                field.choices = [("", f"{DETECT} ({detected})"), *others]
 
-class CandidatesForm(forms.Form):
+
+class CorrectedFileForm(forms.Form):
+    file = forms.FileField(label="Corrected file", max_length=None, help_text="The settings and the mapping stay.")
+
+
+class RatingsForm(forms.Form):
+    """How the ratings of a file are read."""
+
+    rater_criterion = forms.ChoiceField(
+        required=False, label="Criterion", help_text="Of columns for one annotator each, and of lists of scores."
+    )
+    labels = forms.CharField(
+        required=False,
+        max_length=10_000,
+        label="Labels",
+        help_text="Words in place of numbers, one per line: Excellent=5, or n/a=missing.",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+    )
+    repeated = forms.ChoiceField(
+        required=False,
+        label="If an annotator rated a candidate twice",
+        choices=[("", "report an error"), ("first", "keep the first rating"), ("last", "keep the last rating")],
+        help_text="By judgment time, or else by line.",
+    )
+    criteria = forms.CharField(
+        required=False,
+        max_length=5_000,
+        label="New criteria",
+        help_text="One per line: column=key:low-high, for example fluency_1to5=fluency:1-5. Leave out the column if "
+        "rows give the criterion, or each annotator has a column.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
+    skip_wrong_rows = forms.BooleanField(
+        required=False,
+        label="Skip rows with errors",
+        help_text="They are listed with the reason before anything is imported.",
+    )
+    FOLDED: tuple[str, ...] = ()
+    """Fields that most files don't need, shown below the others."""
+
+    def __init__(self, known: Mapping[str, CriterionColumn], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["rater_criterion"]
+        assert isinstance(field, forms.ChoiceField)
+        kept = self.initial.get("rater_criterion") or ""
+        own = [(kept, kept)] if kept and kept not in known else []
+        names = [(each.key, f"{each.key}, {each.low}–{each.high}") for each in known.values()]
+        field.choices = [("", "auto: the only new one, or correctness"), *names, *own]
+
+    def open_fields(self) -> list[BoundField]:
+        return [field for field in self if field.name not in self.FOLDED]
+
+    def folded_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.FOLDED]
+
+    def clean_labels(self) -> dict[str, float | None]:
+        lines = [line.strip() for line in self.cleaned_data["labels"].splitlines()]
+        try:
+            # A line without points is a suggestion that nobody has completed: its ratings are reported as errors.
+            return parse_labels(line for line in lines if line and not line.endswith("="))
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+    def clean_criteria(self) -> tuple[CriterionColumn, ...]:
+        try:
+            return tuple(
+                CriterionColumn.parse(line.strip())
+                for line in self.cleaned_data["criteria"].splitlines()
+                if line.strip()
+            )
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+class CandidatesForm(RatingsForm):
     """The options for rows of candidates."""
+
+    FOLDED = ("with_scores", "rater_criterion", "labels", "repeated", "criteria")
+    field_order = ("skip_wrong_rows", "dataset")
 
     dataset = forms.CharField(
         required=False,
@@ -105,7 +202,7 @@ class CandidatesForm(forms.Form):
     with_scores = forms.BooleanField(
         required=False,
         label="Also import scores as judgments",
-        help_text="They are added as a closed batch by imported annotators.",
+        help_text="From lists of scores, or columns for one annotator each. They become a closed batch.",
     )
     drop_equal = forms.ChoiceField(
         required=False,
@@ -140,33 +237,16 @@ class CandidatesForm(forms.Form):
         return tuple(name.strip() for name in self.cleaned_data["drop_numbers"].split(",") if name.strip())
 
 
-class JudgmentsForm(forms.Form):
+class JudgmentsForm(RatingsForm):
     """The options for rows of judgments."""
 
+    field_order = ("skip_wrong_rows", "dataset", "labels", "repeated", "rater_criterion", "criteria")
     dataset = forms.CharField(
         required=False,
         max_length=120,
         label="Dataset",
         help_text="For rows without a dataset.",
     )
-    criteria = forms.CharField(
-        required=False,
-        max_length=5_000,
-        label="New criteria",
-        help_text="One per line: column=key:low-high, for example fluency_1to5=fluency:1-5. Leave out the column "
-        "if rows give the criterion.",
-        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-    )
-
-    def clean_criteria(self) -> tuple[CriterionColumn, ...]:
-        try:
-            return tuple(
-                CriterionColumn.parse(line.strip())
-                for line in self.cleaned_data["criteria"].splitlines()
-                if line.strip()
-            )
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
 
 
 class MappingForm(forms.Form):
@@ -197,6 +277,10 @@ class MappingForm(forms.Form):
             return field
         return f"{CRITERION}{column}" if column in self.known else "ignore"
 
+    def initial_fields(self) -> dict[str, str]:
+        """Return the field that is chosen for each column when the form is shown."""
+        return {column: str(self[f"column_{number}"].initial) for number, column in enumerate(self.preview.columns)}
+
     def rows(self) -> Iterator[tuple[str, BoundField, list[str]]]:
         """Return each column with its form field and its cells in the preview rows."""
         for number, column in enumerate(self.preview.columns):
@@ -209,7 +293,8 @@ class MappingForm(forms.Form):
             if field not in SHARED_FIELDS and field in seen:
                 self.add_error(
                     f"column_{number}",
-                    f"The column “{seen[field]}” is already mapped to this field. Choose another field.",
+                    f"The column “{seen[field]}” is already mapped to this field. Choose another field"
+                    + (", such as Reference 2." if field == "reference" else "."),
                 )
             seen.setdefault(field, column)
         return self.cleaned_data
@@ -239,10 +324,16 @@ def read_initial(options: Options, known: Mapping[str, CriterionColumn]) -> dict
     """Return the forms' initial values from stored options."""
     stored = options.as_dict()
     stored["delimiter"] = next((name for name, (_, sign) in DELIMITERS.items() if sign == options.delimiter), "")
+    stored["labels"] = read_labels(options)
     stored["drop_numbers"] = ", ".join(options.drop_numbers)
     typed = [each for each in options.criteria if not each.column or not _is_known(each, known)]
     stored["criteria"] = "\n".join(f"{each.column}={each.key}:{each.low}-{each.high}".lstrip("=") for each in typed)
     return stored
+
+
+def is_rating(field: str) -> bool:
+    """Return whether a column with this field holds ratings."""
+    return field in ("rater", "value") or field.startswith(CRITERION)
 
 
 def _is_known(criterion: CriterionColumn, known: Mapping[str, CriterionColumn]) -> bool:
@@ -250,7 +341,12 @@ def _is_known(criterion: CriterionColumn, known: Mapping[str, CriterionColumn]) 
 
 
 def _list_choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any]:
-    fields = [(name, label) for name, label in preview.fields.items() if name not in ("metadata", "ignore")]
+    fields: list[tuple[str, str]] = []
+    for name, label in preview.fields.items():
+        if name not in ("metadata", "ignore"):
+            fields.append((name, label))
+        if name == "reference":
+            fields += [(f"reference_{n}", f"Reference {n}") for n in range(2, MOST_REFERENCES + 1)]
     rest = [(name, preview.fields[name]) for name in ("metadata", "ignore") if name in preview.fields]
     if "candidate" in preview.fields:
         return [*rest, ("Field", fields)]

@@ -1,14 +1,23 @@
 """The preview of an import's file, read with the settings of its forms."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from annotate.imports import uploading
-from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, read_initial
+from annotate.imports.forms import (
+    CRITERION,
+    CandidatesForm,
+    JudgmentsForm,
+    MappingForm,
+    ReadingForm,
+    is_rating,
+    read_initial,
+)
 from annotate.imports.judgments import fetch_known_criteria
+from annotate.imports.labels import find_scale, suggest_labels
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
 from projects.web import uploads
@@ -39,31 +48,38 @@ def read_preview(job: Import, data: Any = None) -> FilePreview:
     known = fetch_known_criteria(job.project)
     initial = read_initial(kept, known)
     rows_form = CandidatesForm if job.kind == Import.Kind.CANDIDATES else JudgmentsForm
-    found = FilePreview(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
+    found = FilePreview(ReadingForm(data, initial=initial), rows_form(known, data, initial=initial))
     reading = {name: getattr(kept, name) for name in found.reading.fields}
     if data is not None and found.reading.is_valid():
         reading = found.reading.cleaned_data
     try:
         found.preview = fetch_preview(job, Options(**reading))
-        chosen = _read_mapping(job, replace(kept, **reading), found.preview, known)
     except FileRefused as refusal:
         found.refusal = refusal
         return found
     # With other columns than the form was filled in for, its choices would fall on the wrong columns.
     found.are_columns_new = data is not None and data.get("columns") != found.columns_id
+    chosen = _read_mapping(kept, found.preview, known)
     found.mapping = MappingForm(found.preview, known, chosen, None if found.are_columns_new else data)
+    found.reading.show_detected(found.preview)
+    if not kept.labels:
+        found.rows.initial["labels"] = _suggest_labels(kept, known, found.preview, found.mapping)
     if data is not None and found.reading.is_valid() and found.rows.is_valid():
         found.options = _read_options(found)
     return found
 
 
-def _read_mapping(job: Import, kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
-    """Return the mapping of columns where it differs from the automatic one."""
+def _read_mapping(kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
+    """Return the stored fields of the columns that the file has; a corrected file may lack some."""
     judged = {each.column: f"{CRITERION}{each.key}" for each in kept.criteria if each.key in known}
-    mapping = {column: meaning for column, meaning in kept.mapping.items() if column in guessed.columns}
-    if not mapping:
-        return judged
-    return {**fetch_preview(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
+    return {column: field for column, field in {**kept.mapping, **judged}.items() if column in guessed.columns}
+
+
+def _suggest_labels(kept: Options, known: dict[str, CriterionColumn], guessed: Preview, mapping: MappingForm) -> str:
+    fields = {column: field for column, field in mapping.initial_fields().items() if is_rating(field)}
+    fields |= {each.column: CRITERION + each.key for each in kept.criteria if each.column}
+    keys = [field.removeprefix(CRITERION) for field in fields.values() if field.startswith(CRITERION)]
+    return suggest_labels(guessed, fields, find_scale(kept, known, keys))
 
 
 def _read_options(found: FilePreview) -> Options | None:

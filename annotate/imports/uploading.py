@@ -1,17 +1,19 @@
 """Uploading: the steps of a file from the browser into the tables.
 
-Uploaded, validated, imported: after each step the import rests (`done`) until someone requests the next. The file is
-deleted if the import fails or is cancelled, and kept for managers if it was imported.
+Uploaded, validated, imported: after each step the import rests (`done`) until someone requests the next. If one fails,
+the file and the settings stay, so that these can be corrected, wrong rows skipped, or the file replaced by a corrected
+one. The file is deleted if the import is cancelled, and kept for managers if it was imported.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotate.imports import writing
@@ -20,6 +22,7 @@ from annotate.models import Import
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
+from projects.importing.checking import SKIPPED_NAME
 from projects.jobs import queue
 from projects.jobs.running import RefusedWithChanges
 from projects.models import Membership, Project
@@ -31,9 +34,12 @@ KB = 1024
 FILES = uploads.JobFiles(
     model=Import,
     done=Q(step=Import.Step.WRITE, state=Import.State.DONE),
-    find_kept=uploads.find_file,
+    find_kept=lambda job: (uploads.find_file(job), find_skipped_file(job)),
+    over=Q(state=Import.State.CANCELLED) | Q(state=Import.State.FAILED, project__deleted_at__isnull=False),
 )
-"""The original and the checked rows; of an import that is done the original stays."""
+"""The original, the checked rows and the list of skipped ones; of an import that is done the rows are deleted."""
+_AT_REST = Q(state=Import.State.DONE) | Q(state=Import.State.FAILED)
+_WRITTEN = Q(step=Import.Step.WRITE, state=Import.State.DONE)
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
@@ -79,20 +85,41 @@ def find_same_file(job: Import) -> Import | None:
 
 def store_options(*, job: Import, options: Options) -> None:
     """Store the options for the next preview. Raises Refused if they can no longer be changed."""
-    # The attempt is compared too: a job that was queued and finished since the page was opened has other options.
-    rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE, attempt=job.attempt)
-    if not rows.exclude(step=Import.Step.WRITE).update(
-        step=Import.Step.UPLOADED, options=options.as_dict(), report=None
-    ):
+    if not _find_changeable(job).exclude(stored_name="").update(options=options.as_dict(), **_BEFORE_VALIDATION):
         raise Refused("The settings of this import can no longer be changed. See its page.")
 
 
+def replace_file(*, job: Import, upload: "UploadedFile[Any]") -> None:
+    """Put a corrected file in the place of an import's file; its settings stay, but wrong rows are not skipped unseen.
+
+    Raises Refused if the import has been written or runs, or if the project's files would exceed their storage.
+    """
+    n_bytes = upload.size or 0
+    uploads.refuse_too_large(n_bytes)
+    with uploads.kept_upload(upload) as stored_name, transaction.atomic():
+        # The row is locked, so that of two corrected files at once the second replaces the first.
+        found = _find_changeable(job).select_for_update().first()
+        if found is None:
+            raise Refused("The file of this import can no longer be replaced. See its page.")
+        _refuse_without_room(found.project, n_bytes, besides=found)
+        Import.objects.filter(pk=found.pk).update(
+            file_name=uploads.shorten_file_name(upload.name),
+            stored_name=stored_name,
+            n_bytes=n_bytes,
+            sha256=fingerprint(uploads.folder() / stored_name, Options()),
+            options=replace(read_options(found), skip_wrong_rows=False).as_dict(),
+            **_BEFORE_VALIDATION,
+        )
+    uploads.delete_stored(found.stored_name)
+    job.refresh_from_db()
+
+
 def refuse(*, job: Import, refusal: FileRefused) -> None:
-    """End an import whose file can't be read, and delete the file."""
+    """End an import whose file can't be read, and delete the file; a corrected one can take its place."""
     sentence = "\n".join([refusal.message, *refusal.details])
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.FAILED, error=sentence, report=refusal.as_dict()):
-        FILES.delete(job.pk)
+        FILES.discard(job.pk)
 
 
 def start_check(*, job: Import, options: Options) -> None:
@@ -135,7 +162,7 @@ def stop(job: Import) -> bool:
 
     Raises Refused if it has ended in the meantime.
     """
-    at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
+    at_rest = Import.objects.filter(_AT_REST, pk=job.pk).exclude(_WRITTEN).exclude(stored_name="")
     if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
         FILES.delete(job.pk)
         return True
@@ -155,11 +182,23 @@ def read_options(job: Import) -> Options:
     return Options.from_dict(job.options)
 
 
-def _refuse_without_room(project: Project, n_bytes: int) -> None:
-    kept = project.imports.exclude(stored_name="")
-    is_written = Q(step=Import.Step.WRITE, state=Import.State.DONE)
-    n_written = kept.filter(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
-    n_waiting = kept.exclude(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
+def find_skipped_file(job: Import) -> Path:
+    """Return the list of the rows that were skipped, as CSV; there is one only if there were any."""
+    return uploads.folder() / f"{job.stored_name}.skipped.csv"
+
+
+_BEFORE_VALIDATION = {"step": Import.Step.UPLOADED, "state": Import.State.DONE, "report": None, "error": ""}
+
+
+def _find_changeable(job: Import) -> "QuerySet[Import]":
+    # The attempt is compared too: a job that was queued and finished since the page was opened has other options.
+    return Import.objects.filter(_AT_REST, pk=job.pk, attempt=job.attempt).exclude(_WRITTEN)
+
+
+def _refuse_without_room(project: Project, n_bytes: int, *, besides: Import | None = None) -> None:
+    kept = project.imports.exclude(stored_name="").exclude(pk=besides.pk if besides else 0)
+    n_written = kept.filter(_WRITTEN).aggregate(n=Sum("n_bytes"))["n"] or 0
+    n_waiting = kept.exclude(_WRITTEN).aggregate(n=Sum("n_bytes"))["n"] or 0
     if uploads.has_room(n_bytes, n_kept=n_written + n_waiting):
         return
     room, written, waiting = (f"{n / KB**2:,.1f} MB" for n in (settings.MAX_PROJECT_UPLOAD_BYTES, n_written, n_waiting))
@@ -183,6 +222,10 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
         )
     except FileRefused as refusal:
         raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
+    if checked.report.skipped_rows:
+        (checked.spool.folder / SKIPPED_NAME).replace(find_skipped_file(job))
+    else:
+        find_skipped_file(job).unlink(missing_ok=True)
     _discard_spools(job, before=job.attempt)
     return {"report": checked.report.as_dict(), "sha256": checked.sha256}
 

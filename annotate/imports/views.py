@@ -1,5 +1,6 @@
 """Pages of imports: choose a file, preview it, validate it, import it."""
 
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.imports import uploading
-from annotate.imports.forms import DELIMITERS, UploadForm
+from annotate.imports.forms import DELIMITERS, CorrectedFileForm, UploadForm
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
@@ -36,9 +37,13 @@ COUNT_LABELS = {
     "judgments": "judgments",
     "annotators": "annotators",
 }
-REMOVED_LABELS = {
+LEFT_OUT_LABELS = {
     "equal_to_reference": "candidates equal to a reference",
     "both_numbers": "candidates that are numbers where a reference is one too",
+    "wrong_rows": "rows with errors",
+    "empty_ratings": "empty ratings, as missing values",
+    "repeated": "further ratings of a candidate by the same annotator",
+    "already_counted": "judgments that the project already has",
 }
 
 
@@ -95,11 +100,30 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     is_only_preview = request.POST.get("then") == "look"
     if found.options is None or (found.are_columns_new and not is_only_preview):
         return _render(request, project, job, found, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    options = found.options
+    if request.POST.get("then") == "skip":
+        options = replace(options, skip_wrong_rows=True)
     with refusals(request):
         if is_only_preview:
-            uploading.store_options(job=job, options=found.options)
+            uploading.store_options(job=job, options=options)
         else:
-            uploading.start_check(job=job, options=found.options)
+            uploading.start_check(job=job, options=options)
+    return _redirect_to(job)
+
+
+@requires(Right.MANAGE)
+@takes_files
+@require_POST
+def import_replace(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Put a corrected file in the place of the import's file; the settings and the mapping stay."""
+    job = _fetch(project, number)
+    form = CorrectedFileForm(request.POST, request.FILES)
+    if not form.is_valid():
+        messages.error(request, " ".join(map(str, form.errors["file"])))
+        return _redirect_to(job)
+    with refusals(request):
+        uploading.replace_file(job=job, upload=form.cleaned_data["file"])
+        _refuse_hopeless(job)
     return _redirect_to(job)
 
 
@@ -157,6 +181,20 @@ def import_file(request: ProjectRequest, project: Project, number: int) -> FileR
     )
 
 
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def import_skipped(request: ProjectRequest, project: Project, number: int) -> FileResponse:
+    """Download the list of skipped rows with their reasons and cells."""
+    job = _fetch(project, number)
+    return send_file(
+        uploading.find_skipped_file(job),
+        name=f"{project.slug}-import-{job.number}-skipped.csv",
+        content_type="text/csv; charset=utf-8",
+        missing="No rows of this import were skipped.",
+    )
+
+
 def _fetch(project: Project, number: int) -> Import:
     imports = project.imports.select_related("project", "requested_by__user", "batch")
     return get_object_or_404(imports, number=number)
@@ -167,11 +205,13 @@ def _redirect_to(job: Import) -> HttpResponse:
 
 
 def _can_change_options(job: Import) -> bool:
+    if job.state == Import.State.FAILED:
+        return bool(job.stored_name)
     return bool(job.stored_name) and job.state == Import.State.DONE and job.step != Import.Step.WRITE
 
 
 def _awaits_options(job: Import) -> bool:
-    return _can_change_options(job) and job.step == Import.Step.UPLOADED
+    return _can_change_options(job) and (job.step == Import.Step.UPLOADED or job.state == Import.State.FAILED)
 
 
 def _refuse_hopeless(job: Import) -> None:
@@ -192,16 +232,20 @@ def _render(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
-    removed: dict[str, int] = (job.report or {}).get("removed", {})
+    report = job.report or {}
+    left_out = {**report.get("removed", {}), **report.get("skipped", {})}
     context = {
         **_build_progress(project, job),
         "file_preview": found,
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
         "same": uploading.find_same_file(job) if found else None,
-        "removed": [(REMOVED_LABELS.get(name, name), n) for name, n in removed.items() if n],
-        "counts": _list_counts(job),
+        "corrected_file": CorrectedFileForm(),
+        "left_out": [(LEFT_OUT_LABELS.get(name, name), n) for name, n in left_out.items() if n],
+        "has_skipped": bool(job.stored_name) and uploading.find_skipped_file(job).is_file(),
+        "labels": sorted(report.get("labels", {}).items(), key=lambda each: (each[1] is None, -(each[1] or 0))),
+        "counts": _list_counts(job) if "problems" not in report else [],
         "by_dataset": _list_by_dataset(job),
-        "delimiter_in_words": _name_delimiter(found),
+        "read_as": _describe_reading(found),
         "can_choose": _can_change_options(job),
         "heading": _choose_heading(job, found),
         **_describe_steps(STEPS.index(_find_step(job)) + is_imported),
@@ -215,12 +259,12 @@ def _build_progress(project: Project, job: Import) -> dict[str, Any]:
 
 
 def _choose_heading(job: Import, found: FilePreview | None) -> str:
+    if job.state == Import.State.FAILED:
+        return "Correct the import" if job.stored_name else "File could not be read"
     if found:
         return "File preview"
     if job.state == Import.State.DONE:
         return "Imported" if job.step == Import.Step.WRITE else "Validated"
-    if job.state == Import.State.FAILED:
-        return "Import failed"
     return f"Import {job.number}"
 
 
@@ -230,7 +274,7 @@ def _describe_steps(n_done: int) -> dict[str, Any]:
 
 
 def _find_step(job: Import) -> str:
-    if job.step == Import.Step.UPLOADED:
+    if job.step == Import.Step.UPLOADED or job.state == Import.State.FAILED:
         return str(STEPS[1])
     if job.step == Import.Step.CHECK:
         return str(STEPS[2])
@@ -257,6 +301,11 @@ def _list_by_dataset(job: Import) -> dict[str, Any]:
     }
 
 
-def _name_delimiter(found: FilePreview | None) -> str:
-    sign = found.preview.delimiter if found and found.preview else ""
-    return next((str(words) for words, each in DELIMITERS.values() if each and each == sign), "")
+def _describe_reading(found: FilePreview | None) -> str:
+    """Return how the file is read, as detected or chosen: format, encoding and delimiter."""
+    if found is None or found.preview is None:
+        return ""
+    preview = found.preview
+    words = [preview.format.upper(), preview.encoding.upper()]
+    words += [f"separated by {name}" for name, sign in DELIMITERS.values() if sign and sign == preview.delimiter]
+    return ", ".join(filter(None, words))

@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, cast
 
 from django.conf import settings
+from django.core import signing
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db.models import Q, QuerySet
@@ -29,6 +30,7 @@ SUFFIX_LENGTH = 20
 TEMPORARY_SECONDS = 24 * 3600
 """Age at which a temporary upload must be left over from a killed process: no upload takes a day."""
 MB = 1024**2
+KEPT_SUFFIX = ".upload-kept"
 FORM_BYTES = 1 << 20
 """Bytes for the other fields and the multipart boundaries of a form with a file."""
 
@@ -146,15 +148,17 @@ def store_upload(upload: "UploadedFile[Any]") -> str:
 class JobFiles:
     """The files of the jobs of one model: uploads and the files derived from them, named by the row's stored name.
 
-    A job that failed or was cancelled keeps none of them, and its stored name is cleared. A finished job keeps one. All
-    others keep everything, because they can still be continued.
+    A job that is over keeps none of them, and its stored name is cleared. A finished job keeps some. All others keep
+    everything, because they can still be continued.
     """
 
     model: type[Any]
     done: Q
     """Condition of the jobs that no longer need their files."""
-    find_kept: Callable[[Any], Path]
-    """Returns the file that a finished job keeps."""
+    find_kept: Callable[[Any], Collection[Path]]
+    """Returns the files that a finished job keeps."""
+    over: Q
+    """Condition of the jobs that can't be continued."""
 
     def delete(self, pk: int) -> None:
         """Delete the files that a job no longer needs, if it has ended."""
@@ -169,19 +173,64 @@ class JobFiles:
         for row in self._ended():
             self._delete(row, by_stem.get(row.stored_name, []))
 
+    def discard(self, pk: int) -> None:
+        """Delete all files of a job, whatever its state."""
+        for row in self.model.objects.filter(pk=pk).exclude(stored_name=""):
+            delete_stored(row.stored_name)
+        self.model.objects.filter(pk=pk).update(stored_name="")
+
     def _ended(self) -> "QuerySet[Any]":
-        over = Q(state__in=(self.model.State.FAILED, self.model.State.CANCELLED))
         # A row without a stored name has no files, but every file's name starts with an empty text.
-        ended: QuerySet[Any] = self.model.objects.filter(over | self.done).exclude(stored_name="")
+        ended: QuerySet[Any] = self.model.objects.filter(self.over | self.done).exclude(stored_name="")
         return ended.only("pk", "state", "stored_name")
 
     def _delete(self, row: Any, paths: list[Path]) -> None:
-        kept = self.find_kept(row) if row.state == row.State.DONE else None
+        kept = self.find_kept(row) if row.state == row.State.DONE else ()
         for path in paths:
-            if path != kept:
+            if path not in kept:
                 delete_path(path)
-        if kept is None:
+        if not kept:
             self.model.objects.filter(pk=row.pk).update(stored_name="")
+
+
+@dataclass(frozen=True)
+class KeptUpload:
+    """A file that a form with errors keeps for a day, so that it need not be given again."""
+
+    path: Path
+    name: str
+    token: str
+    """What the form sends back in place of the file; valid for one person and one purpose."""
+
+    def delete(self) -> None:
+        for path in self.path.parent.glob(f"{self.path.name}*"):
+            delete_path(path)
+
+
+def keep_for_retry(upload: "UploadedFile[Any]", *, whose: str) -> KeptUpload:
+    """Keep an upload beside the temporary ones, among which it is deleted after a day."""
+    path = Path(settings.FILE_UPLOAD_TEMP_DIR) / f"{new_name()}{KEPT_SUFFIX}"
+    file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(path))
+    path.chmod(0o600)
+    name = shorten_file_name(upload.name)
+    return KeptUpload(path, name, signing.dumps([path.name, name], salt=whose))
+
+
+def find_for_retry(token: str, *, whose: str) -> KeptUpload | None:
+    """Return the file that a form has kept, or None if the token is another's or too old."""
+    try:
+        stored_name, name = signing.loads(token, salt=whose, max_age=TEMPORARY_SECONDS)
+    except signing.BadSignature:
+        return None
+    path = Path(settings.FILE_UPLOAD_TEMP_DIR) / stored_name
+    return KeptUpload(path, name, token) if path.is_file() else None
+
+
+def delete_stored(stored_name: str) -> None:
+    """Delete an upload and the files derived from it."""
+    if stored_name:
+        for path in folder().glob(f"{stored_name}*"):
+            delete_path(path)
 
 
 def delete_path(path: Path) -> None:

@@ -74,6 +74,12 @@ class Pages:
         assert response.status_code == 200
         return condense(response.content.decode())
 
+    def replace(self, job: Import, content: bytes, name: str) -> str:
+        sent = {"file": SimpleUploadedFile(name, content)}
+        response = self.client.post(self.url("import-replace", job.number), sent, follow=True)
+        job.refresh_from_db()
+        return response.content.decode()
+
     def choose(self, job: Import, then: str = "check", **over: Any) -> Any:
         """Send the form of the columns as it is on the page, with some choices changed."""
         return self.client.post(self.url("import-check", job.number), {**self.form(job), **over, "then": then})
