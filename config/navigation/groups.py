@@ -181,6 +181,7 @@ RESULTS = Group(
                 "results:score-file-new",
                 "results:score-file",
                 "results:score-file-take",
+                "results:score-file-check",
             ),
         ),
         Page(

@@ -6,21 +6,16 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from annotate.imports.forms import ReadingForm
+from annotate.imports.forms import DELIMITERS, ReadingForm
 from projects.importing import Options
 from projects.models import Project
 from results.models import ScoreFile
 from results.score_import.reading import NAME_LENGTH
 
 
-class ScoreFileForm(ReadingForm):
-    """A file of scores, and how it is read."""
+class ScoreOptionsForm(ReadingForm):
+    """How a file of scores is read."""
 
-    file = forms.FileField(
-        label="File",
-        max_length=None,
-        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA predictions.",
-    )
     dataset = forms.ChoiceField(
         label="Dataset",
         required=False,
@@ -33,10 +28,10 @@ class ScoreFileForm(ReadingForm):
         help_text="Required if it is not named candidate_id or id.",
     )
 
-    field_order = ("file", "dataset")
+    field_order = ("id_column", "dataset")
 
-    def __init__(self, project: Project, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         field = self.fields["dataset"]
         assert isinstance(field, forms.ChoiceField)
         names = list(project.datasets.values_list("name", flat=True))
@@ -49,9 +44,29 @@ class ScoreFileForm(ReadingForm):
             format=sent["format"],
             encoding=sent["encoding"],
             delimiter=sent["delimiter"],
+            decimal=sent["decimal"],
             dataset=sent["dataset"],
             mapping={column: "candidate_id"} if column else {},
         )
+
+
+class ScoreFileForm(ScoreOptionsForm):
+    """A file of scores, and how it is read."""
+
+    file = forms.FileField(
+        label="File",
+        max_length=None,
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA predictions.",
+    )
+    field_order = ("file", "dataset")
+
+
+def read_initial(options: Options) -> dict[str, Any]:
+    """Return the initial values of the form from stored options."""
+    stored = options.as_dict()
+    stored["delimiter"] = next((name for name, (_, sign) in DELIMITERS.items() if sign == options.delimiter), "")
+    stored["id_column"] = next((column for column, field in options.mapping.items() if field == "candidate_id"), "")
+    return stored
 
 
 class TakeForm(forms.Form):

@@ -1,4 +1,7 @@
-"""Uploaded scores: a file is received, checked and reported on; then it is imported as runs, or discarded."""
+"""Uploaded scores: a file is received, checked and reported on; then it is imported as runs, or discarded.
+
+A file that can't be read stays, so that it can be checked with other settings, or a corrected one take its place.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -37,6 +40,41 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     return job
 
 
+def check_again(*, job: ScoreFile, actor: Membership, options: Options) -> None:
+    """Queue the check of a file with other settings. Raises Refused where its scores are imported or it runs."""
+    if not uploads.find_file(job).is_file():
+        raise Refused("The file is no longer available. Upload it again.")
+    with transaction.atomic():
+        _refuse_unless_changeable(job)
+        queue.queue(job, step=Step.CHECK, options=options.as_dict(), report=None, requested_by=actor)
+
+
+def replace_file(*, job: ScoreFile, actor: Membership, upload: "UploadedFile[Any]") -> None:
+    """Put a corrected file in the place of this one and queue its check with the same settings. Raises Refused."""
+    with uploads.kept_upload(upload) as stored_name, transaction.atomic():
+        locked = ScoreFile.objects.select_for_update().get(pk=job.pk)
+        replaced = locked.stored_name
+        _refuse_unless_changeable(locked)
+        _refuse_without_room(job.project, upload.size or 0, besides=job)
+        path = uploads.folder() / stored_name
+        queue.queue(
+            locked,
+            step=Step.CHECK,
+            file_name=uploads.shorten_file_name(upload.name),
+            stored_name=stored_name,
+            n_bytes=path.stat().st_size,
+            sha256=fingerprint(path, Options()),
+            report=None,
+            requested_by=actor,
+        )
+    uploads.delete_stored(replaced)
+
+
+def can_change(job: ScoreFile) -> bool:
+    """Return whether the file can be checked again, or replaced by a corrected one."""
+    return job.state == State.FAILED or (job.state == State.DONE and job.step == Step.CHECK)
+
+
 def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) -> None:
     """Queue the import of a checked file; `names` gives the metric of each column to import.
 
@@ -63,7 +101,7 @@ def stop(job: ScoreFile) -> bool:
     """
     # A checked file waits for nobody's worker, so its row is ended here; the condition in the UPDATE decides a race
     # with an import.
-    at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
+    at_rest = ScoreFile.objects.filter(Q(state=State.DONE, step=Step.CHECK) | Q(state=State.FAILED), pk=job.pk)
     if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
         FILES.delete(job.pk)
         return True
@@ -86,7 +124,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
             project=job.project,
             path=uploads.find_file(job),
             name=job.file_name,
-            options=_read_options(job),
+            options=read_options(job),
             problems_path=find_problems_file(job),
             on_progress=on_progress,
         )
@@ -169,7 +207,8 @@ def find_problems_file(job: ScoreFile) -> Path:
 FILES = uploads.JobFiles(
     model=ScoreFile,
     done=Q(step=Step.TAKE, state=State.DONE),
-    find_kept=find_problems_file,
+    find_kept=lambda job: [find_problems_file(job)],
+    over=Q(state=State.CANCELLED) | Q(state=State.FAILED, project__deleted_at__isnull=False),
 )
 """The upload and the list of its problems; where the scores were imported, the list stays."""
 
@@ -215,7 +254,7 @@ def _create(project: Project, actor: Membership, name: str, stored_name: str, op
     )
 
 
-def _read_options(job: ScoreFile) -> Options:
+def read_options(job: ScoreFile) -> Options:
     return Options.from_dict({name: value for name, value in job.options.items() if name != "names"})
 
 
@@ -235,9 +274,15 @@ def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
         raise Refused(f"Two columns have the metric name “{repeated[0]}”. Rename one of them.")
 
 
-def _refuse_without_room(project: Project, n_bytes: int) -> None:
+def _refuse_unless_changeable(job: ScoreFile) -> None:
+    if not can_change(job):
+        raise Refused("This file can no longer be changed. See its page.")
+
+
+def _refuse_without_room(project: Project, n_bytes: int, *, besides: ScoreFile | None = None) -> None:
     uploads.refuse_too_large(n_bytes)
-    waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
+    waiting = project.score_files.exclude(stored_name="").exclude(step=Step.TAKE, state=State.DONE)
+    waiting = waiting.exclude(pk=besides.pk if besides else 0)
     n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
     if not uploads.has_room(n_bytes, n_kept=n_waiting):
         raise Refused("Score files awaiting import take too much space. Import or discard some of them first.")

@@ -41,7 +41,7 @@ class Problems(Notes):
             if kind is not None and self._path:
                 self._path.unlink(missing_ok=True)
 
-    def problem(self, line: int | None, column: str, reason: str) -> None:
+    def problem(self, line: int | None, column: str, reason: str, *, contradicts: int | None = None) -> None:
         """List a row that the reader itself cannot parse."""
         self.add("unreadable", line, column, "", "", "", reason)
 

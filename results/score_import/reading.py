@@ -43,7 +43,13 @@ def read_scores(
     candidates = Candidates(project)
     with Problems(problems_path, LIMITS) as problems:
         with reading(path, name, options, LIMITS, problems) as reader:
-            rows = ScoreRows(candidates, problems, is_mocha=reader.format == "mocha", dataset=options.dataset)
+            rows = ScoreRows(
+                candidates,
+                problems,
+                is_mocha=reader.format == "mocha",
+                dataset=options.dataset,
+                decimal=options.decimal or reader.decimal,
+            )
             rows.name_columns(reader.columns, dict(options.mapping))
             for line, record in reader.records():
                 rows.add(line, record)
@@ -60,6 +66,7 @@ def read_scores(
         "file": shorten_name(name, 200),
         "format": reader.format,
         "encoding": reader.encoding.removesuffix("-sig"),
+        "delimiter": reader.delimiter,
         "id_column": rows.id_column,
         "dataset_column": rows.dataset_column,
         "n_rows": rows.n_rows,

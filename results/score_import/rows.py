@@ -12,7 +12,7 @@ import numpy.typing as npt
 from measures.patterns import Floats
 from projects.importing.fields import SYNONYMS, normal_name, plan_columns
 from projects.importing.report import Broken
-from projects.importing.values import ID_LENGTH, describe_type
+from projects.importing.values import ID_LENGTH, MAYBE_THOUSANDS, describe_type
 from projects.language.names import shorten_name
 from results.metrics.storing import LARGEST
 from results.score_import.matching import Candidates
@@ -26,7 +26,7 @@ PREDICTION = "pred_score"
 # Stricter than float(), which takes "nan", "1_000" and digits of other scripts; the lengths keep out texts that only
 # look like numbers.
 PLAIN = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,4})?", re.ASCII)
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[-+]?\d{0,40},\d{1,40}(?:[eE][-+]?\d{1,4})?", re.ASCII)
 # Low, so that a metric with many missing scores written as words is found; a column of texts holds hardly a number.
 LEAST_SHARE = 0.1
 """The least share of numbers among its first cells that makes a column a metric."""
@@ -64,8 +64,16 @@ class MetricColumn:
 class ScoreRows:
     """Collects the scores of records; `columns` are the metrics that were found, in the order of the file."""
 
-    def __init__(self, candidates: Candidates, problems: Problems, *, is_mocha: bool, dataset: str = "") -> None:
-        self.candidates, self.problems, self.dataset = candidates, problems, dataset
+    def __init__(
+        self,
+        candidates: Candidates,
+        problems: Problems,
+        *,
+        is_mocha: bool,
+        dataset: str = "",
+        decimal: str = "point",
+    ) -> None:
+        self.candidates, self.problems, self.dataset, self.decimal = candidates, problems, dataset, decimal
         self.is_mocha = is_mocha
         self.columns: dict[str, MetricColumn] = {}
         self.left_out: list[str] = []
@@ -82,7 +90,8 @@ class ScoreRows:
         plan = plan_columns(names, mapping, fields=SCORE_FIELDS, synonyms=synonyms)
         self.id_column, self.dataset_column = plan.column("candidate_id"), plan.column("dataset")
         if not self.id_column:
-            raise Broken("no column for the candidate's ID; enter its name", column="candidate_id")
+            found = ", ".join(shorten_name(name, 30) for name in list(plan.meanings)[:12])
+            raise Broken(f"no column for the candidate's ID (found: {found}); enter its name", column="candidate_id")
         self._seen = {self.id_column, self.dataset_column}
         self._seen |= {name for name, meaning in mapping.items() if meaning in ("", "ignore")} - {""}
 
@@ -122,7 +131,7 @@ class ScoreRows:
         self._seen.add(name)
         half = pair_position(name)
         metric = PREDICTION if half else name
-        n_numbers = sum(read_number(cell) is not None for cell in filled)
+        n_numbers = sum(read_number(cell, self.decimal) is not None for cell in filled)
         # MOCHA's predictions may carry ids and labels that are numbers.
         is_other = self.is_mocha and not metric.startswith(PREDICTION)
         if is_other or n_numbers < max(1, LEAST_SHARE * len(filled)):
@@ -183,10 +192,10 @@ class ScoreRows:
         # Set for a wrong cell as well, so that a later row of the same candidate is a duplicate and not its
         # replacement.
         into.lines[position] = line
-        number = read_number(cell)
+        number = read_number(cell, self.decimal)
         if number is None:
             into.not_numbers[position] = format_value(cell)
-            self.problems.add("not a number", line, column, *named, cell, explain_no_number(cell))
+            self.problems.add("not a number", line, column, *named, cell, explain_no_number(cell, self.decimal))
         else:
             into.values[position] = number
 
@@ -206,23 +215,32 @@ def is_selected_by_default(column: str) -> bool:
     return normal_name(column) not in NOT_SCORES
 
 
-def read_number(cell: Any) -> float | None:
-    """Return the finite number that a cell is or spells, or None."""
+def read_number(cell: Any, decimal: str = "point") -> float | None:
+    """Return the finite number that a cell is or spells with this decimal mark, or None."""
     if type(cell) is str:
         text = cell.strip()
-        cell = float(text) if PLAIN.fullmatch(text) else None
+        if "," in text and decimal != "point" and DECIMAL_COMMA.fullmatch(text):
+            is_clear = decimal == "comma" or not MAYBE_THOUSANDS.fullmatch(text)
+            cell = float(text.replace(",", ".")) if is_clear else None
+        else:
+            has_other_mark = decimal == "comma" and "." in text
+            cell = float(text) if PLAIN.fullmatch(text) and not has_other_mark else None
     if type(cell) is int or type(cell) is float:
         return float(cell) if abs(cell) < LARGEST else None
     return None
 
 
-def explain_no_number(cell: Any) -> str:
+def explain_no_number(cell: Any, decimal: str = "point") -> str:
     if type(cell) is float:
         return "is NaN, which means no score" if math.isnan(cell) else "is not finite"
     if type(cell) is not str:
         return f"is {describe_type(cell)}, not a number"
     if DECIMAL_COMMA.fullmatch(cell.strip()):
-        return "has a decimal comma; use a point"
+        if decimal == "either":
+            return "may be a decimal or thousands; choose the decimal mark"
+        return "has a decimal comma; choose it, or use a point"
+    if decimal == "comma" and PLAIN.fullmatch(cell.strip()):
+        return "has a decimal point; choose it, or use a comma"
     return f"is “{shorten_name(cell, 30)}”, not a number"
 
 

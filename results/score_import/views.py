@@ -3,11 +3,13 @@
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.imports.forms import CorrectedFileForm
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import send_file
 from projects.jobs.pages import cancel_job, job_context, job_fragment
@@ -17,7 +19,7 @@ from projects.web.uploads import takes_files
 from results.metrics.answers import count_candidates
 from results.models import ScoreFile
 from results.score_import import importing
-from results.score_import.forms import ScoreFileForm, TakeForm
+from results.score_import.forms import ScoreFileForm, ScoreOptionsForm, TakeForm, read_initial
 
 COUNTED = {
     "unknown": ("Unknown", "IDs that match no candidate"),
@@ -86,6 +88,36 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
 
 @requires(Right.READ)
 @require_POST
+def score_file_check(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Check the file again with other settings."""
+    job = _fetch(project, number)
+    if job.is_live:
+        return _redirect_to(job)  # a second click
+    form = ScoreOptionsForm(project, request.POST)
+    if form.is_valid():
+        with refusals(request):
+            importing.check_again(job=job, actor=request.membership, options=form.options())
+        return _redirect_to(job)
+    return _render(request, job, TakeForm(job), options_form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@requires(Right.READ)
+@takes_files
+@require_POST
+def score_file_replace(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Put a corrected file in the place of this one; its settings stay."""
+    job = _fetch(project, number)
+    form = CorrectedFileForm(request.POST, request.FILES)
+    if form.is_valid():
+        with refusals(request):
+            importing.replace_file(job=job, actor=request.membership, upload=form.cleaned_data["file"])
+    else:
+        messages.error(request, " ".join(map(str, form.errors["file"])))
+    return _redirect_to(job)
+
+
+@requires(Right.READ)
+@require_POST
 def score_file_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     is_stopping = cancel_job(request, job, stop=importing.stop, done="Discarded. The file is deleted.")
@@ -118,7 +150,14 @@ def _redirect_to(job: ScoreFile) -> HttpResponse:
     return redirect("results:score-file", job.project.slug, job.number)
 
 
-def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int = HTTPStatus.OK) -> HttpResponse:
+def _render(
+    request: ProjectRequest,
+    job: ScoreFile,
+    form: TakeForm,
+    *,
+    options_form: ScoreOptionsForm | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
     # A file that was refused as a whole stores the refusal in place of a report.
     report = job.report if job.report and "counts" in job.report else None
     refusal = job.report if job.report and "total" in job.report else None
@@ -126,6 +165,10 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
     context = {
         **_progress(job),
         "form": form,
+        "can_change": importing.can_change(job) and bool(job.stored_name),
+        "options_form": options_form
+        or ScoreOptionsForm(job.project, initial=read_initial(importing.read_options(job))),
+        "corrected_file": CorrectedFileForm(),
         "report": report,
         "refusal": refusal,
         "counts": [(label, report["counts"][kind], note) for kind, (label, note) in COUNTED.items()] if report else [],

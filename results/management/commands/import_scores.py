@@ -42,6 +42,7 @@ class Command(ProjectCommand):
             format=options["format"],
             encoding=options["encoding"],
             delimiter=options["delimiter"],
+            decimal=options["decimal"],
             mapping=dict(options["map"]),
             dataset=options["dataset"],
         )

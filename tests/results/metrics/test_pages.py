@@ -148,6 +148,42 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_nam
     assert not uploads.find_file(job).exists()
 
 
+def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    content = "sep=;\r\nNr;Bewertung für BLEURT;\r\nnarrative-right;0,9;\r\nalone;1,234;\r\n"
+    upload = SimpleUploadedFile("bleurt.csv", content.encode("windows-1252"), "text/csv")
+    there = client.post(address("score-file-new", corpus), {"file": upload}).headers["Location"]
+    job = ScoreFile.objects.get()
+    tasks.read_scores(job.pk)
+    page = client.get(there).content.decode()
+    assert "no column for the candidate" in page
+    assert "Check again" in page
+    check, replace = address("score-file-check", corpus, job.number), address("score-file-replace", corpus, job.number)
+    assert client.post(check, {"delimiter": "nonsense"}).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    client.post(check, {"id_column": "Nr"})
+    tasks.read_scores(job.pk)
+    job.refresh_from_db()
+    assert job.report is not None
+    assert [(each["column"], each["low"], each["high"]) for each in job.report["columns"]] == [
+        ("Bewertung für BLEURT", 0.9, 1.234)
+    ]
+    first = uploads.find_file(job)
+    corrected = SimpleUploadedFile("second.csv", b"Nr,bleurt\nnarrative-right,0.5\n", "text/csv")
+    assert "second.csv" in client.post(replace, {"file": corrected}, follow=True).content.decode()
+    tasks.read_scores(job.pk)
+    job.refresh_from_db()
+    assert job.report is not None
+    assert [each["name"] for each in job.report["columns"]] == ["bleurt"], "The name of the ID column stays."
+    assert not first.exists()
+    client.post(address("score-file-take", corpus, job.number), {"take_0": "on", "name_0": "BLEURT"})
+    tasks.read_scores(job.pk)
+    for again in (client.post(check, {}, follow=True), client.post(replace, {"file": corrected}, follow=True)):
+        assert "message--error" in again.content.decode()
+    assert MetricRun.objects.get().n_scored == 1
+
+
 def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     corpus: Project, researcher: Membership, client_of: SignIn
 ) -> None:
@@ -156,6 +192,8 @@ def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     page = client_of(researcher).get(address("score-file", corpus, broken.number)).content.decode()
     assert broken.state == "failed"
     assert "invalid JSON" in page
+    client_of(researcher).post(address("score-file-cancel", corpus, broken.number))
+    broken.refresh_from_db()
     given_up = receive(corpus, researcher, "id,x\nalone,1\n")
     client_of(researcher).post(address("score-file-cancel", corpus, given_up.number))
     given_up.refresh_from_db()

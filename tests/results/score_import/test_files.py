@@ -79,7 +79,7 @@ def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tm
     }
     assert named == {
         (3, "not a number", "nan", "is “nan”, not a number"),
-        (4, "not a number", "0,5", "has a decimal comma; use a point"),
+        (4, "not a number", "0,5", "has a decimal comma; choose it, or use a point"),
         (5, "not a number", "Infinity", "is “Infinity”, not a number"),
         (6, "not a number", "n/a", "is “n/a”, not a number"),
         (7, "unknown", "ghost", "matches no candidate of the project"),
@@ -162,13 +162,12 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     ("content", "name", "message"),
     [
         (b"", "scores.csv", "the file is empty"),
-        (b"id;bleurt\na;1\n", "scores.csv", "seems to be a semicolon"),
         (b"bleurt\n1\n", "scores.csv", "no column for the candidate's ID"),
         (b"id,text\na,b\n", "scores.csv", "no column holds scores"),
         (b"id\na\n", "scores.csv", "ids and no scores"),
         (b'{"narrative": {"a": {"pred_score": 1}, "b": {"pred', "scores.json", "invalid JSON"),
         (b'{"narrative": {"a": {"pred_score": 1, "pred_score": 2}}}', "scores.json", "duplicate key"),
-        (b"id,bleurt\nd\xe9j\xe0,1\n", "scores.csv", "invalid UTF-8"),
+        (b"id,bleurt\nd\xc3\xa9\xc3\xa9j\xe0,1\n", "scores.csv", "invalid UTF-8"),
         (b'id,bleurt\na,"1\n', "scores.csv", "never closed"),
         (b"\x89PNG\r\n", "scores.csv", "a picture"),
     ],
