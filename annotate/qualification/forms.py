@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import capfirst
 
+from annotate.imports.forms import ReadingForm
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
 from annotate.qualification.items import ItemSpec, find_faults, read_spec
@@ -16,6 +17,7 @@ from annotate.qualification.items_from_file import read_range
 from annotate.qualification.results import format_range
 from measures.rubric import format_number
 from projects.errors import Refused
+from projects.importing import Options
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
@@ -239,12 +241,28 @@ class ItemForm(forms.Form):
         return spec
 
 
-class FileForm(forms.Form):
+class FileForm(ReadingForm):
+    """A file of items and how it is read; after an error the file is kept, and need not be given again."""
+
     file = forms.FileField(
         label="File",
         max_length=None,
         help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL or Parquet.",
     )
+    skip_wrong_rows = forms.BooleanField(
+        required=False, label="Skip rows with errors", help_text="They are listed with the reason."
+    )
+    field_order = ("file", "skip_wrong_rows")
+
+    def keep(self) -> None:
+        """Accept no file: the one that is kept is read again."""
+        self.fields["file"].required = False
+
+    def options(self) -> Options:
+        sent = self.cleaned_data
+        return Options(
+            **{name: sent[name] for name in ("format", "encoding", "delimiter", "decimal", "skip_wrong_rows")}
+        )
 
 
 class CandidatesForm(forms.Form):

@@ -1,13 +1,12 @@
 """Pages of the test's items: added manually with a preview, edited, retired, from a file, from rated candidates."""
 
 from http import HTTPStatus
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,13 +19,15 @@ from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.form_parts import Prefill
 from annotate.rating.page import site_urls
 from projects.access import ProjectRequest, Right, requires
+from projects.downloads import send_file
 from projects.importing import FileRefused
+from projects.importing.skipping import SkippedRows
 from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import read_criteria
 from projects.web.lists import order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
-from projects.web.uploads import shorten_file_name, takes_files
+from projects.web.uploads import KeptUpload, find_for_retry, keep_for_retry, takes_files
 
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 
@@ -95,32 +96,59 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
 @takes_files
 @require_http_methods(["GET", "HEAD", "POST"])
 def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Add the items of a file. After an error the page keeps the file: the form sends its token in place of it."""
     test = fetch_test(project)
-    form = FileForm(request.POST, request.FILES) if request.method == "POST" else FileForm()
-    refusal = None
-    if request.method == "POST" and form.is_valid():
-        upload = form.cleaned_data["file"]
-        # FILE_UPLOAD_HANDLERS writes every upload to disk, so that the readers can open it by its path.
-        path = Path(upload.temporary_file_path())
-        with refusals(request, form):
-            try:
-                n = len(
-                    items_from_file.import_items(
-                        test=test, actor=request.membership, path=path, name=shorten_file_name(upload.name)
-                    )
-                )
-            except FileRefused as refused:
-                refusal = refused
-            else:
-                messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))
-                return redirect("annotate:qualification-test", project.slug)
-    context = {
-        "form": form,
-        "refusal": refusal,
-        "criteria": items.find_quality_criteria(test.rubric),
-    }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal or form.errors else 200
-    return render(request, "annotate/qualification/file.html", context, status=status)
+    whose = _name_keeper(request)
+    kept = find_for_retry(request.POST.get("kept", "") or request.GET.get("skipped", ""), whose=whose)
+    if request.method != "POST":
+        return _render_file(request, test, FileForm(), skipped=kept)
+    form = FileForm(request.POST, request.FILES)
+    if kept is not None:
+        form.keep()
+    if not form.is_valid():
+        return _render_file(request, test, form, kept=kept)
+    if upload := form.cleaned_data["file"]:
+        if kept is not None:
+            kept.delete()
+        kept = keep_for_retry(upload, whose=whose)
+    assert kept is not None, "Without a file of its own the form needs a kept one."
+    skipped, refusal = SkippedRows(), None
+    with refusals(request, form):
+        try:
+            made = items_from_file.import_items(
+                test=test,
+                actor=request.membership,
+                path=kept.path,
+                name=kept.name,
+                options=form.options(),
+                skipped=skipped,
+            )
+        except FileRefused as refused:
+            refusal = refused
+        else:
+            n = len(made)
+            messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))
+            if skipped:
+                return redirect(f"{reverse('annotate:qualification-file', args=[project.slug])}?skipped={kept.token}")
+            kept.delete()
+            return redirect("annotate:qualification-test", project.slug)
+    return _render_file(request, test, form, kept=kept, refusal=refusal)
+
+
+@requires(Right.MANAGE)
+@require_safe
+def items_file_skipped(request: ProjectRequest, project: Project) -> FileResponse:
+    """Download the rows of a file that were skipped, with the reason."""
+    kept = find_for_retry(request.GET.get("skipped", ""), whose=_name_keeper(request))
+    missing = "There is no list of skipped rows."
+    if kept is None:
+        raise Http404(missing)
+    return send_file(
+        items_from_file.find_skipped_file(kept.path),
+        name=f"{project.slug}-items-skipped.csv",
+        content_type="text/csv; charset=utf-8",
+        missing=missing,
+    )
 
 
 @requires(Right.MANAGE)
@@ -198,3 +226,29 @@ def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationIt
         passage_text=typed.get("passage_text", ""),
     )
     return make_page_context(test.project, [shown], read_criteria(test.rubric), Prefill())  # type: ignore[list-item]
+
+
+def _name_keeper(request: ProjectRequest) -> str:
+    return f"items of membership {request.membership.pk}"
+
+
+def _render_file(
+    request: ProjectRequest,
+    test: QualificationTest,
+    form: FileForm,
+    *,
+    kept: KeptUpload | None = None,
+    skipped: KeptUpload | None = None,
+    refusal: FileRefused | None = None,
+) -> HttpResponse:
+    if kept is not None:
+        form.keep()
+    context = {
+        "form": form,
+        "kept": kept,
+        "skipped": skipped,
+        "refusal": refusal.as_dict() if refusal else None,
+        "criteria": items.find_quality_criteria(test.rubric),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal or form.errors else HTTPStatus.OK
+    return render(request, "annotate/qualification/file.html", context, status=status)

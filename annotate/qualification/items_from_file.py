@@ -18,11 +18,12 @@ from annotate.qualification.items import (
     shown_key,
 )
 from projects.errors import Refused
+from projects.importing.checking import reading
 from projects.importing.limits import MIB, Limits
 from projects.importing.options import Options
-from projects.importing.readers import Reader, open_reader
-from projects.importing.report import Broken, Notes
-from projects.importing.text import bad_byte
+from projects.importing.readers import Reader
+from projects.importing.report import Broken, FileRefused, Notes, Problem
+from projects.importing.skipping import SkippedFile, SkippedRows
 from projects.importing.values import PLAIN_NUMBER, Values
 from projects.models import Membership
 from projects.rubric.rubrics import CriterionOnPage
@@ -47,40 +48,73 @@ _RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
 
 
 def import_items(
-    *, test: QualificationTest, actor: Membership | None, path: Path, name: str
+    *,
+    test: QualificationTest,
+    actor: Membership | None,
+    path: Path,
+    name: str,
+    options: Options | None = None,
+    skipped: SkippedRows | None = None,
 ) -> list[QualificationItem]:
-    """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items."""
-    specs = read_items(path=path, name=name, criteria=find_quality_criteria(test.rubric))
+    """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items.
+
+    If the options say so, rows with errors are skipped; `skipped` collects them.
+    """
+    criteria = find_quality_criteria(test.rubric)
+    specs = read_items(path=path, name=name, criteria=criteria, options=options, skipped=skipped)
     return add_items(test=test, actor=actor, specs=specs, how="file")
 
 
-def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) -> list[ItemSpec]:
+def read_items(
+    *,
+    path: Path,
+    name: str,
+    criteria: Sequence[CriterionOnPage],
+    options: Options | None = None,
+    skipped: SkippedRows | None = None,
+) -> list[ItemSpec]:
     """Return the items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
-    notes = Notes(LIMITS)
+    options = options or Options()
+    skipped = SkippedRows() if skipped is None else skipped
+    while True:
+        try:
+            return _read_rows(path, name, criteria, options, skipped)
+        except FileRefused as refusal:
+            # Without some rows others may become wrong, or right: a repeated answer whose first row is skipped.
+            if not options.skip_wrong_rows or not skipped.add(refusal):
+                raise
+
+
+def _read_rows(
+    path: Path, name: str, criteria: Sequence[CriterionOnPage], options: Options, skipped: SkippedRows
+) -> list[ItemSpec]:
+    notes = Notes(LIMITS, skipped=skipped)
     specs: list[ItemSpec] = []
-    reader = None
-    try:
-        reader = open_reader(path, name, Options(), LIMITS, notes)
-        rows = _Rows(reader, criteria, notes)
+    with (
+        reading(path, name, options, LIMITS, notes) as reader,
+        SkippedFile(find_skipped_file(path), reader.columns, skipped) as left_out,
+    ):
+        rows = _Rows(reader, criteria, notes, options.decimal or reader.decimal)
         for n, (line, record) in enumerate(reader.records(), start=1):
             if n > MOST_ITEMS:
                 raise Broken(f"more than {MOST_ITEMS} rows, the maximum for a test", line=line)
+            if line in skipped:
+                left_out.add(line, record)
+                continue
             # A row with an error gives no item, but the others are still read, so that all errors are reported at once.
             before = notes.total
             spec = rows.spec(line, record)
             if notes.total == before:
                 specs.append(spec)
-    except Broken as error:
-        notes.broken(error)
-    except UnicodeDecodeError as error:
-        notes.broken(bad_byte(path, reader.encoding if reader else error.encoding))
-    finally:
-        if reader is not None:
-            reader.close()
-    if not specs and not notes.total:
-        notes.problem(None, "", "the file has a header and no rows")
-    notes.refuse_if_any(name)
+        if not specs and not notes.total:
+            reason = "every row has a problem, so nothing is left" if skipped else "the file has a header and no rows"
+            raise FileRefused(name, [Problem(None, "", reason), *skipped.problems])
     return specs
+
+
+def find_skipped_file(path: Path) -> Path:
+    """Return the list of the rows that were skipped, beside the file."""
+    return path.with_name(f"{path.name}.skipped.csv")
 
 
 def read_range(text: str) -> tuple[float, float]:
@@ -95,9 +129,10 @@ def read_range(text: str) -> tuple[float, float]:
 class _Rows:
     """Turns rows into items and collects their errors."""
 
-    def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes) -> None:
+    def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes, decimal: str) -> None:
         self.notes = notes
         self.values = Values(LIMITS, notes)
+        self.values.decimal = decimal
         self.criteria = criteria
         self.lines: dict[tuple[str, ...], int] = {}
         # "Expected (Fluency)" and "expected_fluency" are the same column: case and punctuation don't matter.
@@ -142,12 +177,12 @@ class _Rows:
         # Two ratings of the same answer could contradict each other, so a repetition is an error even if they agree.
         first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
-            self.notes.problem(line, self.columns["answer"], f"repeats the answer of line {first}")
+            self.notes.problem(line, self.columns["answer"], f"repeats the answer of line {first}", contradicts=first)
         return spec
 
     def _has_faults_at(self, line: int) -> bool:
         """Return whether a value has an error already, so that it is not reported as off the scale too."""
-        return any(problem.line == line for problem in self.notes.problems)
+        return self.notes.last_line == line
 
     def _read_references(self, line: int, record: dict[str, Any]) -> list[str]:
         found = [self.values.text(record.get(column), column, line) for column in self.references]

@@ -32,6 +32,7 @@ urlpatterns = [
     path(f"{TEST}rubric/", design_views.qualification_rubric, name="qualification-rubric"),
     path(f"{TEST}items/new/", item_views.item_new, name="qualification-new-item"),
     path(f"{TEST}items/file/", item_views.items_file, name="qualification-file"),
+    path(f"{TEST}items/file/skipped/", item_views.items_file_skipped, name="qualification-file-skipped"),
     path(f"{TEST}items/candidates/", item_views.items_candidates, name="qualification-candidates"),
     path(f"{TEST}items/<int:pk>/", item_views.item_edit, name="qualification-item"),
     path(f"{TEST}items/<int:pk>/preview/", item_views.item_preview, name="qualification-item-preview"),

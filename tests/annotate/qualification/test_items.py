@@ -83,7 +83,7 @@ def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
         ("items.csv", "question,expected\nWho?,4\n", "no column “answer”"),
         ("items.csv", HEADER, "a header and no rows"),
         ("items.csv", "", "the file is empty"),
-        ("items.txt", "x", "unknown file extension"),
+        ("items.doc", "x", "unknown file extension"),
         ("items.json", '{"a": 1}', "an object of objects"),
         ("items.csv", "question,candidate,expected\n" + "".join(f"Who?,{n},4\n" for n in range(501)), "than 500 rows"),
     ],

@@ -172,11 +172,46 @@ def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) 
     assert "<code>expected</code>" in page
     bad = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,9\n")
     page = post(client, f"{TEST}items/file/", 422, file=bad)
-    assert "items.csv: line 3, column “expected”: 9 is outside the scale" in page
+    assert "<strong>One problem</strong> in <bdi>items.csv</bdi>" in page
+    assert "9 is outside the scale" in page
     assert not QualificationItem.objects.exists()
     good = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,1\n")
     post(client, f"{TEST}items/file/", file=good)
     assert QualificationItem.objects.count() == 2
+
+
+def test_after_an_error_the_file_of_items_is_kept_and_its_wrong_rows_can_be_skipped(
+    project: Project, client: Client, owner: Membership, client_of: SignIn
+) -> None:
+    post(client, f"{TEST}make/")
+    address = f"{TEST}items/file/"
+    content = (
+        "sep=;\r\nquestion;answer;expected;tolerance;\r\nWer?;Für Özil;4;0,5;\r\nWer?;Größe;9;;\r\nWer?;Größe;1;;\r\n"
+    )
+    page = post(client, address, 422, file=SimpleUploadedFile("Prüfung.csv", content.encode("windows-1252")))
+    assert "If empty, <bdi>Prüfung.csv</bdi> is read again." in page
+    assert "9 is outside the scale" in page
+    token = re.search('name="kept" value="([^"]+)"', page)
+    assert token is not None
+    kept = {"kept": token[1]}
+    assert "choose the decimal comma" in post(client, address, 422, decimal="point", **kept)
+    assert "no column “question”" in post(client, address, 422, delimiter="bar", **kept)
+    assert "This field is required" in post(client_of(owner), address, 422, **kept), "A token is its owner's alone."
+    assert "This field is required" in post(client, address, 422, kept="x" + token[1])
+    assert not QualificationItem.objects.exists()
+    response = client.post(address, {"skip_wrong_rows": "on", **kept})
+    assert [(item.answer, item.tolerance) for item in QualificationItem.objects.order_by("pk")] == [
+        ("Für Özil", 0.5),
+        ("Größe", 0.0),
+    ]
+    page = read_text(client, response.headers["Location"])
+    link = re.search('href="([^"]+/skipped/[^"]+)"', page)
+    assert link is not None
+    listed = client.get(link[1].replace("&amp;", "&"))
+    assert b"".join(listed.streaming_content).decode().splitlines()[1:] == [  # type: ignore[attr-defined]
+        "4,expected: 9 is outside the scale. Use a number from 1 to 5.,Wer?,Größe,9,"
+    ]
+    assert client_of(owner).get(link[1]).status_code == 404
 
 
 def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:
