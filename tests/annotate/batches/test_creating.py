@@ -28,6 +28,7 @@ from tests.factories import (
     make_rubric,
 )
 from tests.people import SignIn
+from tests.previews import confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -184,10 +185,10 @@ def test_the_form_the_command_and_the_api_draw_by_type(
     assert client.get(address, sent | {names["entity"]: 1, "sample": 3}).status_code == 422
     chosen = sent | {names["yes-no"]: 2, names["entity"]: 1}
     assert client.get(address, chosen).context["plan"].n_questions == 3
-    shown = client.post(address, chosen, follow=True).content.decode()
+    shown = confirm(client, address, chosen, follow=True).content.decode()
     assert count_types(Batch.objects.get()) == {"yes-no": 2, "entity": 1}
     assert re.search(r"Questions drawn</dt>\s*<dd>\s*1 entity,\s*2 yes-no", shown)
-    client.post(address, sent | {"types": ["entity"]})
+    confirm(client, address, sent | {"types": ["entity"]})
     assert count_types(Batch.objects.get(number=2)) == {"entity": 3}
     options = ("--project", project.slug, "--judgments", "1", "--questions", "yes-no=1", "entity=2", "--seed", "1")
     call_command("create_batch", *options, stdout=StringIO())

@@ -21,6 +21,7 @@ from tests.annotate.open_batches import answered, assert_equation
 from tests.factories import make_batch, make_corpus, make_membership, make_rubric
 from tests.page_reader import condense
 from tests.people import SignIn
+from tests.previews import confirm
 from tests.sized_projects import claim
 
 TRIAL = Batch.Kind.TRIAL
@@ -254,7 +255,7 @@ def test_the_form_of_a_full_batch_asks_about_the_trial_and_keeps_to_the_answer(
     data = {name: value for name, value in data.items() if value is not None and not isinstance(value, bool)}
     planned = condense(client.get(address, data).content.decode())
     assert "10 candidates in this selection are excluded because the trial covers them" in planned
-    response = client.post(address, data)
+    response = confirm(client, address, data)
     assert response.status_code == 302
     made = project.batches.latest("number")
     assert (made.trial, made.use_of_trial, made.n_items) == (trial, "leave_out", 20)
