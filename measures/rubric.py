@@ -73,6 +73,22 @@ class Scale:
             return range(0)
         return range(int(self.low), int(self.high) + 1)
 
+    @property
+    def usual_level(self) -> Level:
+        """The level of measurement that fits the scale if nobody chooses one.
+
+        Interval on a slider, ordinal on points, but nominal on two points, such as no and yes: with nothing between
+        them there is no order to speak of, and alpha is the same at every level.
+
+        Examples
+        --------
+        >>> [Scale(kind=ScaleKind.ORDINAL, low=low, high=5).usual_level.value for low in (1, 4)]
+        ['ordinal', 'nominal']
+        """
+        if self.kind is ScaleKind.CONTINUOUS:
+            return Level.INTERVAL
+        return Level.ORDINAL if len(self.points) > 2 else Level.NOMINAL
+
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionSpec:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
-from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
+from measures.rubric import CORRECTNESS, CriterionSpec, ScaleKind
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
@@ -248,9 +248,8 @@ def _describe_criterion(project: Project, column: CriterionColumn) -> CriterionS
     preset = CORRECTNESS.criteria[0]
     if column.key == preset.key and column.scale == preset.scale:
         return preset
-    level = Level.ORDINAL if column.kind is ScaleKind.ORDINAL else Level.INTERVAL
     name = column.key.replace("_", " ").replace("-", " ").capitalize()
-    return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=level)
+    return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=column.scale.usual_level)
 
 
 def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubric, actor: Membership | None) -> Batch:

@@ -59,12 +59,23 @@ def split_jieba(text: str) -> list[str]:
     References
     ----------
     https://github.com/fxsjy/jieba, version 0.42.1, in its precise mode.
+
+    Examples
+    --------
+    >>> split_jieba("来到 北京") if has_jieba() else ["来到", "北京"]
+    ['来到', '北京']
     """
     return [word for word in _load_jieba().cut(text) if not word.isspace()]
 
 
 def has_jieba() -> bool:
-    """Return whether jieba is installed."""
+    """Return whether jieba is installed.
+
+    Examples
+    --------
+    >>> has_jieba() in (True, False)
+    True
+    """
     return find_spec("jieba") is not None
 
 

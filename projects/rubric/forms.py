@@ -73,7 +73,8 @@ class CriterionForm(forms.Form):
         label="Level of measurement",
         choices=Criterion.Level.choices,
         initial=Criterion.Level.ORDINAL,
-        help_text="Used for agreement by default; other levels can be selected.",
+        help_text="Used for agreement by default; other levels can be selected. A scale of two points is nominal, not "
+        "ordinal.",
     )
     is_reversed = forms.BooleanField(label="Reversed (lower is better)", required=False)
     used_for_quality = forms.BooleanField(label="Use for annotator quality", required=False, initial=True)
@@ -123,6 +124,9 @@ class CriterionForm(forms.Form):
         except ValueError as error:
             self.add_error("low", str(error))
             return
+        # Two points have nothing between them, so “ordinal”, which the form offers first, would say too much.
+        if cleaned.get("level") == Level.ORDINAL:
+            cleaned["level"] = cleaned["scale"].usual_level if cleaned["scale"].points else Level.ORDINAL
         cleaned["texts"] = self._read_anchors(cleaned.get("anchors", ""), cleaned["scale"])
 
     def _read_anchors(self, text: str, scale: Scale) -> dict[int, str]:

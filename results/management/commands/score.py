@@ -54,7 +54,10 @@ class Command(ProjectCommand):
             computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)
             for name in names
         ]
-        lines = [f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused" for run in runs]
+        lines = [
+            f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused{_list_reasons(run)}"
+            for run in runs
+        ]
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
 
 
@@ -103,6 +106,12 @@ def _as_dict(run: MetricRun) -> dict[str, Any]:
         "notes": run.report["notes"],
         "about": run.report["about"],
     }
+
+
+def _list_reasons(run: MetricRun) -> str:
+    """Return why candidates have no score, with their numbers, in brackets; empty if all have one."""
+    reasons = "; ".join(f"{reason}: {n:,}" for reason, n in run.report["reasons"].items())
+    return f" ({reasons})" if reasons else ""
 
 
 def _score(run: MetricRun) -> str:

@@ -135,6 +135,13 @@ def test_a_long_file_with_times_and_two_criteria_makes_a_rubric_version(
     verify()
 
 
+def test_two_points_are_nominal_more_are_ordinal_and_many_an_interval(candidates: None, take: Any) -> None:
+    named = ("yes=is_right:0-1", "five=clarity:1-5", "slider=overall:0-100")
+    take("id,rater,yes,five,slider\nc0,w1,1,4,80\n", criteria=named)
+    found = {each.key: each.level for each in Batch.objects.get().rubric.criteria.all()}
+    assert found == {"is_right": "nominal", "clarity": "ordinal", "overall": "interval"}
+
+
 def test_one_key_has_one_scale_in_a_project(candidates: None, take: Any) -> None:
     with pytest.raises(Refused, match="from 1 to 5 in this project, not from 0 to 100"):
         take("id,rater,score\nc0,w1,80\n", criteria=("score=correctness:0-100",))

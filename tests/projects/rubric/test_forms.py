@@ -20,3 +20,13 @@ def test_a_scale_far_out_is_redisplayed(low: int, high: int) -> None:
     form = CriterionForm({**CRITERION, "low": low, "high": high})
     assert not form.is_valid()
     assert form.errors.keys() & {"low", "high"}
+
+
+@pytest.mark.parametrize(
+    ("high", "level", "stored"),
+    [(1, "ordinal", "nominal"), (1, "ratio", "ratio"), (2, "ordinal", "ordinal"), (2, "nominal", "nominal")],
+)
+def test_a_scale_of_two_points_is_not_called_ordinal(high: int, level: str, stored: str) -> None:
+    form = CriterionForm({**CRITERION, "low": 0, "high": high, "level": level})
+    assert form.is_valid()
+    assert form.cleaned_data["level"] == stored

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from projects.models import Membership, Project
+from projects.models import Membership, Project, Reference
 from results.models import MetricRun, ScoreFile
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.results.judged_batches import answer
@@ -30,6 +30,13 @@ def test_several_metrics_are_scored_with_a_setting_that_one_of_them_has(corpus: 
     assert scores == {"exact_match": (0.5, 2, None), "rouge_1": (0.5, 2, "recall")}
     assert MetricRun.objects.newest().count() == 2
     assert output["runs"][0]["about"]["versions"]["Concord"]
+
+
+def test_what_has_no_score_is_printed_with_the_reason(corpus: Project) -> None:
+    Reference.objects.all().delete()
+    out = StringIO()
+    call_command("score", "--project", corpus.slug, "--metric", "exact_match", stdout=out)
+    assert out.getvalue().strip() == "Exact match: undefined, 0 scored, 2 refused (no reference: 2)"
 
 
 def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: None, outside: ModuleType) -> None:
