@@ -134,7 +134,8 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
-AXES_SENSITIVE_PARAMETERS = ["username", "password"]
+# What axes stores of a failed attempt; the last three are of the page of the first account.
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "new_password1", "new_password2", "code"]
 # X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
 AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"

@@ -64,11 +64,14 @@ class Policy:
     answers_json: bool = False
     handles_access_lost: bool = False
     is_api: bool = False
+    is_for_operators: bool = False
     writes: Right | None = None
 
     @property
     def is_translated(self) -> bool:
         """Whether annotators open this page: only their pages are translated."""
+        if self.is_for_operators:
+            return False
         return not self.is_api and (self.name in ("public", "signed in") or self.right in FOR_ANNOTATORS)
 
     def right_for(self, method: str) -> Right | None:
@@ -95,6 +98,11 @@ def public(view: View) -> View:
 def describes_api(view: View) -> View:
     """Open to everybody, and in English: it describes how programs call this site and shows none of its data."""
     return _declare(view, Policy("public", is_api=True))
+
+
+def for_operators(view: View) -> View:
+    """Open to everybody, and in English: only whoever sets up the site has a use for it."""
+    return _declare(view, Policy("public", is_for_operators=True))
 
 
 @overload

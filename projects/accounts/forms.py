@@ -96,6 +96,23 @@ class SignUpForm(NewPasswordForm):
         return username
 
 
+class FirstOwnerForm(SignUpForm):
+    """The first account of a site, and the code that the terminal printed."""
+
+    code = forms.CharField(
+        label="Code",
+        max_length=60,
+        help_text="Printed in the terminal where Concord was started. “manage.py first_owner” prints it again.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    field_order = ["code", "username", "new_password1", "new_password2"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].help_text = "Letters, digits and @ . + - _."
+
+
 class AccountForm(forms.Form):
     first_name = forms.CharField(label=_("First name"), max_length=150, required=False)
     last_name = forms.CharField(label=_("Last name"), max_length=150, required=False)

@@ -6,6 +6,7 @@ from projects.accounts import views
 
 urlpatterns = [
     path("sign-in/", views.sign_in, name="sign-in"),
+    path("first-owner/", views.first_owner_new, name="first-owner"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("accessibility/", views.accessibility, name="accessibility"),
     path("language/", views.language_choose, name="language"),

@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects.access import SignedInRequest, client_address, public, signed_in
-from projects.accounts import passwords
+from projects.access import SignedInRequest, client_address, for_operators, public, signed_in
+from projects.accounts import first_owner, passwords
 from projects.accounts.forms import (
     AccountForm,
     ChangePasswordForm,
+    FirstOwnerForm,
     NewPasswordForm,
     RatingKeysForm,
     SignInForm,
@@ -38,6 +39,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     target = safe_next(request, resolve_url(settings.LOGIN_REDIRECT_URL))
     if request.user.is_authenticated and request.method != "POST":
         return redirect(target)
+    if request.method != "POST" and first_owner.is_fresh():
+        # Nobody can sign in yet.
+        return redirect("projects:first-owner")
     form = SignInForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         user = form.get_user()
@@ -45,6 +49,36 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         passwords.forget_failures(user, client_address(request))
         return redirect(target)
     return render(request, "projects/accounts/sign_in.html", {"form": form, "next": safe_next(request, "")})
+
+
+@for_operators
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def first_owner_new(request: HttpRequest) -> HttpResponse:
+    """Create the first account of a fresh site, with the code that the terminal printed; closed from then on."""
+    if not first_owner.is_fresh():
+        messages.info(request, first_owner.EXISTS)
+        return redirect("projects:sign-in")
+    form = FirstOwnerForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST":
+        if first_owner.is_blocked(request):
+            return locked_out(request)
+        is_right = first_owner.check_code(request, request.POST.get("code", ""))
+        if form.is_valid() and is_right:
+            try:
+                user = first_owner.create_first_owner(form.user, form.cleaned_data["new_password1"])
+            except Refused as refused:
+                messages.info(request, refused.message)
+                return redirect("projects:sign-in")
+            # With several backends (axes is one) Django cannot know which one to store in the session.
+            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+            messages.success(request, "Account created. Now create your first project.")
+            return redirect("projects:project-new")
+        if not is_right and "code" not in form.errors:
+            form.add_error("code", "This isn't the code. Copy it from the terminal in which Concord was started.")
+    status = 422 if request.method == "POST" else 200
+    return render(request, "projects/accounts/first_owner.html", {"form": form}, status=status)
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -13,6 +13,8 @@ class AdvisoryLock(IntEnum):
     """Changes of a project's members. Not the project's row, which a long import locks for minutes."""
     PAYMENTS = 7_301_555
     """Payments of a project, recorded one after another so that nobody is paid twice."""
+    FIRST_OWNER = 7_301_556
+    """The first account of the site; there is no project yet, so the second key is 0."""
     FIGURES = 7_301_561
     """Figures of a project's annotators, computed by one process at a time."""
 

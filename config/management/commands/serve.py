@@ -32,6 +32,7 @@ class Command(BaseCommand):
         assets.collect()
         if demo:
             self._load_demo()
+        code = self._find_first_code()
         connection.close()
         port = self._choose_port(host, port)
         address = f"http://{host}:{port}/"
@@ -44,6 +45,10 @@ class Command(BaseCommand):
             if not _listens(host, port):
                 return False
             self._say(f"\nConcord is at {address}\nCtrl+C stops it.")
+            if code:
+                self._say(
+                    f"\nThis site has no account yet. Create the first owner at {address}first-owner/\nCode: {code}"
+                )
             return True
 
         def look() -> None:
@@ -67,6 +72,12 @@ class Command(BaseCommand):
             self._say(
                 "The passwords were shown when the demo was created. For new ones: manage.py demo --new-passwords"
             )
+
+    def _find_first_code(self) -> str:
+        """Return the code for the first account, or nothing once the site has an account."""
+        from projects.accounts import first_owner
+
+        return first_owner.make_code() if first_owner.is_fresh() else ""
 
     def _choose_port(self, host: str, port: int | None) -> int:
         if _is_free(host, port or DEFAULT_PORT):

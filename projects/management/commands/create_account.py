@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from projects.accounts import users
 from projects.commands import ReportingCommand
+from projects.models import User
 
 
 class Command(ReportingCommand):
@@ -24,4 +25,20 @@ class Command(ReportingCommand):
             user.can_create_projects = options["creates"]
             user.save(update_fields=["can_create_projects"])
         result = {"username": user.username, "is_new": is_new, "can_create_projects": user.can_create_projects}
-        self.answer(result)
+        self.answer(result, text=_describe(user, is_new=is_new))
+
+
+def _describe(user: User, *, is_new: bool) -> str:
+    """Return what was done, what the account may do now, and what to do next."""
+    name = user.username
+    lines = [f"Account “{name}” created." if is_new else f"Account “{name}” already existed."]
+    if user.can_create_projects:
+        lines.append("It may create projects, which it then owns.")
+    else:
+        lines.append(
+            "It may not create projects, and sees none until it is invited to one. To let it create projects, run: "
+            f"manage.py create_account {name} --creates-projects"
+        )
+    if not user.has_usable_password():
+        lines.append(f"It has no password yet. To print a link for choosing one, run: manage.py reset_link {name}")
+    return "\n".join(lines)
