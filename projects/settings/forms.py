@@ -9,8 +9,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
 
-from projects.models import Project
-from projects.settings.lifecycle import SLUG_RULE, explain_invalid_slug
+from measures.rubric import DEFAULT_PRESET, PRESETS
+from projects.models import Project, User
+from projects.settings.copying import copy_project, list_copyable
+from projects.settings.lifecycle import SLUG_RULE, create_project, derive_slug, explain_invalid_slug
 
 NUMBERS = (
     "hit_size",
@@ -31,28 +33,56 @@ class NewProjectForm(forms.Form):
     slug = forms.CharField(
         label="Address",
         max_length=60,
-        help_text=f"{SLUG_RULE} Can't be changed later.",
-        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+        required=False,
+        help_text=f"Made from the name if empty. {SLUG_RULE} Can't be changed later.",
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    start = forms.ChoiceField(
+        label="Start from",
+        required=False,
+        help_text="A template has a rubric and matching instructions. A copy has the settings, rubric, instructions, "
+        "consent form and qualification test of a project that you manage, but no data and no people.",
     )
     language = forms.ChoiceField(
         label="Language of the annotators' pages",
         choices=settings.LANGUAGES,
         initial=settings.LANGUAGE_CODE,
         required=False,
-        help_text="The scale, the instructions and the worked examples start in this language.",
+        help_text="The scale and the instructions of a template start in this language. A copy keeps its own.",
     )
     description = forms.CharField(
         label="Description", required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3})
     )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.copyable = {project.slug: project for project in list_copyable(user)}
+        templates = [(f"preset:{preset.key}", preset.name) for preset in PRESETS.values()]
+        groups: list[tuple[str, list[tuple[str, str]]]] = [("Templates", [*templates, ("blank", "Blank")])]
+        if self.copyable:
+            mine = [(f"copy:{slug}", f"{project.name} ({slug})") for slug, project in self.copyable.items()]
+            groups.append(("Copy of a project", mine))
+        self.fields["start"].choices = groups  # type: ignore[attr-defined]
+        self.fields["start"].initial = f"preset:{DEFAULT_PRESET}"
 
     def clean_language(self) -> str:
         return self.cleaned_data["language"] or settings.LANGUAGE_CODE
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
-        if reason := explain_invalid_slug(slug):
+        if slug and (reason := explain_invalid_slug(slug)):
             raise ValidationError(reason)
         return slug
+
+    def create(self, owner: User) -> Project:
+        """Create the project of a valid form. Raises Refused if its address is in use."""
+        sent = self.cleaned_data
+        who = {"name": sent["name"], "owner": owner, "description": sent["description"]}
+        slug = sent["slug"] or derive_slug(sent["name"])
+        kind, _, key = (sent["start"] or f"preset:{DEFAULT_PRESET}").partition(":")
+        if kind == "copy":
+            return copy_project(source=self.copyable[key], slug=slug, **who)
+        return create_project(slug=slug, language=sent["language"], preset=key, **who)
 
 
 class SettingsForm(forms.Form):

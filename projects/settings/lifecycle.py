@@ -1,13 +1,15 @@
 """Creating a project, changing its settings, deleting and restoring it."""
 
 import re
+from itertools import count
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.text import slugify
 
-from measures.rubric import DEFAULT_PRESET
+from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects import log
 from projects.errors import Refused
 from projects.language.languages import is_known
@@ -42,13 +44,31 @@ def explain_invalid_slug(slug: str) -> str:
     return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
 
 
-def create_project(
-    *, slug: str, name: str, owner: User, description: str = "", language: str = settings.LANGUAGE_CODE
-) -> Project:
-    """Create a project with its owner, and the default rubric and the first instructions in its language.
+def derive_slug(name: str) -> str:
+    """Return a free address made from a project's name; a name without Latin letters or digits gives “project”."""
+    stem = "-".join(filter(None, slugify(name).replace("_", "-").split("-")))[:50].strip("-")
+    stem = stem if len(stem) > 1 else "project"
+    taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    return next(slug for slug in numbered if slug not in taken)
 
-    Raises Refused for an unknown language, an invalid address, and one that is in use or belonged to a deleted project.
+
+def create_project(
+    *,
+    slug: str,
+    name: str,
+    owner: User,
+    description: str = "",
+    language: str = settings.LANGUAGE_CODE,
+    preset: str = DEFAULT_PRESET,
+) -> Project:
+    """Create a project with its owner, and a preset's rubric and first instructions in its language.
+
+    Without a preset it starts blank. Raises Refused for an unknown language or preset, an invalid address, and one that
+    is in use or belonged to a deleted project.
     """
+    if preset and preset not in PRESETS:
+        raise Refused(f"The preset “{preset}” does not exist. Choose one of these: {', '.join(PRESETS)}.")
     if not is_known(language):
         codes = ", ".join(code for code, _name in settings.LANGUAGES)
         raise Refused(f"The language “{language}” is not available. Choose one of these: {codes}.")
@@ -61,19 +81,20 @@ def create_project(
         with transaction.atomic():
             project = Project.objects.create(slug=slug, name=name, description=description, language=language)
             membership = Membership.objects.create(project=project, user=owner, role=Membership.Role.OWNER)
-            rubrics.create_from_preset(project, DEFAULT_PRESET)
-            Instructions.objects.create(
-                project=project,
-                version=1,
-                text=starting_texts.read_instructions(language),
-                examples=starting_texts.read_examples(language),
-            )
+            if preset:
+                rubrics.create_from_preset(project, preset)
+                Instructions.objects.create(
+                    project=project,
+                    version=1,
+                    text=starting_texts.read_instructions(language, preset),
+                    examples=starting_texts.read_examples(language, preset),
+                )
             log.record(
                 project,
                 membership,
                 Act.CREATE_PROJECT,
                 project,
-                after={"slug": slug, "name": name, "language": language},
+                after={"slug": slug, "name": name, "language": language, "preset": preset},
             )
     except IntegrityError as error:  # somebody else has created it since the check above
         raise Refused(taken) from error

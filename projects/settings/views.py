@@ -26,10 +26,10 @@ _NAMES_OF_SHOWN = {
 @creates_projects
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: SignedInRequest) -> HttpResponse:
-    form = NewProjectForm(request.POST if request.method == "POST" else None)
+    form = NewProjectForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form, field="slug"):
-            project = lifecycle.create_project(owner=request.user, **form.cleaned_data)
+            project = form.create(request.user)
             messages.success(request, "Project created. Next, import data.")
             return redirect(project)
     return render(request, "projects/settings/project_new.html", {"form": form})

@@ -6,15 +6,14 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.accounts import users
 from projects.commands import ReportingCommand
 from projects.settings import lifecycle
 
 
 class Command(ReportingCommand):
-    help = (
-        "Create a project with the default rubric and instructions. A new owner account is created without a password."
-    )
+    help = "Create a project with the rubric and instructions of a preset. A new owner account has no password yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -30,12 +29,22 @@ class Command(ReportingCommand):
             + f" (default: {settings.LANGUAGE_CODE})",
         )
 
+        parser.add_argument(
+            "--preset",
+            choices=[*PRESETS, "blank"],
+            default=DEFAULT_PRESET,
+            help=f"rubric and instructions to start with (default: {DEFAULT_PRESET})",
+        )
+
     @transaction.atomic  # a refused project leaves no new account behind
     def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
         owner, is_new = users.ensure_user(options["owner"])
         name = options["name"] or slug.replace("-", " ").capitalize()
-        project = lifecycle.create_project(slug=slug, name=name, owner=owner, language=options["language"])
+        preset = "" if options["preset"] == "blank" else options["preset"]
+        project = lifecycle.create_project(
+            slug=slug, name=name, owner=owner, language=options["language"], preset=preset
+        )
         result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}
         text = f"Project “{project.name}” created. Owner: {owner.username}"
         if is_new:
