@@ -26,6 +26,7 @@ def rubric_show(request: ProjectRequest, project: Project, version: int | None =
         "criteria": rubrics.read_criteria(rubric) if rubric is not None else (),
         "stored": {criterion.key: criterion for criterion in rubric.criteria.all()} if rubric is not None else {},
         "versions": project.rubrics.order_by("-version"),
+        "presets": PRESETS.values(),
     }
     return render(request, "projects/rubric/show.html", context)
 

@@ -1,6 +1,7 @@
 // On every page: appearance, menus that close, confirmation of acts that cannot be undone, previews, local times, a safe sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
+import { startCopying } from "./copy.js";
 import { startPreviews } from "./previews.js";
 import { startSignOut } from "./signout.js";
 import { startTimes } from "./times.js";
@@ -28,4 +29,5 @@ startTimes();
 startMenus();
 startConfirm();
 startPreviews();
+startCopying();
 startSignOut();

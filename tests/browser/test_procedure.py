@@ -98,7 +98,7 @@ def invite_annotator(page: Page) -> str:
     go_to(page, "Admin", "Members")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_role("button", name="Create link").click()
-    return page.locator("code.secret").inner_text()
+    return page.get_by_label("Invitation link").input_value()
 
 
 def sign_up(page: Page, link: str) -> None:

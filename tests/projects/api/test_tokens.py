@@ -28,7 +28,7 @@ def make(client: Client, member: Membership, **over: str) -> str:
 
 
 def secret_in(text: str) -> str:
-    found = re.search(r'<code class="secret">(concord_[\w-]+)</code>', text)
+    found = re.search(r"readonly[^>]*>(concord_[\w-]+)</textarea>", text)
     assert found is not None
     return found[1]
 
