@@ -8,6 +8,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_folder, env
+from config.log_filters import drop_refusal_traceback
 
 django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
@@ -259,7 +260,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "filters": {"refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}, "axes": {"level": "WARNING"}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        # On the logger itself: a filter of "django" would not see what its children log.
+        "django.request": {"filters": ["refusals"]},
+        "axes": {"level": "WARNING"},
+    },
 }

@@ -36,6 +36,7 @@ COUNT_LABELS = {
     "minimal_pairs": "minimal pairs",
     "judgments": "judgments",
     "annotators": "annotators",
+    "most_unnamed": "judgments per candidate without an annotator’s name, at most",
 }
 LEFT_OUT_LABELS = {
     "equal_to_reference": "candidates equal to a reference",

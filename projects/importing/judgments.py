@@ -92,7 +92,7 @@ class JudgmentRows:
 
     def finish(self) -> None:
         report = self.report
-        report.annotators = len(self._annotators) + self._n_slots
+        report.annotators, report.most_unnamed = len(self._annotators), self._n_slots
         if self._n_slots:
             self.notes.warn(NO_ANNOTATOR)
         if not report.judgments and not self.notes.total:

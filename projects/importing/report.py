@@ -211,6 +211,8 @@ class Report:
     judgments: int = 0
     minimal_pairs: int = 0
     annotators: int = 0
+    most_unnamed: int = 0
+    """The most judgments of one candidate whose annotators are not named: nobody knows how many people gave them."""
     removed: dict[str, int] = field(default_factory=dict)
     made: dict[str, int] = field(default_factory=dict)
     linked: dict[str, int] = field(default_factory=dict)

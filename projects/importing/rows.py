@@ -79,7 +79,7 @@ class CandidateRows(QuestionRows):
             report.by_dataset[dataset.name] = counts
             for name, n in counts.items():
                 setattr(report, name, getattr(report, name) + n)
-        report.annotators = len(self.annotators) + self.n_slots
+        report.annotators, report.most_unnamed = len(self.annotators), self.n_slots
         if not report.candidates and not self.notes.total:
             reason = "the file has a header but no rows" if not report.rows else "no candidates match the filters"
             self.notes.problem(None, "", reason)

@@ -13,7 +13,7 @@ class Rubric(models.Model):
     class Preset(models.TextChoices):
         CORRECTNESS = "mocha", "Correctness (MOCHA)"
         ANSWER_QUALITY = "yang", "Answer quality (Yang)"
-        QASCORE = "qascore", "Question quality (QAScore)"
+        QASCORE = "qascore", "Generated questions (QAScore)"
         CUSTOM = "custom", "Custom"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rubrics")

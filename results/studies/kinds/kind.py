@@ -39,7 +39,12 @@ class About:
 
     def captioned(self, title: str) -> str:
         """Return the caption of a table, as files have it."""
-        return f"{title}. {self.caption} {self.resampling}"
+        return f"{end_sentence(title)} {self.caption} {self.resampling}"
+
+
+def end_sentence(title: str) -> str:
+    """Return a title with one full stop; some end with a sentence that has it already, such as a scale's."""
+    return f"{title.rstrip('. ')}."
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, draw_scatter
-from results.studies.kinds.kind import About, Figures, Section
+from results.studies.kinds.kind import About, Figures, Section, end_sentence
 from results.studies.tables import Column, Missing, Table, Value, Wording, read_ceiling, read_number
 
 # Texts of tables stand in frozen sets; pages word them by `Wording`.
@@ -152,4 +152,4 @@ def _sort_metrics(about: About) -> list[str]:
 
 def _make_caption(about: About, title: str) -> str:
     """Return the caption without an interval, as nothing is resampled here."""
-    return f"{title}. {about.caption}"
+    return f"{end_sentence(title)} {about.caption}"

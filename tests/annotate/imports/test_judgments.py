@@ -150,7 +150,7 @@ def test_one_key_has_one_scale_in_a_project(candidates: None, take: Any) -> None
 
 def test_scores_without_raters_are_held_by_slots(take: Any) -> None:
     report = take(mocha(a=[5, 4], b=[1]), "a.json", kind=Kind.CANDIDATES, with_scores=True)
-    assert (report.candidates, report.judgments, report.annotators) == (2, 3, 2)
+    assert (report.candidates, report.judgments, report.annotators, report.most_unnamed) == (2, 3, 0, 2)
     kinds = Membership.objects.filter(user=None).values_list("kind", "imported_name")
     assert sorted(kinds) == [("unknown", "Unknown annotator 1"), ("unknown", "Unknown annotator 2")]
     verify()
