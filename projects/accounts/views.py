@@ -78,7 +78,7 @@ def first_owner_new(request: HttpRequest) -> HttpResponse:
         if not is_right and "code" not in form.errors:
             form.add_error("code", "This isn't the code. Copy it from the terminal in which Concord was started.")
     status = 422 if request.method == "POST" else 200
-    return render(request, "projects/accounts/first_owner.html", {"form": form}, status=status)
+    return render(request, "projects/settings/first_owner.html", {"form": form}, status=status)
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
