@@ -236,6 +236,7 @@ REPEATS = {
     "projects/_preview_confirm.html": "the mechanism itself",
     "signed_out.html": "a form of an ended session, sent again as it was",
     "annotate/imports/_choose.html": "fields of the same form, which a file of this kind does not show",
+    "annotate/moderation/_absent.html": "previews again, with another choice",
     "annotate/moderation/submitted_decide.html": "sealed",
     "results/scores/_candidates.html": "a search",
 }
