@@ -19,6 +19,7 @@ from tests.annotate.submitted_work import rate
 from tests.every_page import addresses, make_samples
 from tests.factories import make_batch, make_corpus
 from tests.people import SignIn
+from tests.previews import confirm
 from tests.results.judged_batches import take_file
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +111,7 @@ def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Member
     assert plan.status_code == 200
     assert "Preview" in plan.content.decode()
     assert find_words_of_money(plan.content.decode()) == []
-    assert client.post(address, {**asked, "cents_per_hit": "40"}).status_code == 302
+    assert confirm(client, address, asked, cents_per_hit="40").status_code == 302
     batch = Batch.objects.get()
     assert not batch.is_paid
     wanted = client.get(reverse("annotate:batch-wanted", args=[unpaid.slug, batch.number]), {"judgments": "1"})
