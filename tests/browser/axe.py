@@ -5,11 +5,14 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-RUN = """axe.run({ resultTypes: ["violations"], rules: { "target-size": { enabled: true } } })
-  .then((found) => found.violations)"""
+RUN = """axe.run({
+  resultTypes: ["violations"],
+  rules: { "target-size": { enabled: !document.querySelector(".rate-bar") } },
+}).then((found) => found.violations)"""
 """The violations alone: what passed is a hundred times as much, and would be sent and read for nothing.
 
-Targets of 24 pixels, or as far apart (WCAG 2.5.8), are a rule that axe leaves off unless it is asked for.
+Targets of 24 pixels, or as far apart (WCAG 2.5.8), are a rule that axe leaves off unless it is asked for. On the
+rating page it takes what one of the bars half covers at the moment for small; targets.py measures that page.
 """
 
 

@@ -79,7 +79,7 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     page.get_by_role("button", name="Refresh preview").click()
     expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     expect(page.locator(".stat", has_text="HITs").locator(".stat-value")).to_have_text("6")
-    expect(page.locator(".stat", has_text="Cost").locator(".stat-value")).to_have_text("$4.80")
+    expect(page.get_by_role("region", name="Expected cost").get_by_role("row", name="HITs")).to_contain_text("$4.80")
     page.get_by_role("button", name="Create batch").click()
     expect(page.get_by_role("heading", name="Pilot")).to_be_visible()
     page.get_by_role("button", name="Open batch").click()
