@@ -30,7 +30,7 @@ SUFFIX_LENGTH = 20
 TEMPORARY_SECONDS = 24 * 3600
 """Age at which a temporary upload must be left over from a killed process: no upload takes a day."""
 MB = 1024**2
-KEPT_SUFFIX = ".upload-kept"
+KEPT_SUFFIX = ".kept-upload"
 FORM_BYTES = 1 << 20
 """Bytes for the other fields and the multipart boundaries of a form with a file."""
 
@@ -247,8 +247,9 @@ def new_name() -> str:
 
 
 def clear_temporary(now: float) -> None:
-    """Delete the temporary files of uploads whose process was killed."""
-    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"):
+    """Delete the temporary files of uploads whose process was killed, and those kept for a form not sent again."""
+    folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    for path in (*folder.glob("*.upload*"), *folder.glob(f"*{KEPT_SUFFIX}*")):
         if path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS:
             path.unlink(missing_ok=True)
 

@@ -712,11 +712,12 @@ def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> N
 
 def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tmp_path: Path) -> None:
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
-    old, new = tmp_path / "tmpa.upload.csv", tmp_path / "tmpb.upload.csv"
-    old.touch()
-    new.touch()
+    new, *old = (tmp_path / f"tmp{name}" for name in ("b.upload.csv", "a.upload.csv", "c.kept-upload.skipped.csv"))
     now = time.time()
-    os.utime(old, (now - 90_000, now - 90_000))
+    for path in (new, *old):
+        path.touch()
+    for path in old:
+        os.utime(path, (now - 90_000, now - 90_000))
     uploads.clear_temporary(now)
     assert list(tmp_path.glob("tmp*")) == [new]
 
