@@ -100,8 +100,10 @@ def find_duration(hit_id: int, annotator_id: int, n_items: int) -> Duration | No
 
 
 def estimate_duration(hit_id: int) -> Duration | None:
-    size = measure_hits([hit_id]).get(hit_id)
-    return None if size is None else size.find_duration(None)
+    with connection.cursor() as cursor:
+        prepared(_SIZE).execute(cursor, {"hit": hit_id})
+        row = cursor.fetchone()
+    return None if row is None else HitSize(*map(int, row[1:])).find_duration(None)
 
 
 def find_paces(annotator_ids: Collection[int]) -> dict[int, float]:
@@ -228,7 +230,7 @@ SELECT (SELECT greatest(count(*), 1) FROM projects_criterion k WHERE k.rubric_id
         JOIN projects_candidate c ON c.id = x.id)
 """
 
-_SIZES = f"""
+_SELECT_SIZES = f"""
 SELECT h.id, count(*), (SELECT count(*) FROM projects_criterion k WHERE k.rubric_id = b.rubric_id),
        octet_length(p.text) + coalesce(octet_length(p.documents::text), 0)
        + sum(octet_length(coalesce(i.shown_text, c.text, '')))
@@ -244,6 +246,9 @@ JOIN projects_project pr ON pr.id = b.project_id
 JOIN projects_passage p ON p.id = h.passage_id
 JOIN annotate_item i ON i.hit_id = h.id AND {is_in_use("i")}
 LEFT JOIN projects_candidate c ON c.id = i.candidate_id
-WHERE h.id = ANY(%(hits)s::bigint[])
+WHERE {{which}}
 GROUP BY h.id, b.rubric_id, p.id, pr.id
 """
+_SIZES = _SELECT_SIZES.format(which="h.id = ANY(%(hits)s::bigint[])")
+# The rating page asks of one HIT. Prepared with a list, the statement would be planned for ten of them, or each time.
+_SIZE = _SELECT_SIZES.format(which="h.id = %(hit)s::bigint")

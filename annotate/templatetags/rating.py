@@ -1,16 +1,17 @@
-"""What the rating page's script needs: its messages, and its modules, fetched before it imports them."""
+"""What the rating page's script needs: its messages, its keys, and its modules, fetched before it imports them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from django import template
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from annotate.rating import shown, ui_strings
-from projects.accounts.rating_keys import ACTIONS, choose_key
+from projects.accounts.rating_keys import ACTIONS, choose_key, list_keys
 from projects.language.languages import current_language
 from projects.models import User
 
@@ -42,6 +43,19 @@ def rating_words(rates_questions: bool = False) -> SafeString:
 def _rating_words(language: str, *, rates_questions: bool) -> SafeString:
     words = ui_strings.rating_strings()
     return json_script({**words, **ui_strings.question_strings()} if rates_questions else words, "rating-words")
+
+
+@register.simple_tag
+def rating_dialogs(user: User, keys: Mapping[str, object]) -> SafeString:
+    """Return the dialogs of the instructions and of the keys; `keys` are the digits that rate."""
+    return _render_dialogs(current_language(), tuple(list_keys(user).items()), json.dumps(keys))
+
+
+# Rendered once for each language, choice of keys and kind of scale: they are a third of the page's sentences.
+@lru_cache(maxsize=256)
+def _render_dialogs(language: str, own_keys: tuple[tuple[str, str], ...], keys: str) -> SafeString:
+    context = {"own_keys": dict(own_keys), "keys": json.loads(keys)}
+    return render_to_string("annotate/rating/_rate_dialogs.html", context)
 
 
 RATING = (

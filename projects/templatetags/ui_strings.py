@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from django import template
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
@@ -26,6 +27,11 @@ def _site_strings(language: str) -> SafeString:
 
 
 @register.simple_tag
-def languages() -> list[tuple[str, str]]:
-    """Return each language as its code and its own name for itself."""
-    return list(settings.LANGUAGES)
+def language_buttons() -> SafeString:
+    """Return a button for each language on offer, by its own name; the current one is marked."""
+    return _language_buttons(current_language())
+
+
+@lru_cache(maxsize=16)
+def _language_buttons(language: str) -> SafeString:
+    return render_to_string("_language_buttons.html", {"languages": settings.LANGUAGES, "current": language})

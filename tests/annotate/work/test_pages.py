@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotate.models import Assignment, Judgment
 from annotate.work import drafts, serving, submitting
-from projects.models import Candidate, Membership, Passage, Project
+from projects.models import Candidate, Membership, Passage, Project, User
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
 from tests.page_reader import condense
 from tests.people import SignIn
@@ -53,6 +53,17 @@ def test_the_page_tells_nothing_of_where_an_answer_comes_from(
     Passage.objects.update(split="planted-split")
     page = client_of(assignment.annotator).get(url)
     assert "planted" not in page.content.decode() + str(page.headers)
+
+
+def test_dialogs_and_languages_are_those_of_the_reader(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    """They are kept between pages, for each language and each choice of keys."""
+    client, seen = client_of(assignment.annotator), []
+    for language, keys in (("en", {}), ("en", {"undo": "w"}), ("de", {"undo": "w"}), ("en", {})):
+        User.objects.update(language=language, rating_keys=keys)
+        page = client.get(url).content.decode()
+        dialog = page.split("data-keys-dialog")[1]
+        seen.append(("<kbd>w</kbd>" in dialog, "rückgängig" in dialog, 'value="de" lang="de" aria-current' in page))
+    assert seen == [(False, False, False), (True, False, False), (True, True, True), (False, False, False)]
 
 
 def test_a_script_that_submits_gets_the_address_of_the_next_page(
