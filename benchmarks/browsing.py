@@ -41,13 +41,23 @@ class Annotating:
 
 
 @contextmanager
-def annotating(n_annotators: int) -> Iterator[Annotating]:
-    """Serve HITs of ten items from a separate database, under gunicorn as `manage.py serve` runs it."""
+def annotating(n_annotators: int, *, is_long: bool = False) -> Iterator[Annotating]:
+    """Serve HITs of ten items, short or long, from a separate database, under gunicorn as `manage.py serve` runs it."""
     with ground.fresh_database("bench_browser") as url:
         environment = ground.site_environment("config.settings", url)
         ground.manage(environment, "migrate", "-v", "0")
         ground.manage(environment, "collectstatic", "--noinput", "-v", "0")
-        command = [sys.executable, "-m", "benchmarks.seeds", "concord", "40", str(n_annotators)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.seeds",
+            "concord",
+            "40",
+            str(n_annotators),
+            "0",
+            "100",
+            str(int(is_long)),
+        ]
         seeded = subprocess.run(command, env=environment, cwd=ground.ROOT, check=True, stdout=subprocess.PIPE)
         found = chromium.find()
         if found is None:

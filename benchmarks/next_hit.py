@@ -3,7 +3,8 @@
     python -m benchmarks.next_hit [--hits 15]
 
 Measured in one run by the script's submit (`fetch`, then the next address) and by a submit of the form itself, which is
-the way without scripts. Everything runs on this machine, so times include the page and the server, but no network.
+the way without scripts; with short texts, and with a story and long answers. Everything runs on this machine, so times
+include the page and the server, but no network.
 """
 
 import argparse
@@ -13,15 +14,16 @@ from playwright.sync_api import Page
 from benchmarks import browsing
 
 READY = """() => {
+  const at = Number(sessionStorage.getItem("submitted-at"));
+  sessionStorage.removeItem("submitted-at");
+  if (!at) return;
   new MutationObserver((_, observer) => {
-    const at = Number(sessionStorage.getItem("submitted-at"));
-    if (!at || !document.querySelector(".item.is-current")) return;
+    if (!document.querySelector(".item.is-current")) return;
     observer.disconnect();
-    sessionStorage.removeItem("submitted-at");
     window.took = Date.now() - at;
   }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["class"] });
 }"""
-STAMP = "delete window.took; sessionStorage.setItem('submitted-at', Date.now())"
+STAMP = "sessionStorage.setItem('submitted-at', Date.now())"
 SUBMITS = {
     "fetch": "document.querySelector('.rate-end [data-submit]').click()",
     "form": "HTMLFormElement.prototype.submit.call(document.getElementById('rating'))",
@@ -32,22 +34,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hits", type=int, default=15)
     options = parser.parse_args()
+    for texts in ("short", "long"):
+        measure(texts, options.hits)
+
+
+def measure(texts: str, n_hits: int) -> None:
     took: dict[str, list[float]] = {name: [] for name in SUBMITS}
-    with browsing.annotating(1) as site:
+    with browsing.annotating(1, is_long=texts == "long") as site:
         context = site.context(site.sessions[0], viewport={"width": 1440, "height": 900})
         context.add_init_script(f"({READY})()")
         page = site.hit(context)
-        for turn in range(2 * options.hits):
+        for turn in range(2 * n_hits):
             name = list(SUBMITS)[turn % 2]
             took[name].append(submit_next(page, SUBMITS[name]))
     median = {name: browsing.quantile(times, 0.5) for name, times in took.items()}
     for name, times in took.items():
         print(
-            f"{name:<6} submit to keys on the next page, {len(times)} HITs: median {median[name]:.0f} ms,"
+            f"{texts} texts, {name}: submit to keys on the next page, {len(times)} HITs: median {median[name]:.0f} ms,"
             f" p95 {browsing.quantile(times, 0.95):.0f} ms (goal 150)",
             flush=True,
         )
-    print(f"fetch takes {median['fetch'] / median['form']:.2f} times as long as the form")
+    print(f"{texts} texts: fetch takes {median['fetch'] / median['form']:.2f} times as long as the form", flush=True)
 
 
 def submit_next(page: Page, submit: str) -> float:
@@ -57,7 +64,7 @@ def submit_next(page: Page, submit: str) -> float:
         page.wait_for_timeout(130)
     page.locator("[data-saving][data-state=saved]").wait_for()
     # In a timer, because the navigation would end a script that Playwright waits for.
-    page.evaluate(f"() => {{ setTimeout(() => {{ {STAMP}; {submit}; }}); }}")
+    page.evaluate(f"() => {{ delete window.took; setTimeout(() => {{ {STAMP}; {submit}; }}); }}")
     page.wait_for_function("window.took !== undefined")
     took: float = page.evaluate("window.took")
     return took

@@ -8,6 +8,9 @@ import django
 SENTENCE = "The keeper wrote that the lamp had burned all night and that the fog had not lifted before noon. "
 PASSAGE = SENTENCE * 10
 CANDIDATE = "The lamp burned all night because the fog stayed until noon."
+LONG_PASSAGE = SENTENCE * 300
+LONG_CANDIDATE = SENTENCE * 15
+"""A story of 6,000 words and answers of 300, as long-form question answering has them."""
 
 
 def sessions(user_ids: list[int]) -> list[str]:
@@ -40,21 +43,32 @@ def reference(n_hits: int, n_users: int) -> list[str]:
     return sessions([user.pk for user in users])
 
 
-def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -> list[str]:
-    """Create HITs of ten items with five questions of two references each, and `n_stored` judgments by others."""
+def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100, is_long: int = 0) -> list[str]:
+    """Create HITs of ten items with five questions of two references each, and `n_stored` judgments by others.
+
+    Texts are short, or as those of long-form answers with `is_long`; these can be rated without reading them.
+    """
     from annotate.models import Batch, Hit, Item
     from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, Reference, User
     from projects.rubric import rubrics
 
     project = Project.objects.create(slug="bench", name="Benchmark")
+    passage_text, answer = (LONG_PASSAGE, LONG_CANDIDATE) if is_long else (PASSAGE, CANDIDATE)
     rubric = rubrics.create_from_preset(project, "mocha")
     rubrics.freeze(rubric)
     dataset = Dataset.objects.create(project=project, name="bench")
     batch = Batch.objects.create(
-        project=project, number=1, name="Benchmark", state="open", judgments=n_places, rubric=rubric, n_hits=n_hits
+        project=project,
+        number=1,
+        name="Benchmark",
+        state="open",
+        judgments=n_places,
+        rubric=rubric,
+        n_hits=n_hits,
+        must_read_to_end=not is_long,
     )
     passages = Passage.objects.bulk_create(
-        (Passage(dataset=dataset, external_id=f"p{n}", text=PASSAGE) for n in range(n_hits)), batch_size=5_000
+        (Passage(dataset=dataset, external_id=f"p{n}", text=passage_text) for n in range(n_hits)), batch_size=5_000
     )
     questions = Question.objects.bulk_create(
         (
@@ -70,7 +84,7 @@ def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -
     )
     candidates = Candidate.objects.bulk_create(
         (
-            Candidate(dataset=dataset, question=question, external_id=f"{question.external_id}-{n}", text=CANDIDATE)
+            Candidate(dataset=dataset, question=question, external_id=f"{question.external_id}-{n}", text=answer)
             for question in questions
             for n in range(2)
         ),
