@@ -22,6 +22,19 @@ def normalise_text(guide: str) -> str:
     return (ROOT / guide).read_text(encoding="utf-8")
 
 
+def test_nothing_tells_anyone_to_install_this_project_from_an_index() -> None:
+    # The name belongs to somebody else there; extras are installed by make.
+    sources = [
+        *(ROOT / guide for guide in LINKING),
+        *(ROOT / "measures").rglob("*.py"),
+        *(ROOT / "results").rglob("*.py"),
+    ]
+    found = [
+        path.name for path in sources if re.search(r"install[^\n`]*\bconcord\b(\[|==|`|$)", path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
 def commands_in(guide: str) -> list[str]:
     """What follows `manage.py` up to a redirection, lines that go on joined, without the marks of optional parts."""
     lines = re.findall(r"manage\.py ([a-z][^`\n>]*)", normalise_text(guide).replace("\\\n", " "))

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from projects.importing.fields import IN_METADATA
 from projects.importing.readers.base import Record
-from projects.importing.readers.objects import IN_METADATA, JsonlReader, JsonReader
+from projects.importing.readers.objects import JsonlReader, JsonReader
 from projects.importing.report import Broken
 from projects.importing.sniffing import first_character
 
