@@ -46,7 +46,7 @@ def explain_invalid_slug(slug: str) -> str:
 
 def derive_slug(name: str) -> str:
     """Return a free address made from a project's name; a name without Latin letters or digits gives “project”."""
-    stem = "-".join(filter(None, slugify(name).replace("_", "-").split("-")))[:50].strip("-")
+    stem = "-".join(filter(None, slugify(name.replace("ß", "ss")).replace("_", "-").split("-")))[:50].strip("-")
     stem = stem if len(stem) > 1 else "project"
     taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))

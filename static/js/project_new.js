@@ -4,7 +4,7 @@ const [name, slug] = [form.elements.name, form.elements.slug];
 let derived = slug.value;
 
 function derive(text) {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replaceAll("ß", "ss").toLowerCase();
   return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 50).replace(/^-+|-+$/g, "");
 }
 

@@ -37,7 +37,7 @@ def create(client: Client, **sent: str) -> Project:
     ("name", "slug"),
     [
         ("Narrative QA", "narrative-qa"),
-        ("  Über größe_1 / zwei!  ", "uber-groe-1-zwei"),
+        ("  Über größe_1 / zwei!  ", "uber-grosse-1-zwei"),
         ("阅读理解", "project"),
         ("X", "project"),
         ("a" * 120, "a" * 50),
