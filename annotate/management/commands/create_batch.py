@@ -35,66 +35,8 @@ class Command(ProjectCommand):
         parser.add_argument(
             "--unqualified", action="store_true", help="also allow annotators without the qualification"
         )
-        choice = parser.add_argument_group("candidates")
-        for noun in ("dataset", "split", "source"):
-            choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
-        choice.add_argument("--type", nargs="+", action="extend", default=[], choices=TYPES, help="question type")
-        choice.add_argument(
-            "--questions",
-            nargs="+",
-            action="extend",
-            type=_read_questions,
-            default=[],
-            metavar="TYPE=N",
-            help="questions to draw of each type, for example yes-no=201 entity=201 description=98",
-        )
-        choice.add_argument(
-            "--sample",
-            type=_read_sample,
-            metavar="N",
-            help=f"sample whole passages up to about N candidates; {trials.N_CANDIDATES} for a trial unless “all”",
-        )
-        choice.add_argument(
-            "--seed", type=int, default=0, help="seed for the sample and the order of HITs (default: 0)"
-        )
-        choice.add_argument("--with-pairs", action="store_true", help="include candidates of minimal pairs")
-        choice.add_argument("--only-pairs", action="store_true", help="use only candidates of minimal pairs")
-        work = parser.add_argument_group("HITs and annotators")
-        work.add_argument(
-            "--annotators",
-            action="extend",
-            type=_read_names,
-            metavar="A,B",
-            help="only these annotators, each of whom rates everything",
-        )
-        work.add_argument("--hit-size", type=int, metavar="N")
-        work.add_argument(
-            "--presentation",
-            choices=Batch.Presentation.values,
-            default=Batch.Presentation.PAGE,
-            help="all items on one page, or one at a time without going back (default: page)",
-        )
-        work.add_argument(
-            "--rate-unread",
-            action="store_true",
-            help="allow rating an answer longer than the screen before its end was on the screen",
-        )
-        work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
-        work.add_argument("--priority", type=int, default=0)
-        work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
-        work.add_argument("--cents-per-item", type=int, metavar="CENTS")
-        work.add_argument(
-            "--short-hits",
-            choices=("item", "hit"),
-            help="pay HITs with fewer items than the HIT size by item or in full (default: by item with personal HITs)",
-        )
-        work.add_argument("--fee-share", type=float, metavar="SHARE", help="platform fee as a share, for example 0.2")
-        work.add_argument("--time-limit", type=int, metavar="MINUTES")
-        work.add_argument("--max-hits", type=int, metavar="N", help="maximum per annotator")
-        work.add_argument("--max-hits-per-day", type=int, metavar="N", help="maximum per annotator")
-        work.add_argument(
-            "--max-share", type=float, metavar="SHARE", help="maximum share of the batch's HITs per annotator"
-        )
+        _add_candidate_arguments(parser)
+        _add_work_arguments(parser)
         parser.add_argument("--open", action="store_true", help="open the batch immediately")
         parser.add_argument("--why", default="", help="reason for opening before the trial is closed")
         parser.add_argument("--dry-run", action="store_true", help="preview without storing anything")
@@ -154,6 +96,70 @@ def describe_plan(planned: Plan) -> dict[str, Any]:
         "hours": round(planned.cost.hours, 2),
         **describe_cost(planned.cost),
     }
+
+
+def _add_candidate_arguments(parser: CommandParser) -> None:
+    choice = parser.add_argument_group("candidates")
+    for noun in ("dataset", "split", "source"):
+        choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
+    choice.add_argument("--type", nargs="+", action="extend", default=[], choices=TYPES, help="question type")
+    choice.add_argument(
+        "--questions",
+        nargs="+",
+        action="extend",
+        type=_read_questions,
+        default=[],
+        metavar="TYPE=N",
+        help="questions to draw of each type, for example yes-no=201 entity=201 description=98",
+    )
+    choice.add_argument(
+        "--sample",
+        type=_read_sample,
+        metavar="N",
+        help=f"sample whole passages up to about N candidates; {trials.N_CANDIDATES} for a trial unless “all”",
+    )
+    choice.add_argument("--seed", type=int, default=0, help="seed for the sample and the order of HITs (default: 0)")
+    choice.add_argument("--with-pairs", action="store_true", help="include candidates of minimal pairs")
+    choice.add_argument("--only-pairs", action="store_true", help="use only candidates of minimal pairs")
+
+
+def _add_work_arguments(parser: CommandParser) -> None:
+    work = parser.add_argument_group("HITs and annotators")
+    work.add_argument(
+        "--annotators",
+        action="extend",
+        type=_read_names,
+        metavar="A,B",
+        help="only these annotators, each of whom rates everything",
+    )
+    work.add_argument("--hit-size", type=int, metavar="N")
+    work.add_argument(
+        "--presentation",
+        choices=Batch.Presentation.values,
+        default=Batch.Presentation.PAGE,
+        help="all items on one page, or one at a time without going back (default: page)",
+    )
+    work.add_argument(
+        "--rate-unread",
+        action="store_true",
+        help="allow rating an answer longer than the screen before its end was on the screen",
+    )
+    work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
+    work.add_argument("--priority", type=int, default=0)
+    work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
+    work.add_argument("--cents-per-item", type=int, metavar="CENTS")
+    work.add_argument(
+        "--short-hits",
+        choices=("item", "hit"),
+        help="pay HITs with fewer items than the HIT size by item or in full (default: by item with personal HITs)",
+    )
+    work.add_argument("--fee-share", type=float, metavar="SHARE", help="platform fee as a share, for example 0.2")
+    work.add_argument("--time-limit", type=int, metavar="MINUTES")
+    work.add_argument("--max-hits", type=int, metavar="N", help="maximum per annotator")
+    work.add_argument("--max-hits-per-day", type=int, metavar="N", help="maximum per annotator")
+    work.add_argument(
+        "--max-share", type=float, metavar="SHARE", help="maximum share of the batch's HITs per annotator"
+    )
 
 
 def _read_sample(text: str) -> int:
