@@ -2,7 +2,7 @@
 
 from django import template
 
-from annotate.desk.terms import InvitedTerms, find_invited_terms
+from annotate.desk.invited_terms import InvitedTerms, find_invited_terms
 from projects.models import Project
 
 register = template.Library()
