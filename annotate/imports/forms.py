@@ -99,7 +99,7 @@ class ReadingForm(forms.Form):
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
             if detected and not self[name].value():
-                others = [choice for choice in field.widget.choices if choice[0]]  # type: ignore[attr-defined]
+                others = [choice for choice in field.widget.choices if choice[0]]
                 field.choices = [("", f"{DETECT} ({detected})"), *others]
 
 
