@@ -79,9 +79,11 @@ class SetForm(FacetsForm):
         self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
         self.offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
         self.offer_facets(project)
-        evaluations = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
-        if evaluations:
-            self.fields["studies"].choices = evaluations  # type: ignore[attr-defined]
+        self.offered_studies = list(find_studies(project))
+        if self.offered_studies:
+            self.fields["studies"].choices = [  # type: ignore[attr-defined]
+                (each.number, f"{each.number} · {each.name}") for each in self.offered_studies
+            ]
         else:
             del self.fields["studies"]
 

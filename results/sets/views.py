@@ -23,7 +23,6 @@ from results.sets.forms import SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings, reword_choice
-from results.sets.studies import find_studies
 from results.studies.tables import word_for_page
 
 
@@ -155,7 +154,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "counts": counts,
         "chosen": _list_choices(settings),
         "settings": settings,
-        "studies": [study for study in find_studies(project) if study.number in settings.studies],
+        "studies": [study for study in form.offered_studies if study.number in settings.studies],
         "refusal": refusal,
         "preview": _make_preview(project, form),
         "name": (request.POST or request.GET).get("name", ""),

@@ -15,7 +15,7 @@ WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", 
 WRONG = {
     2: ("nobody", "0.5", "matches no candidate of the project"),
     3: ("c0", "nan", "is “nan”, not a number"),
-    4: ("c1", "0,5", "has a decimal comma; use a point"),
+    4: ("c1", "0,5", "has a decimal comma; choose it, or use a point"),
     5: ("c2", "Infinity", "is “Infinity”, not a number"),
     6: ("c3", "n/a", "is “n/a”, not a number"),
     8: ("c4", "0.7", "is on line 7 already; the first score is used"),

@@ -220,7 +220,9 @@ def start_the_plan(walk: Walk) -> None:
     desk.get_by_role("button", name="Create plan").click()
     wanted = sum(fetch_planned(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
-    expect(stat(desk, "Cost")).to_contain_text("$")
+    costs = desk.get_by_role("region", name="Expected cost")
+    expect(costs.get_by_role("row", name=re.compile("^Re-collection"))).to_be_visible()
+    expect(costs).to_contain_text("$")
     desk.get_by_text("presentation and controls").click()
     desk.get_by_label("Known answers per HIT").fill("1")
     desk.get_by_label("Degraded answers per HIT").fill("0.5")
