@@ -12,7 +12,7 @@ async function copy(field) {
 }
 
 export function startCopying() {
-  for (const part of document.querySelectorAll("[data-copy]")) {
+  for (const part of document.querySelectorAll("[data-copy-field]")) {
     const [field, button, note] = [part.querySelector("textarea"), part.querySelector("button"), part.querySelector("[role=status]")];
     button.hidden = false;
     button.addEventListener("click", async () => {
