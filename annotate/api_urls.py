@@ -14,6 +14,7 @@ urlpatterns = [
     path("projects/<slug:slug>/candidates/", data_api.CandidateList.as_view(), name="candidate-list"),
     path("projects/<slug:slug>/imports/", imports_api.ImportList.as_view(), name="import-list"),
     path("projects/<slug:slug>/imports/<int:number>/", imports_api.ImportShow.as_view(), name="import-show"),
+    path("projects/<slug:slug>/imports/<int:number>/check/", imports_api.ImportCheck.as_view(), name="import-check"),
     path("projects/<slug:slug>/imports/<int:number>/write/", imports_api.ImportWrite.as_view(), name="import-write"),
     path("projects/<slug:slug>/imports/<int:number>/cancel/", imports_api.ImportCancel.as_view(), name="import-cancel"),
     path("projects/<slug:slug>/batches/", api.BatchList.as_view(), name="batch-list"),

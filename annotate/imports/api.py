@@ -57,9 +57,7 @@ class ImportSerializer(StrictSerializer):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-class NewImportSerializer(StrictSerializer):
-    file = serializers.FileField(max_length=None, allow_empty_file=True)
-    kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
+class ImportOptionsSerializer(StrictSerializer):
     format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file name doesn’t show it.")
     encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If detection is wrong.")
     delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If detection is wrong.")
@@ -102,6 +100,11 @@ class NewImportSerializer(StrictSerializer):
     skip_wrong_rows = StrictBooleanField(
         required=False, help_text="Skip rows with errors; the report counts and explains them."
     )
+
+
+class NewImportSerializer(ImportOptionsSerializer):
+    file = serializers.FileField(max_length=None, allow_empty_file=True)
+    kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
 
 
 class ImportList(ProjectEndpoint):
@@ -147,6 +150,19 @@ class ImportShow(ProjectEndpoint):
         Its progress, the result of the validation, or why it failed.
         """
         return Response(ImportSerializer(_fetch(self.project, number)).data)
+
+
+class ImportCheck(ProjectEndpoint):
+    @extend_schema(request=ImportOptionsSerializer, responses={HTTPStatus.ACCEPTED: ImportSerializer})
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Validate a file again with other options.
+
+        The file stays after an error. Options that are omitted get their defaults.
+        """
+        sent = self.sent(ImportOptionsSerializer)
+        job = _fetch(self.project, number)
+        uploading.start_check(job=job, options=_read_options(sent, Kind(job.kind)))
+        return _accept(job)
 
 
 class ImportWrite(ProjectEndpoint):

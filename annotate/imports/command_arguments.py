@@ -22,15 +22,13 @@ from projects.models import Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
 
+FORMAT_OPTIONS = ("format", "encoding", "delimiter", "decimal")
+
 
 def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
     """Add the arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
-    parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: detected")
-    parser.add_argument(
-        "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe); default: detected"
-    )
+    add_format_arguments(parser)
     parser.add_argument(
         "--map",
         action="append",
@@ -39,9 +37,27 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> N
         metavar="COLUMN=FIELD",
         help="map a column to a field",
     )
-    parser.add_argument("--decimal", default="", choices=DECIMALS[1:], help="decimal mark; default: detected")
     parser.add_argument("--dataset", default="", metavar="NAME", help="dataset for rows without one")
     parser.add_argument("--dry-run", action="store_true", help="validate and count without importing")
+
+
+def add_format_arguments(parser: CommandParser) -> None:
+    """Add the arguments that say how a file is written."""
+    parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
+    parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: detected")
+    parser.add_argument(
+        "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe); default: detected"
+    )
+    parser.add_argument("--decimal", default="", choices=DECIMALS[1:], help="decimal mark; default: detected")
+
+
+def add_skipping_argument(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--skip-wrong-rows",
+        type=Path,
+        metavar="LIST",
+        help="skip rows with errors, and write them with the reason to this CSV file",
+    )
 
 
 def add_rating_arguments(parser: CommandParser) -> None:
@@ -71,19 +87,13 @@ def add_rating_arguments(parser: CommandParser) -> None:
         choices=REPEATED[1:],
         help="which rating counts if an annotator rated a candidate twice (default: report an error)",
     )
-    parser.add_argument(
-        "--skip-wrong-rows",
-        type=Path,
-        metavar="LIST",
-        help="skip rows with errors, and write them with the reason to this CSV file",
-    )
+    add_skipping_argument(parser)
 
 
 def read_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that the two commands share, as fields of Options. Raises Refused."""
-    shared = ("format", "encoding", "delimiter", "decimal", "dataset", "rater_criterion", "repeated")
     return {
-        **{name: options[name] for name in shared},
+        **{name: options[name] for name in (*FORMAT_OPTIONS, "dataset", "rater_criterion", "repeated")},
         "mapping": dict(options["map"]),
         "criteria": tuple(options["criterion"]),
         "labels": parse_labels(options["label"]),

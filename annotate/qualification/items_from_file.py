@@ -55,13 +55,17 @@ def import_items(
     name: str,
     options: Options | None = None,
     skipped: SkippedRows | None = None,
+    skipped_path: Path | None = None,
 ) -> list[QualificationItem]:
     """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items.
 
-    If the options say so, rows with errors are skipped; `skipped` collects them.
+    If the options say so, rows with errors are skipped; `skipped` collects them, and `skipped_path`, or else a file
+    beside the first one, lists them.
     """
     criteria = find_quality_criteria(test.rubric)
-    specs = read_items(path=path, name=name, criteria=criteria, options=options, skipped=skipped)
+    specs = read_items(
+        path=path, name=name, criteria=criteria, options=options, skipped=skipped, skipped_path=skipped_path
+    )
     return add_items(test=test, actor=actor, specs=specs, how="file")
 
 
@@ -72,13 +76,14 @@ def read_items(
     criteria: Sequence[CriterionOnPage],
     options: Options | None = None,
     skipped: SkippedRows | None = None,
+    skipped_path: Path | None = None,
 ) -> list[ItemSpec]:
     """Return the items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
     options = options or Options()
     skipped = SkippedRows() if skipped is None else skipped
     while True:
         try:
-            return _read_rows(path, name, criteria, options, skipped)
+            return _read_rows(path, name, criteria, options, skipped, skipped_path or find_skipped_file(path))
         except FileRefused as refusal:
             # Without some rows others may become wrong, or right: a repeated answer whose first row is skipped.
             if not options.skip_wrong_rows or not skipped.add(refusal):
@@ -86,13 +91,18 @@ def read_items(
 
 
 def _read_rows(
-    path: Path, name: str, criteria: Sequence[CriterionOnPage], options: Options, skipped: SkippedRows
+    path: Path,
+    name: str,
+    criteria: Sequence[CriterionOnPage],
+    options: Options,
+    skipped: SkippedRows,
+    skipped_path: Path,
 ) -> list[ItemSpec]:
     notes = Notes(LIMITS, skipped=skipped)
     specs: list[ItemSpec] = []
     with (
         reading(path, name, options, LIMITS, notes) as reader,
-        SkippedFile(find_skipped_file(path), reader.columns, skipped) as left_out,
+        SkippedFile(skipped_path, reader.columns, skipped) as left_out,
     ):
         rows = _Rows(reader, criteria, notes, options.decimal or reader.decimal)
         for n, (line, record) in enumerate(reader.records(), start=1):

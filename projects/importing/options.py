@@ -141,11 +141,11 @@ def parse_label(text: str) -> tuple[str, float | None]:
     """Parse ``label=points`` or ``label=missing``. Raises Refused."""
     label, equals, points = (part.strip() for part in text.rpartition("="))
     if not equals or not normal_label(label):
-        raise Refused(f"Invalid label “{text}”. Use label=points, for example Excellent=5.", field="label")
+        raise Refused(f"Invalid label “{text}”. Use label=points, for example Excellent=5.", field="labels")
     if points.casefold() == "missing":
         return normal_label(label), None
     if not re.fullmatch(r"-?[0-9]{1,6}(?:[.][0-9]{1,6})?", points):
-        raise Refused(f"Enter the points of “{label}” as a number, or the word missing.", field="label")
+        raise Refused(f"Enter the points of “{label}” as a number, or the word missing.", field="labels")
     return normal_label(label), float(points)
 
 
@@ -155,10 +155,10 @@ def parse_labels(texts: Iterable[str]) -> dict[str, float | None]:
     for text in texts:
         label, points = parse_label(text)
         if label in labels and labels[label] != points:
-            raise Refused(f"The label “{label}” has two values. Remove one of them.", field="label")
+            raise Refused(f"The label “{label}” has two values. Remove one of them.", field="labels")
         labels[label] = points
     if len(labels) > MOST_LABELS:
-        raise Refused(f"There are more than {MOST_LABELS} labels.", field="label")
+        raise Refused(f"There are more than {MOST_LABELS} labels.", field="labels")
     return labels
 
 

@@ -126,11 +126,37 @@ def test_a_file_is_sent_checked_asked_after_and_written(
     assert script.send("imports/1/cancel/", {}).status_code == 409
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_file_with_errors_is_validated_again_with_other_options(
+    project: Project, script: Script, settings: Settings, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    content = b"sep=;\nid;question;candidate;rater1;rater2\na;Who?;Bob;Good;7\nb;Who?;;Bad;1\nc;Who?;Eve;Bad;n/a\n"
+    script.post(f"{script.root}imports/", {"file": SimpleUploadedFile("rows.csv", content), "kind": "candidates"})
+    tasks.run_import(project.imports.get().pk)
+    failed = script.read("imports/1/")
+    assert (failed["state"], failed["report"]["n_rows"], failed["report"]["total"]) == ("failed", 1, 1)
+    assert wrong_fields(script.send("imports/1/check/", {"labels": ["Good"]})) == {"labels"}
+    options = {
+        "with_scores": True,
+        "criterion": ["ease:0-10"],
+        "labels": ["Good=9", "Bad=0", "n/a=missing"],
+        "skip_wrong_rows": True,
+    }
+    assert script.send("imports/1/check/", options).status_code == 202
+    assert script.send("imports/1/check/", options).status_code == 409, "It waits already."
+    tasks.run_import(project.imports.get().pk)
+    report = script.read("imports/1/")["report"]
+    assert (report["candidates"], report["judgments"], report["skipped"]) == (2, 3, {"wrong_rows": 1})
+    assert [(each["line"], each["reason"]) for each in report["skipped_rows"]] == [(4, "is empty")]
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("over", "field"),
     [
         ({"kind": "people"}, "kind"),
+        ({"labels": ["Good"]}, "labels"),
         ({"map": ["answer"]}, "map"),
         ({"map": ["answer=colour"]}, "map"),
         ({"criterion": ["x=Y:1-5"]}, "criterion"),

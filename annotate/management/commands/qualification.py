@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import Count, Q
 
+from annotate.imports.command_arguments import FORMAT_OPTIONS, add_format_arguments, add_skipping_argument
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
 from annotate.qualification.admission import find_admissions
@@ -13,6 +14,8 @@ from annotate.qualification.item_statistics import compute_item_figures
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
+from projects.importing import Options
+from projects.importing.skipping import SkippedRows
 from projects.models import Project
 
 Purpose = QualificationItem.Purpose
@@ -25,6 +28,8 @@ class Command(ProjectCommand):
         super().add_arguments(parser)
         parser.add_argument("act", nargs="?", choices=("show", "import", "open", "close"), default="show")
         parser.add_argument("file", nargs="?", type=Path, help="file of items, for import")
+        add_format_arguments(parser)
+        add_skipping_argument(parser)
 
     def handle(self, *args: Any, act: str, file: Path | None, **options: Any) -> None:
         if (act == "import") != (file is not None):
@@ -37,7 +42,19 @@ class Command(ProjectCommand):
             if not file.is_file():
                 raise Refused(f"There is no file {file}.")
             test = design.make_test(project=project, actor=None)
-            answer["items_added"] = len(items_from_file.import_items(test=test, actor=None, path=file, name=file.name))
+            skipped, skipped_path = SkippedRows(), options["skip_wrong_rows"]
+            made = items_from_file.import_items(
+                test=test,
+                actor=None,
+                path=file,
+                name=file.name,
+                options=Options(
+                    **{name: options[name] for name in FORMAT_OPTIONS}, skip_wrong_rows=skipped_path is not None
+                ),
+                skipped=skipped,
+                skipped_path=skipped_path,
+            )
+            answer |= {"items_added": len(made), "rows_skipped": len(skipped)}
         elif act == "open":
             design.open_test(test=_fetch(project), actor=None)
         elif act == "close":
