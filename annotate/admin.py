@@ -6,6 +6,7 @@ from annotate.models import (
     Assignment,
     Attempt,
     Batch,
+    ControlJob,
     Draft,
     Hit,
     Import,
@@ -67,6 +68,13 @@ class DraftAdmin(Inspected):
 @admin.register(Remark)
 class RemarkAdmin(Inspected):
     list_display = ("id", "assignment_id", "item_id", "is_flagged", "resolved_at")
+
+
+@admin.register(ControlJob)
+class ControlJobAdmin(Inspected):
+    list_display = ("batch", "state", "requested_by", "created_at")
+    list_filter = ("state",)
+    list_select_related = ("batch", "requested_by")
 
 
 @admin.register(Import)

@@ -6,9 +6,10 @@ from celery import shared_task
 from django.db import transaction
 
 from annotate import places
+from annotate.controls import control_jobs
 from annotate.imports import uploading
 from annotate.integrity import daily_counts, verifying
-from annotate.models import Import
+from annotate.models import ControlJob, Import
 from annotate.moderation import decisions
 from annotate.quality import monitoring
 from annotate.reviews import spot_checks
@@ -49,6 +50,11 @@ def verify() -> None:
     for breach in verifying.verify():
         logger.error("%s: %s Broken by %d: %s %s", breach.rule, breach.sentence, breach.n, breach.of, breach.ids)
     daily_counts.count_day()
+
+
+@shared_task(name=ControlJob.task, ignore_result=True)
+def make_controls(pk: int) -> None:
+    running.run(ControlJob, pk, control_jobs.run)
 
 
 @shared_task(name=Import.task, ignore_result=True)

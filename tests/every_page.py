@@ -26,7 +26,7 @@ NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha", "export-controls"),
     *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "study-table", "study-compare"),
     *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
-    *("import-file", "import-skipped", "file-skipped", "import-job", "annotate:session", "api:schema"),
+    *("import-file", "import-skipped", "file-skipped", "import-job", "controls-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
 

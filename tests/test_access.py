@@ -22,7 +22,7 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from annotate.imports import uploading
-from annotate.models import Assignment, Remark
+from annotate.models import Assignment, ControlJob, Remark
 from annotate.payments import paying
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
@@ -191,6 +191,7 @@ def _children(
         factories.make_batch(project, is_open=False)
         _import(project, manager)
     batch = factories.make_batch(project, judgments=3)
+    ControlJob.objects.create(batch=batch, requested_by=manager, state=ControlJob.State.DONE)
     flagged = serving.claim(rater)
     assert isinstance(flagged, uuid.UUID)
     answers: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(3)}

@@ -1,8 +1,8 @@
 """Generating the pool of a batch: known answers, and degraded answers with their originals, for managers to accept."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from math import ceil
 from random import Random
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from measures.outcome import Undefined
 from measures.tokens import token_f1
 from projects import log
 from projects.errors import Refused
+from projects.jobs.running import OnProgress
 from projects.models import Act, Criterion, Membership, Reference
 
 GOOD_F1 = 0.5
@@ -69,29 +70,35 @@ class Corpus:
     phrases: PhraseBook
 
 
+def check_can_make(batch: Batch) -> None:
+    """Raise Refused without a plan, or for an imported, closed or archived batch."""
+    if ControlPlan.read(batch.control_plan).is_empty:
+        raise Refused("This batch shows no controls. Set how many first.")
+    if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
+        raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
+
+
 @transaction.atomic
-def make_pool(*, batch: Batch, actor: Membership | None) -> AddedControls:
+def make_pool(*, batch: Batch, actor: Membership | None, on_progress: OnProgress | None = None) -> AddedControls:
     """Add the controls that the batch's plan requires and its pool lacks; none is shown before a manager accepts it.
 
-    Calling it again adds nothing that was generated before, retired or not. Raises Refused without a plan, or for an
-    imported, closed or archived batch. Locks the batch.
+    Calling it again adds nothing that was generated before, retired or not. Progress is counted in passages. Raises
+    Refused as `check_can_make`. Locks the batch.
     """
     batch = (
         Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project", "rubric").get(pk=batch.pk)
     )
     plan = ControlPlan.read(batch.control_plan)
-    if plan.is_empty:
-        raise Refused("This batch shows no controls. Set how many first.")
-    if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
+    check_can_make(batch)
     # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
     # else.
     corpus = _read_corpus(batch, plan.seed)
     criteria = find_quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))
-    known = _make_known_answers(plan, corpus, pool, criteria)
+    tick = _count_passages(plan, corpus, on_progress)
+    known = _make_known_answers(plan, corpus, pool, criteria, tick)
     scored = _find_scored(batch, plan, pool, criteria) if plan.known_hit_every else []
-    sources, degraded, n_failed = _degrade_answers(batch, plan, corpus, pool)
+    sources, degraded, n_failed = _degrade_answers(batch, plan, corpus, pool, tick)
     _write(batch, [*known, *scored])
     # Originals first: degraded items refer to them, and bulk_create sets their ids on the same objects.
     Item.objects.bulk_create(sources)
@@ -145,8 +152,21 @@ def _read_corpus(batch: Batch, seed: int) -> Corpus:
     return Corpus(items, references, elsewhere, PhraseBook.of(texts))
 
 
+def _count_passages(plan: ControlPlan, corpus: Corpus, on_progress: OnProgress | None) -> Callable[[], None]:
+    """Return a function to call after each passage, of which there are as many as kinds of controls to make."""
+    n_kinds = bool(plan.known_per_hit) + bool(plan.degraded_per_hit)
+    total = n_kinds * len({item.passage_id for item in corpus.items})
+    done = count(1)
+
+    def tick() -> None:
+        if on_progress is not None:
+            on_progress(next(done), total)
+
+    return tick
+
+
 def _make_known_answers(
-    plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]
+    plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion], tick: Callable[[], None]
 ) -> list[Known]:
     """Return known answers for each HIT, to its own questions, alternating between good and wrong ones."""
     if not plan.known_per_hit:
@@ -172,6 +192,7 @@ def _make_known_answers(
             found = _take_by_turns(new, wanted, rng)
             old |= {(each.question_id, each.text) for each in found}
             known += found
+        tick()
     return known
 
 
@@ -204,7 +225,7 @@ def _find_scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria
 
 
 def _degrade_answers(
-    batch: Batch, plan: ControlPlan, corpus: Corpus, pool: Sequence[Item]
+    batch: Batch, plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], tick: Callable[[], None]
 ) -> tuple[list[Item], list[Item], int]:
     """Return originals and degraded answers to add, and how many answers could not be degraded.
 
@@ -245,6 +266,7 @@ def _degrade_answers(
                 _new_control(batch, source.question_id, Control.DEGRADED, Recipe.DEGRADED, result.text, source)
             )
             wanted -= 1
+        tick()
     return sources, degraded, n_failed
 
 

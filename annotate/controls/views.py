@@ -13,15 +13,17 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.batches import control_plan as batches_control_plan
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.control_plan_forms import PlanForm
+from annotate.controls import control_jobs
 from annotate.controls import pool as controls_pool
 from annotate.controls.forms import ControlActForm
-from annotate.controls.making import count_degradable, make_pool
-from annotate.models import Batch, Item
+from annotate.controls.making import count_degradable
+from annotate.models import Batch, ControlJob, Item
 from measures.outcome import Undefined
 from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.language import amounts
 from projects.models import Project
 from projects.web.lists import paginate, read_word
@@ -76,7 +78,8 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
         messages.error(request, "Unknown action. Try again from this page.")
         return redirect("annotate:batch-controls", project.slug, number)
     with refusals(request):
-        messages.success(request, _act(request, batch, form.cleaned_data))
+        if message := _act(request, batch, form.cleaned_data):
+            messages.success(request, message)
     # Back to the same part of the pool. Only a known state is taken from the form, so the address can't be tampered
     # with.
     back: HttpResponseRedirect = redirect("annotate:batch-controls", project.slug, number)
@@ -85,18 +88,39 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
     return back
 
 
+@requires(Right.MANAGE)
+@require_safe
+@snapshot()
+def controls_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    return job_fragment(request, _build_progress(_fetch_job(project, number)))
+
+
+@requires(Right.MANAGE)
+@require_POST
+def controls_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    cancel_job(request, _fetch_job(project, number), done="Cancelled. No controls were added.")
+    return redirect("annotate:batch-controls", project.slug, number)
+
+
+def _fetch_job(project: Project, number: int) -> ControlJob:
+    jobs = ControlJob.objects.select_related("batch__project")
+    return get_object_or_404(jobs, batch__project=project, batch__number=number)
+
+
+def _build_progress(job: ControlJob) -> dict[str, Any]:
+    args = [job.batch.project.slug, job.batch.number]
+    return job_context(job, title="Generating controls", urls="annotate:controls", args=args, counts="passages")
+
+
 def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
+    """Act on the pool and return what to tell; nothing for the generation, whose progress the page shows."""
     to_pool: dict[str, Any] = {"batch": batch, "actor": request.membership}
     items = cleaned["item"]
     match cleaned["act"]:
         case "make":
             _require_saved_plan(request, batch)
-            added = make_pool(**to_pool)
-            message = f"{amounts.format_number(added.n)} controls generated. Review them and accept the good ones."
-            if not added.n_not_degraded:
-                return message
-            failed = f"{amounts.format_number(added.n_not_degraded)} answers couldn’t be degraded."
-            return f"{message} {failed}"
+            control_jobs.start(**to_pool)
+            return ""
         case "accept":
             return _describe_accepted(controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
@@ -138,7 +162,9 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
     page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
+    job = ControlJob.objects.select_related("batch__project").filter(batch=batch).first()
     context = {
+        **(_build_progress(job) if job else {}),
         "batch": batch,
         "plan": plan,
         "form": form,

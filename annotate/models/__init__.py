@@ -2,6 +2,7 @@
 
 from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
+from annotate.models.controls import ControlJob
 from annotate.models.imports import Import
 from annotate.models.payment import LedgerEntry, Payment
 from annotate.models.plan import OverlapPlan
@@ -23,6 +24,7 @@ __all__ = [
     "Attempt",
     "Batch",
     "BatchAnnotator",
+    "ControlJob",
     "DailyCount",
     "Draft",
     "Finding",

@@ -95,6 +95,7 @@ COLLECTION = Group(
                 "annotate:batch-controls",
                 "annotate:control-plan",
                 "annotate:control-act",
+                "annotate:controls-cancel",
                 "annotate:hit-show",
                 "annotate:hit-preview",
                 "results:batch-results",

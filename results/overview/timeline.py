@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotate.batches.costs import Rates
 from annotate.batches.progress import Progress, Speed, measure_common_speed
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
 from annotate.payments import ledger
@@ -115,4 +116,4 @@ def _estimate_pay(batch: Batch, progress: Progress) -> int:
     """Return the estimated cents of the places left, at the mean number of items per HIT."""
     # HITs differ in size, and which are left changes all the time, so each counts as a mean one.
     items = batch.n_items / batch.n_hits if batch.n_hits else 0
-    return round(progress.n_left * (batch.cents_per_hit + batch.cents_per_item * items))
+    return round(progress.n_left * Rates.of_batch(batch).expect_pay(items))

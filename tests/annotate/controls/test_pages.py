@@ -1,18 +1,22 @@
 import json
 from io import StringIO
+from unittest import mock
 
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.batches.control_plan import ControlPlan
+from annotate.controls import control_jobs
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire, reword, set_plan
-from annotate.models import Batch, Hit, Item
+from annotate.models import Batch, ControlJob, Hit, Item
 from projects.errors import Refused
+from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.factories import make_batch, make_rubric
+from tests.page_reader import condense
 from tests.people import SignIn
 from tests.previews import confirm
 
@@ -22,6 +26,22 @@ NUMBERS = {"known_per_hit": "2", "degraded_per_hit": "0.5", "distance": "2", "ji
 
 def make_url(batch: Batch, name: str = "batch-controls") -> str:
     return reverse(f"annotate:{name}", args=[batch.project.slug, batch.number])
+
+
+def run_controls(job: ControlJob) -> str | None:
+    """Do what the worker does."""
+    with mock.patch.object(running, "BEAT_SECONDS", 60):  # a heart sees nothing of a test's own transaction
+        return running.run(ControlJob, job.pk, control_jobs.run)
+
+
+def test_progress_is_counted_in_passages(project: Project, manager: Membership) -> None:
+    make_places(project, n_passages=2)
+    batch = make_batch(project, is_open=False, controls=ControlPlan(known_per_hit=1, degraded_per_hit=1))
+    job = control_jobs.start(batch=batch, actor=manager)
+    seen: list[tuple[int, int]] = []
+    done = control_jobs.run(job, lambda n, total: seen.append((n, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert done["report"]["n"] == Item.objects.filter(pool_of=batch).count()
 
 
 def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membership, project: Project) -> None:
@@ -39,10 +59,26 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
         refused = client.post(make_url(batch, "control-act"), {"act": "make", **unsaved}, follow=True).content.decode()
         assert "Save the plan first." in refused or "Check the preview" in refused
     assert not Item.objects.filter(pool_of=batch).exists()
-    made = client.post(make_url(batch, "control-act"), {"act": "make", **NUMBERS}, follow=True).content.decode()
+    # The job shows its progress, and is not started twice; the plan that it goes by can't change meanwhile.
+    waits = client.post(make_url(batch, "control-act"), {"act": "make", **NUMBERS}, follow=True).content.decode()
+    assert "Generating controls" in waits
+    assert "Generate controls" not in waits
+    again = client.post(make_url(batch, "control-act"), {"act": "make", **NUMBERS}, follow=True).content.decode()
+    assert "The controls are being generated already." in again
+    assert "cancel it first" in client.post(make_url(batch, "control-plan"), NUMBERS).content.decode()
+    job = ControlJob.objects.get(batch=batch)
+    assert b"<html" not in client.get(make_url(batch, "controls-job")).content
+    client.post(make_url(batch, "controls-cancel"))
+    job.refresh_from_db()
+    assert job.state == ControlJob.State.CANCELLED
+    assert run_controls(job) is None
+    assert not Item.objects.filter(pool_of=batch).exists()
+    client.post(make_url(batch, "control-act"), {"act": "make", **NUMBERS})
+    assert run_controls(job) == ControlJob.State.DONE
+    assert client.get(make_url(batch, "controls-job"))["HX-Refresh"] == "true"
     n = Item.objects.filter(pool_of=batch).count()
-    assert f"{n} controls generated" in made
     page = client.get(make_url(batch)).content.decode()
+    assert f"{n} controls generated on" in condense(page)
     assert "Accept the" in page
     shown = Item.objects.filter(pool_of=batch).order_by("question__passage_id", "question_id", "control", "id")[:2]
     client.post(make_url(batch, "control-act"), {"act": "accept", "item": [item.pk for item in shown]})

@@ -12,19 +12,20 @@ from annotate.batches import control_plan, creating, judgments_wanted, lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
-from annotate.controls import making, pool
+from annotate.controls import control_jobs, pool
 from annotate.integrity import daily_counts
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, ControlJob
 from annotate.planning import plans
 from annotate.planning.overlap import Rule
 from annotate.qualification import admission
 from annotate.work import drafts, submitting
 from demo.annotators import CAREFUL, NOISY, SimulatedAnnotator, hire
+from projects.jobs import running
 from projects.models import ConsentAcceptance
 from projects.settings import lifecycle as projects
 from projects.texts import versions as texts
 from tests.browser.crew import CONTRARY, GUESSER, worth
-from tests.old_data.filling.bay import Bay, submit
+from tests.old_data.filling.bay import ENDS, Bay, end, submit
 from tests.old_data.filling.people import CONSENT
 
 RATED = ("free-answers", "span-answers")
@@ -77,7 +78,8 @@ def collect(bay: Bay) -> None:
         known_per_hit=1, degraded_per_hit=0.5, repeats=2, repeats_every=3, known_hit_every=4, distance=1, seed=9
     )
     pool.set_plan(batch=full, actor=manager, plan=plan)
-    making.make_pool(batch=full, actor=manager)
+    job = control_jobs.start(batch=full, actor=manager)
+    assert running.run(ControlJob, job.pk, control_jobs.run) == ControlJob.State.DONE
     made = control_plan.list_pool(full)
     known, wrong = made.filter(recipe="reference").earliest("pk"), made.filter(recipe="other").latest("pk")
     pool.reword(batch=full, actor=manager, item_id=known.pk, text=f"{known.shown_text} Indeed.")
@@ -159,6 +161,9 @@ def make_other_batches(bay: Bay) -> None:
 
 def leave_open(bay: Bay) -> None:
     """What is under way: a HIT with answers that were not sent, and a consent that nobody has agreed to."""
+    others = Batch.objects.filter(project=bay.project, control_job=None).order_by("number")
+    for batch, state in zip(others, ENDS, strict=False):
+        end(ControlJob.objects.create(batch=batch, requested_by=bay["manager"]), state)
     found = bay.claim("anna")
     sent = {"answers": {"0": {"correctness": [3, timezone.now().timestamp() * 1000]}}}
     drafts.save(annotator=bay["anna"], assignment_uuid=found.uuid, sent=sent)
