@@ -23,6 +23,7 @@ from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web import uploads
 from projects.web.lists import paginate
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 
@@ -148,6 +149,8 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
         if job.state == Import.State.INTERRUPTED:
             uploading.retry(job=job)
         else:
+            # Queueing compares the attempt again, so no other file can take the place of this one in between.
+            _preview_report(job).require_confirmed(request)
             uploading.start_write(job=job, actor=request.membership)
     return _redirect_to(job)
 
@@ -205,6 +208,11 @@ def _redirect_to(job: Import) -> HttpResponse:
     return redirect("annotate:import-show", job.project.slug, job.number)
 
 
+def _preview_report(job: Import) -> Preview:
+    """Return what the report was about: this validation of this file."""
+    return Preview("import", job, numbers=[job.attempt, job.sha256])
+
+
 def _can_change_options(job: Import) -> bool:
     if job.state == Import.State.FAILED:
         return bool(job.stored_name)
@@ -238,6 +246,7 @@ def _render(
     context = {
         **_build_progress(project, job),
         "file_preview": found,
+        "report_preview": _preview_report(job),
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
         "same": uploading.find_same_file(job) if found else None,
         "corrected_file": CorrectedFileForm(),

@@ -14,6 +14,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.downloads import send_file
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 from results.metrics.answers import count_candidates
@@ -81,6 +82,8 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
     form = TakeForm(job, request.POST)
     if form.is_valid():
         with refusals(request, form):
+            # Queueing compares the attempt again, so no other file can take the place of this one in between.
+            _preview_report(job).require_confirmed(request)
             importing.request_import(job=job, actor=request.membership, names=form.names())
             return _redirect_to(job)
     return _render(request, job, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -146,6 +149,11 @@ def _fetch(project: Project, number: int) -> ScoreFile:
     return get_object_or_404(files, number=number)
 
 
+def _preview_report(job: ScoreFile) -> Preview:
+    """Return what the report was about: this check of this file."""
+    return Preview("import scores", job, numbers=[job.attempt, job.sha256])
+
+
 def _redirect_to(job: ScoreFile) -> HttpResponse:
     return redirect("results:score-file", job.project.slug, job.number)
 
@@ -165,6 +173,7 @@ def _render(
     context = {
         **_progress(job),
         "form": form,
+        "report_preview": _preview_report(job),
         "can_change": importing.can_change(job) and bool(job.stored_name),
         "options_form": options_form
         or ScoreOptionsForm(job.project, initial=read_initial(importing.read_options(job))),

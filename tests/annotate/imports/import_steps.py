@@ -13,6 +13,7 @@ from annotate import tasks
 from annotate.models import Import
 from projects.models import Project
 from tests.page_reader import condense
+from tests.previews import confirm
 
 HEADER = ["passage_id", "passage", "question", "reference", "candidate", "source"]
 
@@ -104,8 +105,13 @@ class Pages:
         job.refresh_from_db()
         return job
 
+    def confirm(self, job: Import, *, follow: bool = False) -> Any:
+        """Click Import on the page of the report."""
+        at = self.url("import-write", job.number)
+        return confirm(self.client, self.url("import-show", job.number), at=at, follow=follow)
+
     def write(self, job: Import) -> Import:
-        self.client.post(self.url("import-write", job.number))
+        self.confirm(job)
         return self.work(job)
 
     def import_whole(self, content: bytes, name: str = "answers.csv", **over: Any) -> Import:

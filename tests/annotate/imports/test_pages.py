@@ -20,9 +20,11 @@ from projects.jobs import queue
 from projects.jobs.running import AttemptSuperseded
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web import uploads
+from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests import processes
 from tests.annotate.imports.import_steps import Pages, rows, write_csv, write_mocha
 from tests.page_reader import condense
+from tests.previews import find_seal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -374,7 +376,7 @@ def test_an_import_can_be_cancelled_at_every_step(pages: Pages, step: str) -> No
     if step in ("checked", "to be written"):
         pages.work(job)
     if step == "to be written":
-        pages.client.post(pages.url("import-write", job.number))
+        pages.confirm(job)
     pages.client.post(pages.url("import-cancel", job.number))
     pages.work(job)
     assert job.state == State.CANCELLED
@@ -387,7 +389,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
     job = pages.upload(write_csv(rows()))
     pages.choose(job)
     pages.work(job)
-    pages.client.post(pages.url("import-write", job.number))
+    pages.confirm(job)
 
     def cancel_in_another_tab() -> None:
         pages.client.post(pages.url("import-cancel", job.number))
@@ -439,7 +441,12 @@ def test_the_settings_can_be_changed_after_the_check(pages: Pages) -> None:
 
 def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     job = pages.upload(write_csv(rows()))
-    page = pages.client.post(pages.url("import-write", job.number), follow=True).content.decode()
+    pages.choose(job)
+    pages.work(job)
+    seal = find_seal(pages.show(job))
+    pages.client.post(pages.url("import-reopen", job.number))
+    write = pages.url("import-write", job.number)
+    page = pages.client.post(write, {"shown": seal}, follow=True).content.decode()
     assert "hasn’t been validated yet" in page
     pages.import_whole(write_csv(rows(9)))
     done = Import.objects.get(step=Step.WRITE)
@@ -447,6 +454,29 @@ def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     assert "can no longer be changed" in page
     page = pages.client.post(pages.url("import-cancel", done.number), follow=True).content.decode()
     assert "already finished" in page
+
+
+def test_only_the_file_whose_report_was_shown_is_imported(pages: Pages) -> None:
+    job = pages.upload(write_csv(rows()))
+    pages.choose(job)
+    pages.work(job)
+    write, seal = pages.url("import-write", job.number), find_seal(pages.show(job))
+    assert NOT_SHOWN in pages.client.post(write, follow=True).content.decode()
+    # Meanwhile someone else uploads a corrected file, and its check finishes.
+    pages.replace(job, write_csv(rows(9)), "corrected.csv")
+    pages.choose(job)
+    pages.work(job)
+    assert OTHER_NUMBERS in pages.client.post(write, {"shown": seal}, follow=True).content.decode()
+    job.refresh_from_db()
+    assert (job.step, job.state) == (Step.CHECK, State.DONE)
+    # The same file with other settings has another report too.
+    seal = find_seal(pages.show(job))
+    pages.client.post(pages.url("import-reopen", job.number))
+    pages.choose(job, dataset="cities")
+    pages.work(job)
+    assert OTHER_NUMBERS in pages.client.post(write, {"shown": seal}, follow=True).content.decode()
+    pages.write(job)
+    assert (job.step, job.state) == (Step.WRITE, State.DONE)
 
 
 def test_a_second_click_changes_nothing(pages: Pages, announced: list[int]) -> None:
@@ -457,11 +487,11 @@ def test_a_second_click_changes_nothing(pages: Pages, announced: list[int]) -> N
         assert "message--error" not in response.content.decode()
     pages.work(job)
     for _ in range(2):
-        response = pages.client.post(pages.url("import-write", job.number), follow=True)
+        response = pages.confirm(job, follow=True)
         assert "message--error" not in response.content.decode()
     assert announced == [job.pk, job.pk]
     pages.work(job)
-    response = pages.client.post(pages.url("import-write", job.number), follow=True)
+    response = pages.confirm(job, follow=True)
     assert "message--error" not in response.content.decode()
     assert len(announced) == 2
 
@@ -533,7 +563,7 @@ def test_an_import_interrupted_twice_can_be_run_again(pages: Pages) -> None:
     pages.choose(job)
     Import.objects.update(state=State.INTERRUPTED, n_interruptions=2)
     assert "Retry" in pages.show(job)
-    pages.client.post(pages.url("import-write", job.number))
+    pages.confirm(job)
     pages.work(job)
     assert (job.step, job.state) == (Step.CHECK, State.DONE)
 

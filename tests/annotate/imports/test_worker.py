@@ -77,7 +77,7 @@ def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> 
     pages.choose(job)
     wait_until(is_in(job, Import.State.DONE, Import.State.FAILED))
     assert "All rows are valid" in pages.show(job)
-    pages.client.post(pages.url("import-write", job.number))
+    pages.confirm(job)
     wait_until(lambda: Import.objects.get(pk=job.pk).state_in_words == "imported")
     assert Candidate.objects.count() == 30
 
@@ -88,7 +88,7 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
     pages.work(job)
     assert job.state == Import.State.DONE, job.error
 
-    pages.client.post(pages.url("import-write", job.number))
+    pages.confirm(job)
     for n, table in enumerate(("projects_candidate", "projects_passage"), start=1):
         with stopped_at(table) as is_there, worker(own_broker) as pid:
             wait_until(is_there)

@@ -14,11 +14,13 @@ from django.urls import reverse
 
 from projects.models import Membership, Project
 from projects.web import uploads
+from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.page_reader import read
+from tests.previews import confirm, find_seal
 from tests.projects.api.client import Script
 from tests.results.judged_batches import judge
 from tests.results.metrics.samples import compute, receive
@@ -134,7 +136,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_nam
     assert "'=1+1" in listed
     take = address("score-file-take", corpus, job.number)
     assert client.post(take, {"take_0": "on", "name_0": " "}).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    client.post(take, {"take_0": "on", "name_0": "BLEURT-20", "name_1": "rank"})
+    confirm(client, there, at=take, take_0="on", name_0="BLEURT-20", name_1="rank")
     client.post(take, {"take_0": "on", "name_0": "Twice"})
     tasks.read_scores(job.pk)
     run = MetricRun.objects.get()
@@ -169,7 +171,8 @@ def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
     assert [(each["column"], each["low"], each["high"]) for each in job.report["columns"]] == [
         ("Bewertung für BLEURT", 0.9, 1.234)
     ]
-    first = uploads.find_file(job)
+    first, take = uploads.find_file(job), address("score-file-take", corpus, job.number)
+    seal = find_seal(client.get(there).content.decode())
     corrected = SimpleUploadedFile("second.csv", b"Nr,bleurt\nnarrative-right,0.5\n", "text/csv")
     assert "second.csv" in client.post(replace, {"file": corrected}, follow=True).content.decode()
     tasks.read_scores(job.pk)
@@ -177,7 +180,13 @@ def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
     assert job.report is not None
     assert [each["name"] for each in job.report["columns"]] == ["bleurt"], "The name of the ID column stays."
     assert not first.exists()
-    client.post(address("score-file-take", corpus, job.number), {"take_0": "on", "name_0": "BLEURT"})
+    # The page of the first file, in another tab, imports nothing of the second.
+    chosen = {"take_0": "on", "name_0": "BLEURT"}
+    assert NOT_SHOWN in client.post(take, chosen).content.decode()
+    assert OTHER_NUMBERS in client.post(take, {**chosen, "shown": seal}).content.decode()
+    job.refresh_from_db()
+    assert job.step == ScoreFile.Step.CHECK
+    confirm(client, there, at=take, **chosen)
     tasks.read_scores(job.pk)
     for again in (client.post(check, {}, follow=True), client.post(replace, {"file": corrected}, follow=True)):
         assert "message--error" in again.content.decode()
