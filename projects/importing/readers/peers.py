@@ -5,7 +5,7 @@ one row for each item and annotator, with a column for each question that they a
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from projects.importing.fields import IN_METADATA
@@ -13,6 +13,7 @@ from projects.importing.readers.base import Record
 from projects.importing.readers.objects import JsonlReader, JsonReader
 from projects.importing.report import Broken
 from projects.importing.sniffing import first_character
+from projects.importing.values import describe_type
 
 Row = dict[str, Any]
 
@@ -20,9 +21,10 @@ RAISED = ("dataset", "split", "source", "system", "model", "passage_id", "questi
 """Keys of Argilla's metadata that become columns of their own, as they tell where a text comes from."""
 HUMAN = "human"
 DUREADER_TYPES = {"YES_NO": "yes-no", "ENTITY": "entity", "DESCRIPTION": "description"}
-_POINT = re.compile(r"(?:scale_)?(-?\d+)")
+_POINT = re.compile(r"(?:scale_)?(-?\d{1,15})")
 _INPUTS = {"", "slider", "number", "text_box", "free_response"}
 """Labels that Potato gives to inputs with a value of their own; all other labels are what was chosen."""
+_OBJECT, _NAME = (dict,), (int, str)
 _UNCHOSEN = (None, False, "", "false")
 
 
@@ -41,8 +43,16 @@ class PeerReader(JsonlReader):
     def _read(self) -> Iterator[Record]:
         is_list = first_character(self.head()) == "["
         for line, value in JsonReader._read(self) if is_list else super()._read():  # type: ignore[arg-type]
-            for row in self._judgments(value, line) if self.is_of_judgments else self._items(value, line):
+            for row in self._convert(value, line):
                 yield line, row
+
+    def _convert(self, value: Row, line: int) -> Iterator[Row]:
+        """Yield the rows of an object. Raises Broken for an object of another shape than the tool writes."""
+        try:
+            yield from self._judgments(value, line) if self.is_of_judgments else self._items(value, line)
+        except (TypeError, AttributeError, ValueError, KeyError, RecursionError) as error:
+            # The parts are checked where they are taken; this is for a shape that nobody thought of.
+            raise Broken(f"the object is not as exports of {self.tool} are", line=line) from error
 
     def _items(self, value: Row, line: int) -> Iterator[Row]:
         raise NotImplementedError
@@ -55,6 +65,17 @@ class PeerReader(JsonlReader):
         part = value.get(key)
         if type(part) is not kind:
             raise Broken(f"the object has no “{key}” as exports of {self.tool} have", line=line)
+        return part
+
+    def _take_if_any(self, value: Row, key: str, kind: type, line: int) -> Any:
+        """Return a part, or an empty one if it is missing. Raises Broken for a part of another type."""
+        part = value.get(key)
+        return kind() if part is None else self._check(part, key, (kind,), line)
+
+    def _check(self, part: Any, key: str, kinds: tuple[type, ...], line: int) -> Any:
+        """Return a part of one of these types. Raises Broken for another."""
+        if type(part) not in kinds:
+            raise Broken(f"“{key}” contains {describe_type(part)}, unlike in exports of {self.tool}", line=line)
         return part
 
 
@@ -74,10 +95,28 @@ class ArgillaReader(PeerReader):
     def _judgments(self, value: Row, line: int) -> Iterator[Row]:
         self._take(value, "fields", dict, line)
         answers: dict[str, Row] = {}
-        for question, annotator, answer in _list_responses(value.get("responses")):
+        for question, annotator, answer in self._list_responses(value.get("responses"), line):
             answers.setdefault(annotator, {})[question] = answer
         for annotator, row in answers.items():
             yield {"id": _find_id(value, "id", "external_id"), "annotator": annotator, **row}
+
+    def _list_responses(self, responses: Any, line: int) -> Iterator[tuple[str, str, Any]]:
+        """Yield question, annotator and answer of each submitted response, in the form of either version."""
+        found: list[tuple[str, Row, Row]] = []
+        if type(responses) is dict:
+            for name in responses:
+                for each in self._take_if_any(responses, name, list, line):
+                    response = self._check(each, "responses", _OBJECT, line)
+                    found.append((name, response, response))
+        elif responses is not None:
+            for each in self._check(responses, "responses", (list,), line):
+                response = self._check(each, "responses", _OBJECT, line)
+                entries = self._take_if_any(response, "values", dict, line)
+                found += [(name, response, self._check(entries[name], "values", _OBJECT, line)) for name in entries]
+        for name, response, entry in found:
+            if response.get("status") in (None, "submitted") and _is_plain(entry.get("value")):
+                annotator = self._check(response.get("user_id") or "", "user_id", _NAME, line)
+                yield name, str(annotator), entry["value"]
 
 
 class LabelStudioReader(PeerReader):
@@ -91,17 +130,24 @@ class LabelStudioReader(PeerReader):
     def _judgments(self, value: Row, line: int) -> Iterator[Row]:
         own = self._take(value, "data", dict, line).get("id", value.get("id"))
         for annotation in self._take(value, "annotations", list, line):
-            if type(annotation) is not dict or annotation.get("was_cancelled"):
+            if self._check(annotation, "annotations", _OBJECT, line).get("was_cancelled"):
                 continue
             answers = {
-                str(each["from_name"]): answer
-                for each in annotation.get("result") or ()
-                if type(each) is dict and "from_name" in each
+                each["from_name"]: answer
+                for each in self._take_if_any(annotation, "result", list, line)
+                if type(each) is dict and type(each.get("from_name")) is str
                 for answer in _list_answers(each.get("type"), each.get("value"))
             }
             if answers:
                 time = {"time": annotation["created_at"]} if annotation.get("created_at") else {}
-                yield {"id": own, "annotator": _name_annotator(annotation.get("completed_by")), **time, **answers}
+                yield {"id": own, "annotator": self._name_annotator(annotation, line), **time, **answers}
+
+    def _name_annotator(self, annotation: Row, line: int) -> str:
+        """Return the annotator: a number, or an object with an id and an address."""
+        by = annotation.get("completed_by")
+        if type(by) is dict:
+            by = by.get("id") or by.get("email")
+        return "" if by is None else f"user-{self._check(by, 'completed_by', _NAME, line)}"
 
 
 class PotatoReader(PeerReader):
@@ -118,7 +164,7 @@ class PotatoReader(PeerReader):
 
     def _items(self, value: Row, line: int) -> Iterator[Row]:
         self._take(value, "label_annotations", dict, line)
-        own = _find_id(value, "instance_id", "id")
+        own = self._check(_find_id(value, "instance_id", "id"), "id", _NAME, line)
         # The file has a line for each annotator of an item.
         if own not in self._seen:
             self._seen.add(own)
@@ -129,7 +175,7 @@ class PotatoReader(PeerReader):
         answers = {name: answer for name, labels in chosen for answer in _list_chosen(labels)}
         if answers:
             annotator = value.get("user_id", value.get("user"))
-            named = {} if annotator is None else {"annotator": str(annotator)}
+            named = {} if annotator is None else {"annotator": str(self._check(annotator, "user_id", _NAME, line))}
             yield {"id": _find_id(value, "instance_id", "id"), **named, **answers}
 
 
@@ -143,35 +189,41 @@ class DuReaderReader(PeerReader):
     tool = "DuReader"
 
     def _items(self, value: Row, line: int) -> Iterator[Row]:
-        answers = [each for each in value.get("answers") or () if type(each) is str and each.strip()]
-        opinions = [str(each) for each in value.get("yesno_answers") or ()]
+        answers = [each for each in self._list_texts(value, "answers", line) if each.strip()]
         candidates = value.get("candidates")
         if type(candidates) is not dict:
             candidates = {HUMAN: answers.pop()} if len(answers) > 1 else {}
         if not candidates:
             self.notes.warn("Questions without “candidates” and with fewer than two answers are skipped.", line)
             return
-        entities = dict.fromkeys(
-            entity for listed in value.get("entity_answers") or () if type(listed) is list for entity in listed
+        own = str(self._check(value.get("question_id", ""), "question_id", _NAME, line))
+        opinions = self._list_texts(value, "yesno_answers", line)
+        listed = self._take_if_any(value, "entity_answers", list, line)
+        named = (
+            self._check(each, "entity_answers", (str,), line) for some in listed if type(some) is list for each in some
         )
-        question = self._take(value, "question", str, line)
-        own = str(value.get("question_id", ""))
+        question = {
+            "passage_id": own,
+            "documents": [self._join_paragraphs(each, line) for each in self._take(value, "documents", list, line)],
+            "question_id": own,
+            "question": self._take(value, "question", str, line),
+            "question_type": DUREADER_TYPES.get(str(value.get("question_type")), "other"),
+            "entities": list(dict.fromkeys(named)),
+            **{f"reference_{n}": answer for n, answer in enumerate(answers, start=1)},
+            # A question of facts has no opinions, and an opinion belongs to the answer of the same position.
+            **{f"reference_{n}_opinion": each for n, each in enumerate(opinions[: len(answers)], start=1)},
+        }
+        fact = {"metadata.fact_or_opinion": value.get("fact_or_opinion", "")}
         for source, text in candidates.items():
-            yield {
-                "passage_id": own,
-                "documents": [_join_paragraphs(each) for each in self._take(value, "documents", list, line)],
-                "question_id": own,
-                "question": question,
-                "question_type": DUREADER_TYPES.get(str(value.get("question_type")), "other"),
-                "entities": list(entities),
-                **{f"reference_{n}": answer for n, answer in enumerate(answers, start=1)},
-                # A question of facts has no opinions, and an opinion belongs to the answer of the same position.
-                **{f"reference_{n}_opinion": each for n, each in enumerate(opinions[: len(answers)], start=1)},
-                "candidate_id": f"{own}-{source}",
-                "candidate": text,
-                "source": source,
-                "metadata.fact_or_opinion": value.get("fact_or_opinion", ""),
-            }
+            yield {**question, "candidate_id": f"{own}-{source}", "candidate": text, "source": source, **fact}
+
+    def _list_texts(self, value: Row, key: str, line: int) -> list[str]:
+        return [self._check(each, key, (str,), line) for each in self._take_if_any(value, key, list, line)]
+
+    def _join_paragraphs(self, document: Any, line: int) -> Mapping[str, str]:
+        self._check(document, "documents", _OBJECT, line)
+        title = self._take_if_any(document, "title", str, line)
+        return {"title": title, "text": "\n".join(self._list_texts(document, "paragraphs", line))}
 
     def _judgments(self, value: Row, line: int) -> Iterator[Row]:
         raise Broken("DuReader's data contain no judgments; import them as candidates", line=line)
@@ -179,22 +231,6 @@ class DuReaderReader(PeerReader):
 
 def _find_id(value: Row, *names: str) -> Any:
     return next((value[name] for name in names if value.get(name) is not None), None)
-
-
-def _list_responses(responses: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield question, annotator and answer of each submitted response, in the form of either version of Argilla."""
-    if type(responses) is dict:
-        found = [(name, each, each) for name, listed in responses.items() for each in listed or ()]
-    else:
-        found = [
-            (name, each, entry)
-            for each in responses or ()
-            if type(each) is dict
-            for name, entry in (each.get("values") or {}).items()
-        ]
-    for name, response, entry in found:
-        if response.get("status") in (None, "submitted") and _is_plain(entry.get("value")):
-            yield name, str(response.get("user_id") or ""), entry["value"]
 
 
 def _list_answers(type_: object, value: Any) -> Iterator[Any]:
@@ -221,19 +257,6 @@ def _list_chosen(labels: Any) -> Iterator[Any]:
 
 def _is_plain(value: object) -> bool:
     return type(value) in (int, float, str)
-
-
-def _name_annotator(completed_by: Any) -> str:
-    """Return the annotator of an annotation: a number, or an object with an id and an address."""
-    if type(completed_by) is dict:
-        completed_by = completed_by.get("id") or completed_by.get("email")
-    return "" if completed_by is None else f"user-{completed_by}"
-
-
-def _join_paragraphs(document: Any) -> Mapping[str, str]:
-    parts: Iterable[Any] = document.get("paragraphs") or () if type(document) is dict else ()
-    title = document.get("title", "") if type(document) is dict else ""
-    return {"title": str(title), "text": "\n".join(str(each) for each in parts)}
 
 
 READERS: dict[str, type[PeerReader]] = {

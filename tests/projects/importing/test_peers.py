@@ -1,12 +1,15 @@
 """Exports of other annotation tools, DuReader's JSON, and folders of Parquet, with small files in the form of each."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from projects.errors import Refused
-from projects.importing import Checked, CriterionColumn, Kind, check, preview
+from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check, preview
 from projects.importing.folders import combine_parquet
 from projects.importing.options import Options
 from tests.projects.importing.conftest import Desk
@@ -131,3 +134,59 @@ def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: 
     (folder / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(Refused, match=r"broken\.parquet"):
         combine_parquet(folder, target)
+
+
+ODD: tuple[Any, ...] = (None, 5, "text", [], {}, [[5]], [{"a": "b"}], {"a": ["b"]}, {"a": 5}, {"9" * 5_000: True})
+
+
+def vary(value: Any) -> Iterator[Any]:
+    """Yield the value with each of its parts replaced by each of the odd values."""
+    for odd in ODD:
+        yield odd
+    for key in value if type(value) is dict else range(len(value)) if type(value) is list else ():
+        for odd in vary(value[key]):
+            changed = value.copy()
+            changed[key] = odd
+            yield changed
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FILES.iterdir()))
+def test_an_export_of_another_shape_is_read_or_refused(desk: Desk, name: str) -> None:
+    form = name.partition(".")[0].removesuffix("_1")
+    text = (FILES / name).read_text()
+    first = json.loads(text)[0] if name.endswith(".json") else json.loads(text.splitlines()[0])
+    n_read = n_refused = 0
+    for changed in vary(first):
+        path = desk.put(json.dumps([changed]))
+        for kind in Kind:
+            try:
+                preview(path=path, name=name, kind=kind, options=Options(format=form))
+                n_read += 1
+            except FileRefused:
+                n_refused += 1
+    assert n_read
+    assert n_refused
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "value", "reason"),
+    [
+        ("argilla", Kind.JUDGMENTS, {"fields": {}, "responses": {"gpt4": "an answer"}}, "“gpt4”"),
+        ("argilla", Kind.JUDGMENTS, {"fields": {}, "responses": [{"values": [1]}]}, "“values”"),
+        ("label_studio", Kind.JUDGMENTS, {"data": {}, "annotations": [{"result": 5}]}, "“result”"),
+        ("potato", Kind.CANDIDATES, {"label_annotations": {}, "id": [1]}, "“id”"),
+        ("dureader", Kind.CANDIDATES, {"answers": 5}, "“answers”"),
+        (
+            "dureader",
+            Kind.CANDIDATES,
+            {"answers": ["A", "B"], "documents": [], "question": "Q", "entity_answers": [[{}]]},
+            "“entity_answers”",
+        ),
+    ],
+)
+def test_a_part_of_another_type_is_named_with_its_line(
+    desk: Desk, form: str, kind: Kind, value: dict[str, Any], reason: str
+) -> None:
+    problem = desk.refuse("\n" + json.dumps([value]), "a.json", kind=kind, format=form).problems[0]
+    assert problem.line == 2
+    assert reason in problem.reason
