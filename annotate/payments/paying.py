@@ -28,7 +28,14 @@ MOST_CENTS = 1_000_000
 
 
 class NegativeBalance(Refused):
-    """The entry would make the balance negative, which the manager has not confirmed."""
+    """The entry would make the balance negative, which the manager has not confirmed for this `unpaid` balance."""
+
+    def __init__(self, annotator: Membership, *, unpaid: int, cents: int) -> None:
+        super().__init__(
+            f"{annotator.pseudonym} has {format_money(unpaid)} unpaid. "
+            f"This would leave {format_money(unpaid + cents)}, deducted from later pay."
+        )
+        self.unpaid = unpaid
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,19 @@ class AddedEntry:
 
 @transaction.atomic
 def add_entry(
-    *, actor: Membership, annotator: Membership, kind: str, cents: int, why: str, key: UUID, allow_debt: bool = False
+    *,
+    actor: Membership,
+    annotator: Membership,
+    kind: str,
+    cents: int,
+    why: str,
+    key: UUID,
+    confirmed_balance: int | None = None,
 ) -> AddedEntry:
     """Add a bonus or an adjustment, which is approved immediately.
 
     The same key again is the same form sent twice and changes nothing. Raises NegativeBalance if the unpaid balance
-    would become negative without `allow_debt`, otherwise Refused. Locks both memberships.
+    would become negative, unless a debt was confirmed for this very balance, otherwise Refused. Locks both memberships.
     """
     # The annotator is locked too: of two deductions at the same time, the second sees the balance after the first.
     _lock_members(actor, annotator)
@@ -58,11 +72,8 @@ def add_entry(
         return AddedEntry(stored, is_new=False)
     _check_entry(kind, cents, why)
     unpaid = sum_unpaid(annotator)
-    if cents < 0 and unpaid + cents < 0 and not allow_debt:
-        raise NegativeBalance(
-            f"{annotator.pseudonym} has {format_money(unpaid)} unpaid. "
-            f"This would leave {format_money(unpaid + cents)}, deducted from later pay."
-        )
+    if cents < 0 and unpaid + cents < 0 and unpaid != confirmed_balance:
+        raise NegativeBalance(annotator, unpaid=unpaid, cents=cents)
     entry = LedgerEntry.objects.create(
         project=actor.project,
         annotator=annotator,

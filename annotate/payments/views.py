@@ -1,6 +1,7 @@
 """Managers' pages of pay: balances, bonuses and adjustments, payments and their files."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -125,13 +126,21 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     if form.is_valid():
         with refusals(request, form):
             sent = form.cleaned_data
-            debt = Preview("debt", member, [sent["kind"], sent["cents"]], paying.sum_unpaid(member))
-            # A debt is allowed only as the page showed it: with another amount, the form asks again.
-            sent["allow_debt"] = sent["allow_debt"] and debt.is_confirmed(request)
+            unpaid = paying.sum_unpaid(member)
+            debt = Preview("debt", member, [sent["kind"], sent["cents"]], unpaid)
+            # A debt is allowed only as the page showed it: with another amount or balance, the form asks again. The
+            # balance is compared once more under the lock.
+            is_allowed = sent.pop("allow_debt") and debt.is_confirmed(request)
             try:
-                added = paying.add_entry(actor=request.membership, annotator=member, **sent)
+                added = paying.add_entry(
+                    actor=request.membership,
+                    annotator=member,
+                    confirmed_balance=unpaid if is_allowed else None,
+                    **sent,
+                )
             except paying.NegativeBalance as refusal:
                 form.ask_for_debt(refusal.message)
+                debt = replace(debt, numbers=refusal.unpaid)
                 return _render_ledger(request, member, form, debt, status=HTTPStatus.UNPROCESSABLE_ENTITY)
             else:
                 kind, cents = str(added.entry.get_kind_display()).capitalize(), format_money(added.entry.cents)

@@ -164,6 +164,31 @@ def test_a_debt_is_asked_about_and_then_taken(project: Project, client: Client, 
     assert LedgerEntry.objects.get().cents == -5
 
 
+def test_a_debt_is_asked_about_again_if_another_deduction_comes_first(
+    project: Project, client: Client, annotator: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = url(project, "ledger-show", annotator.pseudonym)
+    sent = {"kind": "adjustment", "cents": "-5", "why": "A wrong bonus", "key": str(uuid4())}
+    seal = find_seal(client.post(address, sent).content.decode())
+    lock = paying._lock_members
+
+    def wait_for_another_deduction(*members: Membership) -> None:
+        LedgerEntry.objects.create(project=project, annotator=annotator, kind="adjustment", cents=-3, key="other")
+        lock(*members)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(paying, "_lock_members", wait_for_another_deduction)
+        # The deduction is rolled back with the refusal, which here stands for one that another request has committed.
+        asked = client.post(address, {**sent, "allow_debt": "on", "shown": seal})
+    assert asked.status_code == 422
+    assert "has -$0.03 unpaid. This would leave -$0.08" in asked.content.decode()
+    assert not LedgerEntry.objects.exists()
+    LedgerEntry.objects.create(project=project, annotator=annotator, kind="adjustment", cents=-3, key="other")
+    allowed = {**sent, "allow_debt": "on", "shown": find_seal(asked.content.decode())}
+    assert client.post(address, allowed).status_code == 302
+    assert paying.sum_unpaid(annotator) == -8
+
+
 @pytest.mark.parametrize(
     "over",
     [

@@ -69,7 +69,7 @@ def test_the_same_form_twice_gives_one_bonus(manager: Membership, annotator: Mem
         ({"cents": 5, "kind": "hit"}, "only add bonuses and adjustments"),
         ({"cents": 5, "why": "  "}, "Give a reason"),
         ({"cents": 1_000_001}, "up to"),
-        ({"cents": -1_000_001, "allow_debt": True}, "up to"),
+        ({"cents": -1_000_001, "confirmed_balance": 0}, "up to"),
     ],
 )
 def test_what_is_no_bonus(manager: Membership, annotator: Membership, over: dict[str, Any], message: str) -> None:
@@ -84,7 +84,7 @@ def test_a_negative_balance_needs_confirmation(manager: Membership, annotator: M
     give(manager, annotator, -100)
     with pytest.raises(paying.NegativeBalance, match=r"has \$0\.00 unpaid\. This would leave -\$0\.30"):
         give(manager, annotator, -30)
-    give(manager, annotator, -30, allow_debt=True)
+    give(manager, annotator, -30, confirmed_balance=0)
     give(manager, annotator, 10)
     assert paying.sum_unpaid(annotator) == -20
 
@@ -184,7 +184,7 @@ def test_a_payment_takes_what_is_approved(
 def test_a_debt_waits_until_it_is_earned_back(
     project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
 ) -> None:
-    give(manager, annotator, -50, allow_debt=True)
+    give(manager, annotator, -50, confirmed_balance=0)
     earn(other_annotator, 30, is_approved=True)
     due = ledger.find_payable(ledger.list_balances(project))
     assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])

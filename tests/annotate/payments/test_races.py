@@ -146,7 +146,13 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
         elif act in ("bonus", "take"):
             cents, kind = (n + 1, "bonus") if act == "bonus" else (-20 * (n + 1), "adjustment")
             paying.add_entry(
-                actor=manager, annotator=person, kind=kind, cents=cents, why="x", key=uuid4(), allow_debt=True
+                actor=manager,
+                annotator=person,
+                kind=kind,
+                cents=cents,
+                why="x",
+                key=uuid4(),
+                confirmed_balance=paying.sum_unpaid(person),
             )
             given_by_hand[person] += cents
         elif act == "pay":
