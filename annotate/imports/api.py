@@ -28,7 +28,7 @@ from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
 from projects.importing.options import DECIMALS, DROP_EQUAL, REPEATED, parse_labels
 from projects.models import Dataset, Project
 
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "|"}
 
 
 class ImportQuery(PageQuery):

@@ -20,7 +20,9 @@ from projects.importing.folders import combine_parquet
 from projects.importing.options import DECIMALS, REPEATED, parse_labels
 from projects.models import Project
 
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "|", "": ""} | {
+    each: each for each in ",;\t|"
+}
 
 FORMAT_OPTIONS = ("format", "encoding", "delimiter", "decimal")
 
@@ -46,7 +48,7 @@ def add_format_arguments(parser: CommandParser) -> None:
     parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
     parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: detected")
     parser.add_argument(
-        "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or bar (pipe); default: detected"
+        "--delimiter", default="", type=_read_delimiter, help="comma, semicolon, tab or pipe; default: detected"
     )
     parser.add_argument("--decimal", default="", choices=DECIMALS[1:], help="decimal mark; default: detected")
 
@@ -72,7 +74,10 @@ def add_rating_arguments(parser: CommandParser) -> None:
         "criterion",
     )
     parser.add_argument(
-        "--rater-criterion", default="", metavar="KEY", help="criterion of scores and of columns of raters"
+        "--rater-criterion",
+        default="",
+        metavar="KEY",
+        help="criterion of scores and of columns with one annotator's ratings",
     )
     parser.add_argument(
         "--label",
@@ -135,5 +140,5 @@ def import_file(
 
 def _read_delimiter(text: str) -> str:
     if text not in DELIMITERS:
-        raise ArgumentTypeError(f"“{text}” is not one of comma, semicolon, tab and bar.")
+        raise ArgumentTypeError(f"“{text}” is not one of comma, semicolon, tab and pipe.")
     return DELIMITERS[text]

@@ -47,8 +47,8 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         label="File",
         max_length=None,
-        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see a preview before "
-        "anything is stored.",
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet, MOCHA's JSON, or exports of Argilla, Label Studio, "
+        "Potato and DuReader. You see a preview before anything is stored.",
     )
     kind = forms.ChoiceField(
         label="Content",
@@ -111,7 +111,9 @@ class RatingsForm(forms.Form):
     """How the ratings of a file are read."""
 
     rater_criterion = forms.ChoiceField(
-        required=False, label="Criterion", help_text="Of columns for one annotator each, and of lists of scores."
+        required=False,
+        label="Criterion of the scores",
+        help_text="Used for lists of scores and for columns with one annotator's ratings.",
     )
     labels = forms.CharField(
         required=False,
@@ -149,7 +151,11 @@ class RatingsForm(forms.Form):
         kept = self.initial.get("rater_criterion") or ""
         own = [(kept, kept)] if kept and kept not in known else []
         names = [(each.key, f"{each.key}, {each.low}–{each.high}") for each in known.values()]
-        field.choices = [("", "auto: the only new one, or correctness"), *names, *own]
+        field.choices = [
+            ("", "automatic: the new criterion, if there is only one; otherwise correctness"),
+            *names,
+            *own,
+        ]
 
     def open_fields(self) -> list[BoundField]:
         return [field for field in self if field.name not in self.FOLDED]

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.imports import uploading
-from annotate.imports.forms import DELIMITERS, CorrectedFileForm, UploadForm
+from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFileForm, UploadForm
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
@@ -316,6 +316,6 @@ def _describe_reading(found: FilePreview | None) -> str:
     if found is None or found.preview is None:
         return ""
     preview = found.preview
-    words = [preview.format.upper(), preview.encoding.upper()]
+    words = [FORMAT_NAMES[preview.format], preview.encoding.upper()]
     words += [f"separated by {name}" for name, sign in DELIMITERS.values() if sign and sign == preview.delimiter]
     return ", ".join(filter(None, words))

@@ -211,7 +211,7 @@ def _read_rows(
             with SkippedFile(spool.folder / SKIPPED_NAME, reader.columns, skipped) as left_out:
                 _take_all(reader, rows, report, limits, on_progress, skipped, left_out)
             if skipped and not report.rows:
-                nothing_left = Problem(None, "", "every row has a problem, so nothing is left to import")
+                nothing_left = Problem(None, "", "every row has an error, so nothing is left to import")
                 raise FileRefused(name, [nothing_left, *skipped.problems])
             rows.finish()
         notes.refuse_if_any(name)

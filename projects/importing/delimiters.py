@@ -7,7 +7,7 @@ from collections import Counter
 
 from projects.importing.fields import FURTHER_REFERENCE, JUDGMENT_SYNONYMS, SYNONYMS, normal_name
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 SAMPLE_CHARS = 1 << 16
 SAMPLE_ROWS = 100
 _DECLARED = re.compile(r'"?sep=(?P<delimiter>[,;\t|])"?[\r\n]*', re.IGNORECASE)

@@ -72,7 +72,7 @@ class FileRefused(Refused):
         self.rows = dict(rows or {})
         self.contradicted = dict(contradicted or {})
         first = f"{shorten_name(name)}: {problems[0]}"
-        more = f" ({self.total:,} problems in total.)" if self.total > 1 else ""
+        more = f" ({self.total:,} errors in total.)" if self.total > 1 else ""
         details = [str(problem) for problem in problems[1:]]
         if self.n_hidden:
             details.append(f"… and {self.n_hidden:,} more.")

@@ -116,7 +116,10 @@ class Values:
                 return self.labels[label]
             if label and not any(character.isdecimal() for character in label):
                 self._problem(
-                    line, column, f"must be a number, not “{shorten_name(value, 30)}”; give its points as a label"
+                    line,
+                    column,
+                    f"must be a number, not “{shorten_name(value, 30)}”; to read it as points, add a label such as "
+                    "Excellent=5",
                 )
                 return None
         return self.number(value, column, line)
@@ -138,7 +141,9 @@ class Values:
     def _read_comma(self, value: str, column: str, line: int) -> float | None:
         if self.decimal == "point":
             self._problem(
-                line, column, f"must be a number: “{value}” has a comma; choose the decimal comma, or write a point"
+                line,
+                column,
+                f"must be a number: “{value}” has a comma; choose comma as the decimal mark, or use a decimal point",
             )
             return None
         if self.decimal == "either":

@@ -77,7 +77,7 @@ def _wait_for_manager(state: ProjectState, to_do: NextStep) -> NextStep:
     )
     return NextStep(
         "Check agreement",
-        f"{counted} so far. Next, a manager of the project has to: {to_do.title}.",
+        f"{counted} so far. Next step for a manager: {to_do.title}.",
         reverse("results:agreement", args=[state.project.slug]),
         "Show agreement",
     )

@@ -238,9 +238,9 @@ def explain_no_number(cell: Any, decimal: str = "point") -> str:
     if DECIMAL_COMMA.fullmatch(cell.strip()):
         if decimal == "either":
             return "may be a decimal or thousands; choose the decimal mark"
-        return "has a decimal comma; choose it, or use a point"
+        return "has a decimal comma; choose comma as the decimal mark, or use a point"
     if decimal == "comma" and PLAIN.fullmatch(cell.strip()):
-        return "has a decimal point; choose it, or use a comma"
+        return "has a decimal point; choose point as the decimal mark, or use a comma"
     return f"is “{shorten_name(cell, 30)}”, not a number"
 
 

@@ -133,7 +133,7 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Send the list of every wrong row and of every candidate without a score."""
     job = _fetch(project, number)
-    missing = "There is no problem list for this file."
+    missing = "There is no list of errors for this file."
     if not job.report:
         raise Http404(missing)
     return send_file(

@@ -77,7 +77,7 @@ def test_a_messy_file_is_imported_with_few_clicks_and_one_upload(
     clicks.on(page.get_by_role("button", name="Validate"))
     work(page)
 
-    problems = page.get_by_role("region", name="Problems").get_by_role("row")
+    problems = page.get_by_role("region", name="Errors").get_by_role("row")
     expect(problems).to_have_count(6)
     found = [row.inner_text().split("\t") for row in problems.all()[1:]]
     assert [(line, column) for line, column, _reason, _times in found] == [

@@ -15,7 +15,7 @@ WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", 
 WRONG = {
     2: ("nobody", "0.5", "matches no candidate of the project"),
     3: ("c0", "nan", "is “nan”, not a number"),
-    4: ("c1", "0,5", "has a decimal comma; choose it, or use a point"),
+    4: ("c1", "0,5", "has a decimal comma; choose comma as the decimal mark, or use a point"),
     5: ("c2", "Infinity", "is “Infinity”, not a number"),
     6: ("c3", "n/a", "is “n/a”, not a number"),
     8: ("c4", "0.7", "is on line 7 already; the first score is used"),
@@ -86,7 +86,7 @@ def upload(page: Page, scores: Path) -> None:
     page.get_by_role("link", name="Upload scores").click()
     page.get_by_label("File", exact=True).set_input_files(scores)
     page.get_by_role("button", name="Upload and validate").click()
-    wrong = page.get_by_role("region", name="Problems")
+    wrong = page.get_by_role("region", name="Errors")
     for line, (name, score, why) in WRONG.items():
         row = find_row(wrong, line)
         expect(row).to_contain_text(why)

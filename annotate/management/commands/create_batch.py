@@ -142,7 +142,7 @@ def _add_work_arguments(parser: CommandParser) -> None:
     work.add_argument(
         "--rate-unread",
         action="store_true",
-        help="allow rating an answer longer than the screen before its end was on the screen",
+        help="allow rating a long answer before the annotator has scrolled to its end",
     )
     work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
     work.add_argument("--priority", type=int, default=0)
@@ -175,7 +175,7 @@ def _read_questions(text: str) -> tuple[str, int]:
     """Return a type and a number, as in “yes-no=201”. Raises ArgumentTypeError for any other text."""
     name, _, number = text.partition("=")
     if name not in TYPES or not (number.isascii() and number.isdigit()):
-        raise argparse.ArgumentTypeError(f"TYPE=N, with a type of {', '.join(TYPES)}")
+        raise argparse.ArgumentTypeError(f"“{text}” is not valid. Use TYPE=N, where TYPE is one of {', '.join(TYPES)}.")
     return TYPES[name], int(number)
 
 

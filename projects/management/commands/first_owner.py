@@ -9,13 +9,19 @@ from projects.accounts import first_owner
 from projects.commands import ReportingCommand
 from projects.errors import Refused
 
+EXISTS = "This site already has an account. To add another, run: manage.py create_account NAME --creates-projects"
+
 
 class Command(ReportingCommand):
     help = "Print the code with which the first account of a fresh site is created on its page, /first-owner/."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not first_owner.is_fresh():
-            raise Refused(first_owner.EXISTS)
-        address = f"{settings.SITE_URL.rstrip('/')}{reverse('projects:first-owner')}"
-        code = first_owner.make_code()
-        self.answer({"path": address, "code": code}, text=f"Create the first owner at {address}\nCode: {code}")
+            raise Refused(EXISTS)
+        path, code = reverse("projects:first-owner"), first_owner.make_code()
+        if settings.SITE_URL:
+            path = f"{settings.SITE_URL}{path}"
+            text = f"Create the first owner at {path}\nCode: {code}"
+        else:
+            text = f"Open {path} on your site and enter this code:\n{code}"
+        self.answer({"path": path, "code": code}, text=text)

@@ -174,7 +174,7 @@ def test_a_bad_row_is_told_with_its_line_and_nothing_is_stored(pages: Pages) -> 
     pages.work(job)
     page = pages.show(job)
     assert job.state == State.FAILED
-    assert "One problem" in page
+    assert "One error" in page
     assert "1102" in page, "The physical line, with the header as the first."
     assert "Nothing is stored yet" in page
     assert not Candidate.objects.exists()
@@ -190,7 +190,7 @@ def test_a_cause_is_shown_once_and_a_hundred_causes_at_most(pages: Pages) -> Non
     pages.choose(job)
     pages.work(job)
     page = condense(pages.show(job))
-    assert "299 problems" in page
+    assert "299 errors" in page
     assert "903, 904, 905, 906, 907, …" in page
     assert page.count("is empty") == 1
     assert " causes" not in page
@@ -199,7 +199,7 @@ def test_a_cause_is_shown_once_and_a_hundred_causes_at_most(pages: Pages) -> Non
     pages.choose(job, **{pages.column(job, "id"): "candidate_id"})
     pages.work(job)
     page = condense(pages.show(job))
-    assert "Showing the first 100 causes; 300 more problems have others." in page
+    assert "Showing the first 100 causes. 300 errors with other causes are not shown." in page
 
 
 def messy_rows() -> list[dict[str, str]]:
@@ -272,7 +272,7 @@ def test_a_file_of_wrong_rows_only_is_refused_with_its_errors(pages: Pages) -> N
     pages.work(job)
     page = pages.show(job)
     assert job.state == State.FAILED
-    assert "every row has a problem" in page
+    assert "every row has an error" in page
     assert "is empty" in page
 
 
@@ -315,7 +315,7 @@ def test_a_file_that_no_choice_can_correct_is_refused_at_once(pages: Pages, cont
         return
     job = Import.objects.get()
     assert job.state == State.FAILED
-    assert "One problem" in pages.show(job)
+    assert "One error" in pages.show(job)
     assert kept_files() == []
 
 

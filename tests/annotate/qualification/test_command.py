@@ -30,7 +30,7 @@ def test_a_test_from_a_file_is_opened_shown_and_closed(project: Project, annotat
 def test_wrong_rows_of_a_file_are_skipped_and_listed(project: Project, tmp_path: Path) -> None:
     path, listed = tmp_path / "items.csv", tmp_path / "skipped.csv"
     path.write_text("question|answer|expected\nQ?|A|4\nQ?|B|7\n")
-    flags = ("--project", project.slug, "--delimiter", "bar", "--skip-wrong-rows", str(listed))
+    flags = ("--project", project.slug, "--delimiter", "pipe", "--skip-wrong-rows", str(listed))
     made = ask("qualification", "import", str(path), *flags)
     assert (made["items_added"], made["rows_skipped"]) == (1, 1)
     assert "3,expected: 7 is outside the scale" in listed.read_text()

@@ -172,7 +172,7 @@ def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) 
     assert "<code>expected</code>" in page
     bad = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,9\n")
     page = post(client, f"{TEST}items/file/", 422, file=bad)
-    assert "<strong>One problem</strong> in <bdi>items.csv</bdi>" in page
+    assert "<strong>One error</strong> in <bdi>items.csv</bdi>" in page
     assert "9 is outside the scale" in page
     assert not QualificationItem.objects.exists()
     good = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,1\n")
@@ -194,7 +194,7 @@ def test_after_an_error_the_file_of_items_is_kept_and_its_wrong_rows_can_be_skip
     token = re.search('name="kept" value="([^"]+)"', page)
     assert token is not None
     kept = {"kept": token[1]}
-    assert "choose the decimal comma" in post(client, address, 422, decimal="point", **kept)
+    assert "choose comma as the decimal mark" in post(client, address, 422, decimal="point", **kept)
     assert "no column “question”" in post(client, address, 422, delimiter="bar", **kept)
     assert "This field is required" in post(client_of(owner), address, 422, **kept), "A token is its owner's alone."
     assert "This field is required" in post(client, address, 422, kept="x" + token[1])

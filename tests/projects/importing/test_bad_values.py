@@ -206,7 +206,7 @@ def test_a_hundred_problems_are_shown_and_all_are_counted(desk: Desk) -> None:
     refusal = desk.refuse(write_csv(*(f"a{n},P,Q,R,C" for n in range(150)), *(f"a{n},P,Q,R,D" for n in range(150))))
     assert len(refusal.problems) == 100
     assert refusal.total == 150
-    assert "150 problems" in str(refusal)
+    assert "150 errors" in str(refusal)
     assert "50 more" in refusal.details[-1]
 
 

@@ -234,7 +234,7 @@ def test_scores_of_annotators_with_columns_may_come_with_the_candidates(desk: De
     ]
     assert checked.report.labels == labels, "Kept with the import."
     refusal = desk.refuse(content, with_scores=True)
-    assert "must be a number, not “good”; give its points as a label" in str(refusal)
+    assert "must be a number, not “good”; to read it as points, add a label such as Excellent=5" in str(refusal)
 
 
 def test_a_criterion_may_be_written_as_people_write_it(desk: Desk) -> None:
@@ -269,8 +269,8 @@ def test_labels_stand_for_points_or_a_missing_value(desk: Desk) -> None:
         (";", "comma", "1,234", 1.234),
         (";", "comma", "0,123", 0.123),
         (";", "comma", "7.5", "must be a number (digits, with a decimal comma)"),
-        (";", "point", "7,5", "choose the decimal comma"),
-        (",", "", '"7,5"', "choose the decimal comma"),
+        (";", "point", "7,5", "choose comma as the decimal mark"),
+        (",", "", '"7,5"', "choose comma as the decimal mark"),
         (",", "comma", '"7,5"', 7.5),
         (";", "", "1.234,5", "must be a number"),
         (";", "", "1,234\nc2;a;7,5", 1.234),

@@ -126,7 +126,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_nam
     job = ScoreFile.objects.get()
     tasks.read_scores(job.pk)
     page = read(client.get(there).content.decode())
-    assert [(row["Line"], row["Kind"], row["Candidate"], row["Value"]) for row in page.rows("Problems")] == [
+    assert [(row["Line"], row["Kind"], row["Candidate"], row["Value"]) for row in page.rows("Errors")] == [
         ("3", "Unknown", "ghost", "ghost"),
         ("4", "Not a number", "narrative-wrong", "0,1"),
         ("5", "Not a number", "alone", "=1+1"),

@@ -61,7 +61,7 @@ def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Pro
     # A researcher reads what there is, and is told what comes next.
     step = next_step(project, can_manage=False)
     assert (step.title, step.url) == ("Check agreement", "/p/bridges/agreement/")
-    assert step.text == "10 judgments count so far. Next, a manager of the project has to: Collect missing judgments."
+    assert step.text == "10 judgments count so far. Next step for a manager: Collect missing judgments."
     # Collected again elsewhere, nothing is missing; excluded work that nobody redoes and single judgments set aside
     # are missing once more.
     again = make_batch(project, judgments=1)
@@ -93,7 +93,7 @@ def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membe
     assert next_step(project).title == "Annotation in progress"
     submit(annotator)
     assert next_step(project).title == "Close “Pilot”"
-    assert next_step(project, can_manage=False).text.endswith("a manager of the project has to: Close “Pilot”.")
+    assert next_step(project, can_manage=False).text.endswith("Next step for a manager: Close “Pilot”.")
     trial.refresh_from_db()
     lifecycle.close(batch=trial, actor=None)
     assert next_step(project).title == "Read the trial results"

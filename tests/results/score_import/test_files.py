@@ -79,7 +79,7 @@ def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tm
     }
     assert named == {
         (3, "not a number", "nan", "is “nan”, not a number"),
-        (4, "not a number", "0,5", "has a decimal comma; choose it, or use a point"),
+        (4, "not a number", "0,5", "has a decimal comma; choose comma as the decimal mark, or use a point"),
         (5, "not a number", "Infinity", "is “Infinity”, not a number"),
         (6, "not a number", "n/a", "is “n/a”, not a number"),
         (7, "unknown", "ghost", "matches no candidate of the project"),
