@@ -52,8 +52,7 @@ def check_file(
         try:
             compare(project=project, checked=checked)
         except FileRefused as refusal:
-            if not checked.options.skip_wrong_rows or not skipped.add(refusal):
-                raise
+            skipped.take(refusal, is_wanted=checked.options.skip_wrong_rows)
         else:
             return checked
 

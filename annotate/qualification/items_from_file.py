@@ -86,8 +86,7 @@ def read_items(
             return _read_rows(path, name, criteria, options, skipped, skipped_path or find_skipped_file(path))
         except FileRefused as refusal:
             # Without some rows others may become wrong, or right: a repeated answer whose first row is skipped.
-            if not options.skip_wrong_rows or not skipped.add(refusal):
-                raise
+            skipped.take(refusal, is_wanted=options.skip_wrong_rows)
 
 
 def _read_rows(
@@ -105,7 +104,7 @@ def _read_rows(
         SkippedFile(skipped_path, reader.columns, skipped) as left_out,
     ):
         rows = _Rows(reader, criteria, notes, options.decimal or reader.decimal)
-        for n, (line, record) in enumerate(reader.records(), start=1):
+        for n, (line, record) in enumerate(skipped.follow(reader.records()), start=1):
             if n > MOST_ITEMS:
                 raise Broken(f"more than {MOST_ITEMS} rows, the maximum for a test", line=line)
             if line in skipped:

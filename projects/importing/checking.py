@@ -161,8 +161,7 @@ def check(
             report, rows = _read_rows(*arguments)
             break
         except FileRefused as refusal:
-            if not options.skip_wrong_rows or not skipped.add(refusal):
-                raise
+            skipped.take(refusal, is_wanted=options.skip_wrong_rows)
     checked = Checked(
         report=report,
         spool=Spool(folder),
@@ -309,7 +308,7 @@ def _take_all(
     left_out: SkippedFile,
 ) -> None:
     most, add, n, lines = limits.rows, rows.add, 0, skipped.reasons
-    for line, record in reader.records():
+    for line, record in skipped.follow(reader.records()):
         if line in lines:
             left_out.add(line, record)
             continue

@@ -83,6 +83,14 @@ class FileRefused(Refused):
         """Errors whose cause is not among `problems`."""
         return self.total - sum(problem.n for problem in self.problems)
 
+    def without_rows(self, reason: str = "") -> "FileRefused":
+        """Return the same refusal as one of the whole file, with a reason why its rows can't be skipped."""
+        problems, total = self.problems, self.total
+        if reason:
+            problems = [*problems[: DEFAULT_LIMITS.problems_shown - 1], Problem(None, "", reason)]
+            total += 1
+        return FileRefused(self.name, problems, total, self.offers)
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "file": self.name,

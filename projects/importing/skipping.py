@@ -1,16 +1,18 @@
 """Rows that an import leaves out because of their errors: their reasons, and the list of them as a file."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from projects.database.csv import guard_text, write_row
+from projects.importing.readers.base import Record
 from projects.importing.report import Causes, FileRefused, Problem
 
 MOST_PASSES = 20
 """Readings of a file: without some rows others may become wrong, but seldom more than once."""
+SHARED = "the rows with errors cannot be skipped, because line {line} has several rows; correct the file"
 FIRST_COLUMNS = ("line", "what_is_wrong")
 
 
@@ -20,6 +22,8 @@ class SkippedRows:
     def __init__(self) -> None:
         self.reasons: dict[int, tuple[str, str]] = {}
         """The column and what is wrong, by line; the first error of each row."""
+        self.shared: set[int] = set()
+        """Lines with more than one row: their rows can't be skipped, as errors are kept by line."""
         self.n_passes = 0
 
     def __contains__(self, line: object) -> bool:
@@ -36,18 +40,31 @@ class SkippedRows:
             causes.add(line, *self.reasons[line])
         return tuple(causes)
 
-    def add(self, refusal: FileRefused) -> bool:
-        """Add the rows of a refusal; return False if it is about more than single rows.
+    def follow(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records, and remember the lines on which more than one starts."""
+        last = 0
+        for record in records:
+            if record[0] == last:
+                self.shared.add(last)
+            last = record[0]
+            yield record
+
+    def take(self, refusal: FileRefused, *, is_wanted: bool) -> None:
+        """Add the rows of a refusal, for another reading. Raises the refusal if they are not, or cannot be, skipped.
 
         A row that only contradicts another wrong row is left for the next reading, which may find it valid.
         """
         self.n_passes += 1
-        if not refusal.rows or self.n_passes > MOST_PASSES:
-            return False
-        for line, reason in refusal.rows.items():
-            if refusal.contradicted.get(line) not in refusal.rows:
-                self.reasons[line] = reason
-        return True
+        if shared := self.shared & refusal.rows.keys():
+            raise refusal.without_rows(SHARED.format(line=min(shared)) if is_wanted else "")
+        found = {
+            line: reason
+            for line, reason in refusal.rows.items()
+            if line not in self.reasons and refusal.contradicted.get(line) not in refusal.rows
+        }
+        if not is_wanted or not found or self.n_passes > MOST_PASSES:
+            raise refusal
+        self.reasons |= found
 
 
 class SkippedFile:
@@ -76,9 +93,7 @@ class SkippedFile:
         """Write a row with its cells; rows that could not be read come before it, without cells."""
         self._write_before(line)
         self._write(line, [record.get(column) for column in self._columns])
-        # An export of another tool may have several records on one line.
-        if self._next == line:
-            self._next = next(self._lines, None)
+        self._next = next(self._lines, None)
 
     def _write_before(self, line: int | None) -> None:
         while self._next is not None and (line is None or self._next < line):

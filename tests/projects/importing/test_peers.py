@@ -111,6 +111,35 @@ def test_dureader(desk: Desk) -> None:
         )
 
 
+def test_a_wrong_row_among_several_on_one_line_is_not_skipped_with_the_others(desk: Desk) -> None:
+    def response(who: str, value: int) -> dict[str, Any]:
+        return {"user_id": who, "values": {"correctness": {"value": value}}, "status": "submitted"}
+
+    def judge(*records: dict[str, Any], **options: Any) -> Checked:
+        lines = "".join(json.dumps({"fields": {}, **each}) + "\n" for each in records)
+        folder = desk.folder / f"spool-{next(desk.numbers)}"
+        chosen = Options(format="argilla", **options)
+        return check(
+            path=desk.put(lines), name="a.jsonl", folder=folder, kind=Kind.JUDGMENTS, known=KNOWN, options=chosen
+        )
+
+    shared = {"id": "a", "responses": [response("r1", 9), response("r2", 4), response("r3", 2)]}
+    alone = {"id": "b", "responses": [response("r1", 9)]}
+    right = {"id": "c", "responses": [response("r1", 3), response("r2", 4)]}
+    with pytest.raises(FileRefused) as caught:
+        judge(shared, alone, right, skip_wrong_rows=True)
+    assert not caught.value.rows, "Skipping is not offered."
+    assert "line 1 has several rows" in str(caught.value.details)
+    checked = judge(alone, right, skip_wrong_rows=True)
+    assert [row["line"] for row in checked.spool.rows("judgments")] == ["2", "2"]
+    assert checked.report.skipped == {"wrong_rows": 1}
+    # A list on one line; a repeated id there was read again and again, to be skipped.
+    texts = [{"id": own, "question": "Q", "candidate": text} for own, text in (("a", "A"), ("b", ""), ("c", "C"))]
+    assert not desk.refuse(json.dumps(texts), "a.json", skip_wrong_rows=True).rows
+    one_each = "[" + ",\n".join(map(json.dumps, texts)) + "]"
+    assert desk.texts(desk.check(one_each, "a.json", skip_wrong_rows=True), "external_id") == ["a", "c"]
+
+
 def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: Desk, tmp_path: Path) -> None:
     folder = tmp_path / "ferries" / "data"
     folder.mkdir(parents=True)
