@@ -181,7 +181,7 @@ def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
     assert [each["name"] for each in job.report["columns"]] == ["bleurt"], "The name of the ID column stays."
     assert not first.exists()
     # The page of the first file, in another tab, imports nothing of the second.
-    chosen = {"take_0": "on", "name_0": "BLEURT"}
+    chosen: dict[str, Any] = {"take_0": "on", "name_0": "BLEURT"}
     assert NOT_SHOWN in client.post(take, chosen).content.decode()
     assert OTHER_NUMBERS in client.post(take, {**chosen, "shown": seal}).content.decode()
     job.refresh_from_db()
