@@ -7,17 +7,19 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import capfirst
 
 from annotate.imports.forms import ReadingForm
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
 from annotate.qualification.items import ItemSpec, find_faults, read_spec
-from annotate.qualification.items_from_file import read_range
+from annotate.qualification.items_from_file import LIMITS, read_range
 from annotate.qualification.results import format_range
 from measures.rubric import format_number
 from projects.errors import Refused
 from projects.importing import Options
+from projects.importing.limits import MIB
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
@@ -257,6 +259,13 @@ class FileForm(ReadingForm):
     def keep(self) -> None:
         """Accept no file: the one that is kept is read again."""
         self.fields["file"].required = False
+
+    def clean_file(self) -> "UploadedFile[Any] | None":
+        # Refused here, so that a file that will never be read is not kept either.
+        upload: UploadedFile[Any] | None = self.cleaned_data["file"]
+        if upload and (upload.size or 0) > LIMITS.file_bytes:
+            raise ValidationError(f"The file is larger than {LIMITS.file_bytes // MIB} MB. Split it and try again.")
+        return upload
 
     def options(self) -> Options:
         sent = self.cleaned_data

@@ -20,6 +20,7 @@ from annotate.rating.form_parts import Prefill
 from annotate.rating.page import site_urls
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import send_file
+from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.importing.skipping import SkippedRows
 from projects.language.amounts import plural
@@ -108,8 +109,6 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _render_file(request, test, form, kept=kept)
     if upload := form.cleaned_data["file"]:
-        if kept is not None:
-            kept.delete()
         kept = keep_for_retry(upload, whose=whose)
     assert kept is not None, "Without a file of its own the form needs a kept one."
     skipped, refusal = SkippedRows(), None
@@ -125,6 +124,9 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
             )
         except FileRefused as refused:
             refusal = refused
+        except FileNotFoundError as gone:
+            kept = None
+            raise Refused("Another file was uploaded in its place. Choose the file again.", field="file") from gone
         else:
             n = len(made)
             messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))

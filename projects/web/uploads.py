@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 from django.utils import translation
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from projects.errors import Refused
@@ -208,8 +209,15 @@ class KeptUpload:
 
 
 def keep_for_retry(upload: "UploadedFile[Any]", *, whose: str) -> KeptUpload:
-    """Keep an upload beside the temporary ones, among which it is deleted after a day."""
-    path = Path(settings.FILE_UPLOAD_TEMP_DIR) / f"{new_name()}{KEPT_SUFFIX}"
+    """Keep an upload beside the temporary ones, among which it is deleted after a day.
+
+    It takes the place of the one that was kept for the same person and purpose, whose token is void from now on.
+    """
+    beside = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    owner = salted_hmac(__name__, whose, algorithm="sha256").hexdigest()
+    for earlier in beside.glob(f"{owner}.*"):
+        delete_path(earlier)
+    path = beside / f"{owner}.{new_name()}{KEPT_SUFFIX}"
     file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(path))
     path.chmod(0o600)
     name = shorten_file_name(upload.name)

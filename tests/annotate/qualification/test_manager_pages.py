@@ -1,13 +1,16 @@
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from pytest_django import Settings
 
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
 from annotate.qualification import admission as qualification_admission
-from annotate.qualification import attempts, design
+from annotate.qualification import attempts, design, items_from_file
 from annotate.qualification.item_statistics import compute_item_figures
 from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
@@ -212,6 +215,53 @@ def test_after_an_error_the_file_of_items_is_kept_and_its_wrong_rows_can_be_skip
         "4,expected: 9 is outside the scale. Use a number from 1 to 5.,Wer?,Größe,9,"
     ]
     assert client_of(owner).get(link[1]).status_code == 404
+
+
+def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
+    project: Project,
+    client: Client,
+    owner: Membership,
+    client_of: SignIn,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    post(client, f"{TEST}make/")
+    address = f"{TEST}items/file/"
+
+    def send(expected: int, status: int = 422, sender: Client = client, **more: Any) -> str:
+        content = f"question,answer,expected\nWho?,Bob,{expected}\nWho?,Ann{expected},4\n".encode()
+        return post(sender, address, status, file=SimpleUploadedFile("items.csv", content), **more)
+
+    def read_kept() -> list[str]:
+        return sorted(path.read_text().splitlines()[1] for path in tmp_path.iterdir())
+
+    token = re.search('name="kept" value="([^"]+)"', send(7))
+    assert token is not None
+    assert read_kept() == ["Who?,Bob,7"]
+    send(8)
+    assert read_kept() == ["Who?,Bob,8"], "The second takes the place of the first, also without its token."
+    assert "This field is required" in post(client, address, 422, kept=token[1])
+    send(9, sender=client_of(owner))
+    assert read_kept() == ["Who?,Bob,8", "Who?,Bob,9"], "Another manager's stays."
+    send(6, 302, skip_wrong_rows="on")
+    assert len(read_kept()) == 3, "The list of skipped rows can be downloaded."
+    with monkeypatch.context() as patched:
+        patched.setattr("annotate.qualification.forms.LIMITS", replace(items_from_file.LIMITS, file_bytes=20))
+        assert "The file is larger than" in send(5)
+    assert len(read_kept()) == 3, "A file that is too large is not kept, and takes nobody's place."
+    real = items_from_file.import_items
+
+    def read_after_another_upload(*, path: Path, **given: Any) -> Any:
+        path.unlink()
+        return real(path=path, **given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(items_from_file, "import_items", read_after_another_upload)
+        assert "Another file was uploaded in its place" in send(4)
+    send(3, 302)
+    assert read_kept() == ["Who?,Bob,9"], "After a success only the other manager's is left."
 
 
 def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:
