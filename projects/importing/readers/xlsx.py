@@ -34,15 +34,22 @@ class XlsxReader(Reader):
         except Exception as error:  # the library raises whatever its parsers raise
             self._stream.close()
             raise Broken(f"the Excel file cannot be read: {shorten_name(str(error))}") from error
+        try:
+            self._open_sheet(sheets)
+        except Broken:
+            self.close()
+            raise
+
+    def _open_sheet(self, sheets: list[Any]) -> None:
         if not sheets:
             raise Broken("the Excel file has no sheet")
         if len(sheets) > 1:
             self.notes.warn(
                 f"The file has {len(sheets)} sheets; only the first, “{shorten_name(sheets[0].title)}”, is read."
             )
+        self._sheet = sheets[0]
         if self._has_formulas():
             self.notes.warn(HAS_FORMULAS)
-        self._sheet = sheets[0]
         self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
         self._rows = self._read()
         header = next((row for row in self._rows if any(row)), None)
@@ -95,17 +102,16 @@ class XlsxReader(Reader):
             ) from error
 
     def _has_formulas(self) -> bool:
-        """Return whether a sheet has a cell with a formula, without unpacking more than a piece of it at once."""
-        with zipfile.ZipFile(self.path) as archive:
-            for name in archive.namelist():
-                if not name.startswith("xl/worksheets/"):
-                    continue
-                with archive.open(name) as sheet:
-                    end = b""
-                    while piece := sheet.read(_PIECE):
-                        if FORMULA.search(end + piece):
-                            return True
-                        end = piece[-2:]
+        """Return whether the sheet has a cell with a formula, without unpacking more than a piece of it at once."""
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(self._sheet._worksheet_path) as sheet:
+                end = b""
+                while piece := sheet.read(_PIECE):
+                    if FORMULA.search(end + piece):
+                        return True
+                    end = piece[-2:]
+        except Exception:  # noqa: BLE001 - a damaged sheet raises many kinds, and reading its rows reports it
+            return False
         return False
 
     def _check_archive(self) -> None:

@@ -18,6 +18,10 @@ from tests.projects.importing.conftest import Desk
 
 HEADER = ["id", "passage", "question", "reference", "candidate"]
 ROW = ["a", "P", "Q", "R", "C"]
+FORMULA_ONLY = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    b'<sheetData><row r="1"><c r="A1"><f>1+1</f></c></row></sheetData></worksheet>'
+)
 
 
 def xlsx(*rows: list[Any], more_sheets: int = 0) -> bytes:
@@ -52,6 +56,26 @@ def repacked(content: bytes, name: str, change: bytes) -> bytes:
     return out.getvalue()
 
 
+def test_a_damaged_sheet_of_excel_is_refused_only_if_it_is_read(desk: Desk) -> None:
+    def damaged(number: int) -> bytes:
+        """Return a workbook with one byte changed near the end of a sheet, after what is read to open the file."""
+        book = openpyxl.Workbook()
+        for sheet in (book.worksheets[0], book.create_sheet()):
+            sheet.append(HEADER)
+            for n in range(2_000):
+                sheet.append([f"{n}", f"P{n * 7919}", "Q", "R", "C"])
+        out = io.BytesIO()
+        book.save(out)
+        content = bytearray(out.getvalue())
+        with zipfile.ZipFile(out) as archive:
+            entry = archive.getinfo(f"xl/worksheets/sheet{number}.xml")
+        content[entry.header_offset + entry.compress_size * 9 // 10] ^= 0xFF
+        return bytes(content)
+
+    assert len(desk.texts(desk.check(damaged(2), "a.xlsx"), "external_id")) == 2_000
+    assert "cannot be read" in desk.refuse(damaged(1), "a.xlsx").message
+
+
 def test_cells_of_excel_are_read_as_the_text_they_show(desk: Desk) -> None:
     date = dt.datetime(2026, 3, 1, 12, 30)  # noqa: DTZ001 - Excel knows no zones
     content = xlsx([*HEADER, "note"], [1, "P", "Q", 42, 7.5, date], ["b", "P", "Q", True, "x", None])
@@ -69,6 +93,8 @@ def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
     checked = desk.check(content, "a.xlsx", skip_wrong_rows=True)
     assert "contains formulas" in desk.warnings(checked)
     assert "contains formulas" not in desk.warnings(desk.check(xlsx(HEADER, ROW), "a.xlsx"))
+    elsewhere = repacked(xlsx(HEADER, ROW, more_sheets=1), "xl/worksheets/sheet2.xml", FORMULA_ONLY)
+    assert "contains formulas" not in desk.warnings(desk.check(elsewhere, "a.xlsx"))
 
 
 def test_lines_of_excel_are_its_rows_and_blank_ones_are_reported(desk: Desk) -> None:
