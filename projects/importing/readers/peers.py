@@ -196,6 +196,13 @@ class DuReaderReader(PeerReader):
         if not candidates:
             self.notes.warn("Questions without “candidates” and with fewer than two answers are skipped.", line)
             return
+        # Every candidate is a row of its own, and every answer a column of each.
+        for what, n, most in (
+            ("candidates", len(candidates), self.limits.list_entries),
+            ("answers", len(answers), self.limits.columns),
+        ):
+            if n > most:
+                raise Broken(f"{n:,} {what} of one question; the maximum is {most:,}", line=line)
         own = str(self._check(value.get("question_id", ""), "question_id", _NAME, line))
         opinions = self._list_texts(value, "yesno_answers", line)
         listed = self._take_if_any(value, "entity_answers", list, line)

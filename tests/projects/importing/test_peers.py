@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pandas as pd
 import pytest
 
 from projects.errors import Refused
-from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check, preview
+from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, check, preview
 from projects.importing.folders import combine_parquet
 from projects.importing.options import Options
+from projects.importing.readers import open_reader
+from projects.importing.report import Notes
 from tests.projects.importing.conftest import Desk
 
 FILES = Path(__file__).parent / "peers"
@@ -109,6 +112,22 @@ def test_dureader(desk: Desk) -> None:
             kind=Kind.JUDGMENTS,
             options=Options(format="dureader"),
         )
+
+
+def test_dureader_with_many_candidates_builds_its_documents_once(desk: Desk) -> None:
+    value = {"question": "Q", "question_id": 1, "answers": ["R"], "documents": [{"paragraphs": ["P"]}]}
+    many = {**value, "candidates": {f"s{n}": "A" for n in range(6)}}
+    path = desk.put(json.dumps(many))
+    reader = open_reader(path, "a.jsonl", Options(format="dureader"), DEFAULT_LIMITS, Notes())
+    rows = [row for _, row in reader.records()]
+    reader.close()
+    assert len(rows) == 6
+    assert all(row["documents"] is rows[0]["documents"] and row["entities"] is rows[0]["entities"] for row in rows)
+    few = replace(DEFAULT_LIMITS, list_entries=5)
+    with pytest.raises(FileRefused, match="6 candidates of one question; the maximum is 5"):
+        desk.check(json.dumps(many), "a.jsonl", limits=few, format="dureader")
+    with pytest.raises(FileRefused, match="201 answers of one question; the maximum is 200"):
+        desk.check(json.dumps(many | {"answers": ["R"] * 201}), "a.jsonl", format="dureader")
 
 
 def test_a_wrong_row_among_several_on_one_line_is_not_skipped_with_the_others(desk: Desk) -> None:
