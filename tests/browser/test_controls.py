@@ -1,0 +1,61 @@
+"""A manager reviews the controls of a batch by keys; a text that was edited and not saved is not accepted."""
+
+from playwright.sync_api import expect
+
+from annotate.batches.control_plan import ControlPlan
+from annotate.controls.making import make_pool
+from annotate.models import Item
+from projects.models import Membership, Project
+from tests.annotate.controls.controlled_batches import make_places
+from tests.browser.conftest import SignedIn
+from tests.browser.watching import Watch
+from tests.factories import make_batch
+
+
+def test_controls_are_reviewed_by_keys(
+    signed_in: SignedIn, watch: Watch, project: Project, manager: Membership
+) -> None:
+    make_places(project, n_passages=2)
+    batch = make_batch(project, is_open=False, controls=ControlPlan(known_per_hit=1))
+    make_pool(batch=batch, actor=manager)
+    pool = Item.objects.filter(pool_of=batch)
+    n = pool.count()
+    assert n >= 4
+    page = watch.over(signed_in(manager.user))
+    page.goto(f"/p/{project.slug}/batches/{batch.number}/controls/")
+    cards = page.locator(".control")
+    expect(page.get_by_text("Keys: j and k move")).to_be_visible()
+
+    page.keyboard.press("j")
+    expect(cards.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(cards.nth(1)).to_be_focused()
+    page.keyboard.press("x")
+    expect(cards.nth(1).get_by_role("checkbox")).to_be_checked()
+    with page.expect_navigation():
+        page.keyboard.press("r")
+    assert pool.filter(retired_at__isnull=False).count() == 1
+
+    # Nothing is selected, so the current one alone is accepted.
+    page.keyboard.press("j")
+    with page.expect_navigation():
+        page.keyboard.press("a")
+    assert pool.filter(accepted_at__isnull=False).count() == 1
+
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.keyboard.type("ax")
+    page.keyboard.press("Escape")
+    expect(cards.nth(0)).to_be_focused()
+    page.keyboard.press("a")
+    expect(page.get_by_text("Save the changed text first")).to_be_visible()
+    page.get_by_role("button", name="Accept the").click()
+    expect(page.get_by_text("Save the changed text first")).to_be_visible()
+    assert pool.filter(accepted_at__isnull=False).count() == 1
+    with page.expect_navigation():
+        cards.nth(0).get_by_role("button", name="Save text").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Accept the").click()
+    assert pool.filter(accepted_at__isnull=False).count() == n - 1
