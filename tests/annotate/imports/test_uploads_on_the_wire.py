@@ -21,6 +21,9 @@ from tests.raw_http import Visitor
 pytestmark = pytest.mark.xdist_group("uploads")
 """One after another: what is on its way into the folder of uploads is counted."""
 
+MARK = "by wire"
+"""In every file that is sent here: the folders of uploads are those of all test processes."""
+
 BOUNDARY = "the-boundary-of-this-test"
 N_SLOW = 5
 
@@ -70,8 +73,24 @@ def read_status(plug: socket.socket) -> int:
     return int(answer.split(b" ", 2)[1])
 
 
+def content_of(n: int = 6) -> bytes:
+    return write_csv([{**row, "source": MARK} for row in rows(n)])
+
+
+def is_ours(path: Path) -> bool:
+    try:
+        content = path.read_bytes()
+    except OSError:  # another process's, which has just gone
+        return False
+    return MARK.encode() in content or content.startswith(b"0000")
+
+
 def on_their_way() -> list[Path]:
-    return list(Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"))
+    return list(filter(is_ours, Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*")))
+
+
+def find_kept() -> set[Path]:
+    return set(filter(is_ours, uploads.folder().iterdir()))
 
 
 @pytest.fixture
@@ -82,31 +101,31 @@ def sender(live_site: Site, manager: Membership, project: Project) -> Sender:
 @pytest.fixture
 def kept(sender: Sender) -> set[Path]:
     """What is kept before the test."""
-    return set(uploads.folder().iterdir())
+    return find_kept()
 
 
 def test_a_whole_body_is_taken(sender: Sender, kept: set[Path]) -> None:
-    body = sender.body(write_csv(rows()))
+    body = sender.body(content_of())
     assert sender.status(body, announced=len(body)) == 302
-    (made,) = set(uploads.folder().iterdir()) - kept
-    assert made.read_bytes() == write_csv(rows())
+    (made,) = find_kept() - kept
+    assert made.read_bytes() == content_of()
     assert on_their_way() == []
 
 
 @pytest.mark.parametrize("lie", ["longer than it is", "shorter by a mark", "shorter by half"])
 def test_a_body_of_another_length_than_announced_is_refused(sender: Sender, kept: set[Path], lie: str) -> None:
-    body = sender.body(write_csv(rows(2_000)))
+    body = sender.body(content_of(2_000))
     announced = {"longer than it is": len(body) + 1_000, "shorter by a mark": len(body) - 8}.get(lie, len(body) // 2)
     sent = body[: len(body) // 2] if announced > len(body) else body
     assert sender.status(sent, announced=announced) == 422
     assert not Import.objects.exists()
-    assert set(uploads.folder().iterdir()) == kept
+    assert find_kept() == kept
     wait_until(lambda: not on_their_way(), "A temporary file is left.")
     assert sender.visitor.get(sender.path).status == 200
 
 
 def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[Path], annotator: Membership) -> None:
-    body = sender.body(write_csv(rows(2_000)))
+    body = sender.body(content_of(2_000))
     other = Visitor.of(annotator, sender.visitor.url)
     with ExitStack() as slow:
         for _ in range(N_SLOW - 1):
@@ -119,7 +138,7 @@ def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[
         assert read_status(last) == 302
     assert Import.objects.count() == 1
     wait_until(lambda: not on_their_way(), "A temporary file is left.")
-    assert len(set(uploads.folder().iterdir()) - kept) == 1
+    assert len(find_kept() - kept) == 1
 
 
 def test_a_client_that_stops_in_the_middle_holds_no_thread_for_ever(
@@ -131,7 +150,7 @@ def test_a_client_that_stops_in_the_middle_holds_no_thread_for_ever(
     with process("gunicorn", "config.wsgi", "--bind", address, *options, STALL_SECONDS="1") as child:
         wait_for_port(port, child)
         sender = Sender(Site(url=f"http://{address}"), manager, project)
-        body = sender.body(write_csv(rows(2_000)))
+        body = sender.body(content_of(2_000))
         with ExitStack() as stalled:
             half = body[: len(body) // 2]
             plugs = [stalled.enter_context(sender.sending(half, announced=len(body))) for _ in range(3)]
@@ -148,5 +167,5 @@ def test_a_packed_body_is_refused_before_it_is_unpacked(sender: Sender, kept: se
     assert sender.status(bomb, announced=len(bomb), encoding="gzip") == 415
     assert sender.status(b"", announced=len(bomb), encoding="gzip") == 415
     assert not Import.objects.exists()
-    assert set(uploads.folder().iterdir()) == kept
+    assert find_kept() == kept
     assert on_their_way() == []
