@@ -14,7 +14,8 @@ from projects.people import invitations
 from tests.page_reader import condense
 from tests.people import SignIn
 
-pytestmark = pytest.mark.django_db
+# Without an account, the site first asks for one.
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("owner")]
 
 
 def read_language(client: Client, path: str, **headers: str) -> tuple[str, str]:
