@@ -24,7 +24,8 @@ def test_controls_are_reviewed_by_keys(
     page = watch.over(signed_in(manager.user))
     page.goto(f"/p/{project.slug}/batches/{batch.number}/controls/")
     cards = page.locator(".control")
-    expect(page.get_by_text("Keys: j and k move")).to_be_visible()
+    keys = page.get_by_text("Keys: j and k move")
+    expect(keys).to_be_visible()
 
     page.keyboard.press("j")
     expect(cards.nth(0)).to_be_focused()
@@ -34,28 +35,32 @@ def test_controls_are_reviewed_by_keys(
     expect(cards.nth(1)).to_be_focused()
     page.keyboard.press("x")
     expect(cards.nth(1).get_by_role("checkbox")).to_be_checked()
-    with page.expect_navigation():
-        page.keyboard.press("r")
+    page.keyboard.press("r")
+    expect(page.get_by_text("1 retired.")).to_be_visible()
+    expect(keys).to_be_visible()
     assert pool.filter(retired_at__isnull=False).count() == 1
 
     # Nothing is selected, so the current one alone is accepted.
     page.keyboard.press("j")
-    with page.expect_navigation():
-        page.keyboard.press("a")
+    page.keyboard.press("a")
+    expect(page.get_by_text("1 accepted.")).to_be_visible()
+    expect(keys).to_be_visible()
     assert pool.filter(accepted_at__isnull=False).count() == 1
 
-    page.keyboard.press("j")
+    editable = cards.filter(has=page.locator("textarea")).first
+    while not editable.evaluate("card => card === document.activeElement"):
+        page.keyboard.press("j")
     page.keyboard.press("e")
     page.keyboard.type("ax")
     page.keyboard.press("Escape")
-    expect(cards.nth(0)).to_be_focused()
+    expect(editable).to_be_focused()
     page.keyboard.press("a")
     expect(page.get_by_text("Save the changed text first")).to_be_visible()
     page.get_by_role("button", name="Accept the").click()
     expect(page.get_by_text("Save the changed text first")).to_be_visible()
     assert pool.filter(accepted_at__isnull=False).count() == 1
-    with page.expect_navigation():
-        cards.nth(0).get_by_role("button", name="Save text").click()
-    with page.expect_navigation():
-        page.get_by_role("button", name="Accept the").click()
+    editable.get_by_role("button", name="Save text").click()
+    expect(page.get_by_text("Text saved.")).to_be_visible()
+    page.get_by_role("button", name="Accept the").click()
+    expect(page.get_by_text("Annotators now get them.")).to_be_visible()
     assert pool.filter(accepted_at__isnull=False).count() == n - 1

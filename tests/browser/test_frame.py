@@ -32,6 +32,7 @@ def test_the_chosen_appearance_is_drawn_by_the_server_from_then_on(signed_in: Si
 
 
 def test_a_made_up_appearance_is_no_appearance(signed_in: SignedIn) -> None:
+    make_user("max")  # a site without accounts asks for the first one
     page = signed_in(None)
     page.goto("/sign-in/")
     page.evaluate("document.cookie = 'theme=\"><b>x</b>; path=/'")
