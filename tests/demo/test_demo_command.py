@@ -2,6 +2,7 @@ import json
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.contrib.auth import authenticate
@@ -22,6 +23,7 @@ from annotate.payments.ledger import sum_by_stage
 from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
 from demo.annotators import confirm_all
+from projects.jobs import running
 from projects.models import (
     Candidate,
     Dataset,
@@ -33,9 +35,9 @@ from projects.models import (
     User,
 )
 from results.models import Study
-from projects.jobs import running
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
+from tests import processes
 
 pytestmark = pytest.mark.django_db
 
