@@ -174,8 +174,10 @@ def test_answers_given_offline_are_kept_and_sent_when_the_network_is_back(page: 
 REFUSE_DRAFTS = """() => {
   const real = window.fetch;
   window.isInTrouble = true;
-  window.fetch = (url, options) =>
-    window.isInTrouble && String(url).endsWith("/draft/") ? Promise.resolve(new Response("later", { status: 503 })) : real(url, options);
+  window.fetch = async (url, options) => {
+    const isRefused = window.isInTrouble && String(url).endsWith("/draft/");
+    return isRefused ? new Response("later", { status: 503 }) : real(url, options);
+  };
 }"""
 
 
