@@ -1,5 +1,6 @@
 // The current slot, and moving between slots. The page scrolls only to what is out of view, and only as far as needed.
 const AIR = 12; // pixels between the item and the bars
+const ARRIVAL_MS = 1500; // longer than the page scrolls to an item, unless something stops it
 
 export class Walk {
   // sheet; bars: what covers the page at its top and bottom; onMove(slot, isOtherQuestion); toEnd(): after the last rating
@@ -7,7 +8,12 @@ export class Walk {
     Object.assign(this, { sheet, bars, onMove, toEnd });
     this.current = null;
     this.revealing = null; // the item that the page is scrolling to
-    addEventListener("scrollend", () => (this.revealing = null));
+    this.goal = 0; // where that scrolling ends
+    this.arrival = null;
+    // Whoever rates fast starts the next scrolling before this one has ended: the end of the old one says nothing.
+    addEventListener("scrollend", () => {
+      if (Math.abs(scrollY - this.goal) <= 2) this.revealing = null;
+    });
     addEventListener("wheel", () => (this.revealing = null), { passive: true });
   }
 
@@ -54,7 +60,11 @@ export class Walk {
     else if (box.bottom > view.bottom) by = box.bottom - view.bottom;
     if (Math.abs(by) < 1) return;
     this.revealing = slot.item;
-    scrollTo({ top: scrollY + by, behavior: glide() });
+    const lowest = document.documentElement.scrollHeight - innerHeight;
+    this.goal = Math.max(0, Math.min(scrollY + by, lowest));
+    clearTimeout(this.arrival);
+    this.arrival = setTimeout(() => (this.revealing = null), ARRIVAL_MS);
+    scrollTo({ top: this.goal, behavior: glide() });
   }
 
   // To the start of the text, unless some of the text is on screen.
