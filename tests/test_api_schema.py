@@ -25,7 +25,7 @@ from projects.models import Guesses, Membership, Project
 from tests.factories import make_batch, make_corpus
 from tests.projects.api.client import Script
 
-EXAMPLES = 3 * int(os.environ.get("SCALE", "1"))
+EXAMPLES = 2 * int(os.environ.get("SCALE", "1"))
 
 LATE = ("body_overrides", "dictionaries")
 """Modules of schemathesis that pytest would rewrite in the middle of a case, where Hypothesis forbids to recurse."""
