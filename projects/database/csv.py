@@ -39,14 +39,14 @@ def trim_number(number: float) -> int | float:
 def guard_text(text: str | None) -> str | None:
     """Return the text as a spreadsheet can safely open it; `unguard_text` restores the original."""
     # Leading apostrophes are skipped, so that “'=1” gets one as well and can be told from a guarded “=1”.
-    if text and text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
+    if text and text.lstrip("'").startswith(FORMULA_STARTS) and not re.fullmatch(PLAIN_NUMBER, text):
         return f"'{text}"
     return text
 
 
 def unguard_text(text: str) -> str:
     """Return the text as it was before `guard_text`."""
-    if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
+    if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) and not re.fullmatch(PLAIN_NUMBER, text):
         return text[1:]
     return text
 

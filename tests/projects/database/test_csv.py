@@ -16,6 +16,7 @@ TEXTS = st.text(alphabet="'=+-@\t\r\n＝－ a5.,\"", max_size=6)
 @pytest.mark.django_db
 @given(TEXTS)
 @example("-5")
+@example("-5\n")
 @example("''=1")
 @example("＋1")
 def test_both_guards_give_the_same_and_lose_nothing(text: str) -> None:
