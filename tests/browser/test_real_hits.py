@@ -51,7 +51,7 @@ def test_real_hits_are_rated_wherever_people_rate(
         assert page.evaluate(DIRECTIONS) == ["rtl" if name == "right-to-left" else "ltr", "ltr", "ltr", "ltr"]
         page.screenshot(path=pictures / f"{name}-1-opened.png")
         found = page.evaluate(CUT) + page.evaluate(BROAD) + rate(page, pictures / name, is_offline=name == "offline")
-        if "forced_colors" in look:  # axe reckons with the colours of the page, not with those that the system forces
+        if "forced_colors" in look:  # axe compares the colours of the page, not those that the system forces
             found = [each for each in found if "color-contrast" not in each]
         wrong += [f"{name}: {each}" for each in found]
         address = submit(page, pictures / name, is_offline=name == "offline")
