@@ -1,0 +1,207 @@
+"""Delete-one jackknife: an interval from the estimates without each unit, with Student's t."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t
+
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+
+LEAST_UNITS = 3
+"""With two units the standard error has one degree of freedom, and says nothing."""
+FEW_UNITS = 20
+"""Below this number of passages a page warns that intervals are rough."""
+_AT_END = 1e-12
+"""An estimate this close to an end of its range counts as the end, where the transformed value is infinite."""
+
+
+class Scale(StrEnum):
+    """The scale on which estimates are about normally distributed, so that the interval is symmetric there."""
+
+    PLAIN = "plain"
+    FISHER_Z = "fisher_z"
+    LOG_ONE_MINUS = "log_one_minus"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JackknifeInterval:
+    """A confidence interval of the delete-one jackknife.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends, on the scale of the statistic itself.
+    confidence : float
+        Nominal coverage.
+    se : float
+        The standard error on `scale`.
+    scale : Scale
+        The scale on which it was computed.
+    n_units : int
+        The units that were left out one at a time; Student's t has one degree of freedom less.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    se: float
+    scale: Scale
+    n_units: int
+
+
+def jackknife_interval(
+    whole: float | Undefined,
+    left_out: npt.ArrayLike,
+    *,
+    scale: Scale | str,
+    confidence: float = 0.95,
+    unit: str = "unit",
+) -> JackknifeInterval | Undefined:
+    """Compute an interval from an estimate and the estimates without each unit.
+
+    Parameters
+    ----------
+    whole : float or Undefined
+        The estimate from all units.
+    left_out : array_like of float, shape (G,)
+        The estimate without each of the G units; NaN where it is undefined.
+    scale : Scale or str
+        ``plain`` for means and differences, ``fisher_z`` for correlations, ``log_one_minus`` for statistics up to 1,
+        such as alpha and reliability. There is no default, because a wrong one gives a wrong interval.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+    unit : str
+        What is left out, in the singular, such as ``passage``; for the reasons.
+
+    Returns
+    -------
+    JackknifeInterval or Undefined
+        Undefined if `whole` is, with fewer than three units, if the estimate without one unit is undefined, and if an
+        estimate is at an end of its range (a correlation of 1 or -1, an alpha of 1), where the scale is infinite.
+
+    Raises
+    ------
+    ValueError
+        `confidence` is not between 0 and 1.
+
+    Notes
+    -----
+    With z the estimates on the scale, ``se = sqrt((G - 1) / G sum (z_(g) - mean z_(g))^2)``, and the interval is
+    ``z +- t_{G-1} se``, mapped back.
+
+    References
+    ----------
+    B. Efron and R. Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
+
+    Examples
+    --------
+    >>> found = jackknife_interval(2.0, [2.5, 2.0, 1.5], scale="plain")
+    >>> round(found.se, 4), round(found.low, 4), round(found.high, 4)
+    (0.5774, -0.4841, 4.4841)
+    """
+    if not 0 < confidence < 1:
+        raise ValueError("confidence must be between 0 and 1.")
+    scale, each = Scale(scale), np.asarray(left_out, np.float64)
+    if isinstance(whole, Undefined):
+        return Undefined(reason=whole.reason)
+    n = len(each)
+    if n < LEAST_UNITS:
+        return Undefined(reason=f"fewer than three {unit}s")
+    if np.isnan(each).any():
+        return Undefined(reason=f"undefined without one {unit}")
+    if _is_at_end(np.array([whole]), scale).any():
+        return Undefined(reason=_describe_end(whole))
+    if _is_at_end(each, scale).any():
+        return Undefined(reason=f"{_describe_end(float(each[_is_at_end(each, scale)][0]))} without one {unit}")
+    z = _transform(each, scale)
+    se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
+    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * se
+    ends = _transform(np.array([whole]), scale) + np.array([-reach, reach])
+    low, high = sorted(float(end) for end in _transform_back(ends, scale))
+    return JackknifeInterval(low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n)
+
+
+def jackknife(
+    statistic: Callable[[Ints], float | Undefined],
+    groups: Sequence[object] | npt.NDArray[np.generic],
+    *,
+    scale: Scale | str,
+    confidence: float = 0.95,
+    unit: str = "unit",
+) -> JackknifeInterval | Undefined:
+    """Compute the interval of a statistic of rows, where rows of one group are left out together.
+
+    The statistic is computed once for each group. Where it has a form from which the part of a group can be
+    subtracted, call `jackknife_interval` with the values instead.
+
+    Parameters
+    ----------
+    statistic : callable
+        Takes the indices of the rows that are kept, in ascending order, and returns the statistic of these rows.
+    groups : sequence, shape (n,)
+        The group of each row, such as its passage; each row its own group leaves out single rows.
+    scale, confidence, unit
+        As in `jackknife_interval`.
+
+    Returns
+    -------
+    JackknifeInterval or Undefined
+        As `jackknife_interval`.
+
+    Raises
+    ------
+    ValueError
+        As `jackknife_interval`.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 2, 3, 6])
+    >>> found = jackknife(lambda rows: float(values[rows].mean()), ["a", "b", "c", "c"], scale="plain", unit="passage")
+    >>> found.n_units, round(found.se, 4)
+    (3, 1.3472)
+    """
+    # Groups of mixed types can't be sorted, so they are numbered in the order of their first rows.
+    numbers: dict[object, int] = {}
+    number = np.array([numbers.setdefault(group, len(numbers)) for group in groups], np.int64)
+    whole = statistic(np.arange(len(number)))
+    if isinstance(whole, Undefined) or len(numbers) < LEAST_UNITS:
+        return jackknife_interval(whole, np.full(len(numbers), np.nan), scale=scale, confidence=confidence, unit=unit)
+    left_out = np.full(len(numbers), np.nan)
+    for left in range(len(numbers)):
+        value = statistic(np.flatnonzero(number != left))
+        if isinstance(value, Undefined):
+            break  # One undefined value makes the interval undefined, so the others need not be computed.
+        left_out[left] = value
+    return jackknife_interval(whole, left_out, scale=scale, confidence=confidence, unit=unit)
+
+
+def _is_at_end(values: Floats, scale: Scale) -> npt.NDArray[np.bool_]:
+    if scale is Scale.PLAIN:
+        return np.zeros(len(values), bool)
+    if scale is Scale.FISHER_Z:
+        return np.abs(values) >= 1 - _AT_END
+    return values >= 1 - _AT_END
+
+
+def _describe_end(value: float) -> str:
+    return f"exactly {'1' if value > 0 else '-1'}"
+
+
+def _transform(values: Floats, scale: Scale) -> Floats:
+    if scale is Scale.FISHER_Z:
+        return np.arctanh(values)
+    if scale is Scale.LOG_ONE_MINUS:
+        return np.log1p(-values)
+    return values
+
+
+def _transform_back(values: Floats, scale: Scale) -> Floats:
+    if scale is Scale.FISHER_Z:
+        return np.tanh(values)
+    if scale is Scale.LOG_ONE_MINUS:
+        return -np.expm1(values)
+    return values
