@@ -54,7 +54,7 @@ def verify() -> None:
 
 @shared_task(name=ControlJob.task, ignore_result=True)
 def make_controls(pk: int) -> None:
-    running.run(ControlJob, pk, control_jobs.run)
+    control_jobs.run(pk)
 
 
 @shared_task(name=Import.task, ignore_result=True)

@@ -28,6 +28,11 @@ _ARTICLES = ("the ", "a ", "an ")
 Ranges = dict[str, list[float]]
 Recipe = Item.Recipe
 
+_IS_NOT_SERVED = f"""NOT EXISTS (
+    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
+    WHERE i.candidate_id = c.id AND (h.batch_id = %(batch)s OR h.places_open > 0))"""
+"""Candidates that annotators of the batch have not had, and could not still get, as ordinary items."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -120,8 +125,7 @@ def _edit(text: str) -> str:
 # criterion has the same key, kind, scale and direction as the batch's. One judgment of our own is too little to call a
 # score known; one imported judgment is enough, since it is usually a published gold score.
 #
-# The last condition excludes candidates that annotators have had or could still get as ordinary items. Sorting by a
-# hash gives a random order that follows from the seed.
+# Sorting by a hash gives a random order that follows from the seed.
 _SCORED = f"""
 WITH scored AS (
     SELECT j.candidate_id, cr.key, avg(j.value) AS score
@@ -144,9 +148,7 @@ JOIN projects_candidate c ON c.id = w.candidate_id AND btrim(c.text) <> ''
 JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
 WHERE NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id))
-  AND NOT EXISTS (
-    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
-    WHERE i.candidate_id = c.id AND (h.batch_id = %(batch)s OR h.places_open > 0))
+  AND {_IS_NOT_SERVED}
 ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-' || c.id), c.id
 """
 
@@ -178,3 +180,20 @@ def list_scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: in
                 question_id, Recipe.KNOWN_CANDIDATE, text, range_around(criteria, orjson.loads(scores)), candidate_id
             )
             yield passage_id, known
+
+
+# The conditions of the statement above that may have changed since it was executed.
+_STILL_FREE = f"""
+SELECT c.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
+WHERE c.id = ANY(%(candidates)s) AND {_IS_NOT_SERVED}
+"""
+
+
+def drop_taken(batch: Batch, known: Sequence[Known]) -> list[Known]:
+    """Return the rated candidates without those that have been withdrawn or put in a batch since they were listed."""
+    candidates = [each.candidate_id for each in known]
+    with connection.cursor() as cursor:
+        cursor.execute(_STILL_FREE, {"batch": batch.pk, "candidates": candidates})
+        free = {pk for (pk,) in cursor.fetchall()}
+    return [each for each in known if each.candidate_id in free]

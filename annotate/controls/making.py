@@ -9,15 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_id_sql
-from annotate.controls.known_answers import Known, find_known_answers, find_quality_criteria, list_scored_candidates
+from annotate.controls.known_answers import (
+    Known,
+    drop_taken,
+    find_known_answers,
+    find_quality_criteria,
+    list_scored_candidates,
+)
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook, Yield, degrade, measure_yields
 from measures.outcome import Undefined
 from measures.tokens import token_f1
 from projects import log
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Act, Criterion, Membership, Reference
@@ -46,6 +54,27 @@ class AddedControls:
     @property
     def n(self) -> int:
         return self.n_known + self.n_known_candidates + self.n_sources + self.n_degraded
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What controls are generated from. If it has changed when they are to be added, they may no longer fit."""
+
+    plan: ControlPlan
+    items: frozenset[int]
+    pool: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Controls that are not in the pool yet, and how many answers could not be degraded."""
+
+    basis: Basis
+    known: list[Known]
+    scored: list[Known]
+    sources: list[Item]
+    degraded: list[Item]
+    n_not_degraded: int
 
 
 class Ordinary(NamedTuple):
@@ -78,16 +107,22 @@ def check_can_make(batch: Batch) -> None:
         raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
 
 
-@transaction.atomic
-def make_pool(*, batch: Batch, actor: Membership | None, on_progress: OnProgress | None = None) -> AddedControls:
+def make_pool(*, batch: Batch, actor: Membership | None) -> AddedControls:
     """Add the controls that the batch's plan requires and its pool lacks; none is shown before a manager accepts it.
 
-    Calling it again adds nothing that was generated before, retired or not. Progress is counted in passages. Raises
-    Refused as `check_can_make`. Locks the batch.
+    Calling it again adds nothing that was generated before, retired or not. Raises Refused as `generate` and `add` do.
     """
-    batch = (
-        Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project", "rubric").get(pk=batch.pk)
-    )
+    with snapshot():
+        generated = generate(batch)
+    return add(generated, batch=batch, actor=actor)
+
+
+def generate(batch: Batch, on_progress: OnProgress | None = None) -> Generated:
+    """Return the controls that the batch's plan requires and its pool lacks; it only reads, and locks nothing.
+
+    Progress is counted in passages. Raises Refused as `check_can_make`.
+    """
+    batch = Batch.objects.select_related("project", "rubric").get(pk=batch.pk)
     plan = ControlPlan.read(batch.control_plan)
     check_can_make(batch)
     # Generated from the whole batch and compared with the pool, so that repeating it adds what is missing and nothing
@@ -99,13 +134,46 @@ def make_pool(*, batch: Batch, actor: Membership | None, on_progress: OnProgress
     known = _make_known_answers(plan, corpus, pool, criteria, tick)
     scored = _find_scored(batch, plan, pool, criteria) if plan.known_hit_every else []
     sources, degraded, n_failed = _degrade_answers(batch, plan, corpus, pool, tick)
-    _write(batch, [*known, *scored])
+    basis = Basis(plan, frozenset(item.id for item in corpus.items), frozenset(item.pk for item in pool))
+    return Generated(basis, known, scored, sources, degraded, n_failed)
+
+
+@transaction.atomic
+def add(generated: Generated, *, batch: Batch, actor: Membership | None) -> AddedControls:
+    """Add generated controls to the pool of their batch.
+
+    Raises Refused if the batch has been closed, archived or deleted since they were generated, or if its plan, its
+    items or its pool have changed. Locks the batch.
+    """
+    batches = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project", "rubric")
+    locked = batches.filter(pk=batch.pk).first()
+    if locked is None:
+        raise Refused("The batch was deleted while its controls were being generated.")
+    check_can_make(locked)
+    if found := _find_change(locked, generated.basis):
+        raise Refused(f"{found} while the controls were being generated, so none were added. Generate them again.")
+    scored = drop_taken(locked, generated.scored)
+    _write(locked, [*generated.known, *scored])
     # Originals first: degraded items refer to them, and bulk_create sets their ids on the same objects.
-    Item.objects.bulk_create(sources)
-    Item.objects.bulk_create(degraded)
-    added = AddedControls(len(known), len(scored), len(sources), len(degraded), n_failed)
-    log.record(batch.project, actor, Act.MAKE_CONTROLS, batch, after={"n": added.n, "seed": plan.seed})
+    Item.objects.bulk_create(generated.sources)
+    Item.objects.bulk_create(generated.degraded)
+    added = AddedControls(
+        len(generated.known), len(scored), len(generated.sources), len(generated.degraded), generated.n_not_degraded
+    )
+    seed = generated.basis.plan.seed
+    log.record(locked.project, actor, Act.MAKE_CONTROLS, locked, after={"n": added.n, "seed": seed})
     return added
+
+
+def _find_change(batch: Batch, basis: Basis) -> str:
+    """Return what of a batch is not any more as the controls were generated from it, or an empty text."""
+    if ControlPlan.read(batch.control_plan) != basis.plan:
+        return "The plan was changed"
+    if frozenset(_list_ordinary(batch).values_list("pk", flat=True)) != basis.items:
+        return "The items of the batch changed"
+    if frozenset(Item.objects.filter(pool_of=batch).values_list("pk", flat=True)) != basis.pool:
+        return "Other controls were generated"
+    return ""
 
 
 def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
@@ -129,7 +197,7 @@ def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
 
 def _read_corpus(batch: Batch, seed: int) -> Corpus:
     rows = (
-        Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
+        _list_ordinary(batch)
         .order_by("hit__passage_id", "hit_id", "position")
         .values_list(
             "hit__passage_id", "hit_id", "id", "question_id", "candidate__text", pair_id_sql(prefix="candidate__")
@@ -150,6 +218,10 @@ def _read_corpus(batch: Batch, seed: int) -> Corpus:
         texts.append((passage, text))
     elsewhere = Random(seed).sample(texts, min(len(texts), MOST_ELSEWHERE))  # noqa: S311
     return Corpus(items, references, elsewhere, PhraseBook.of(texts))
+
+
+def _list_ordinary(batch: Batch) -> QuerySet[Item]:
+    return Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
 
 
 def _count_passages(plan: ControlPlan, corpus: Corpus, on_progress: OnProgress | None) -> Callable[[], None]:

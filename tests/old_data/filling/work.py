@@ -20,7 +20,6 @@ from annotate.planning.overlap import Rule
 from annotate.qualification import admission
 from annotate.work import drafts, submitting
 from demo.annotators import CAREFUL, NOISY, SimulatedAnnotator, hire
-from projects.jobs import running
 from projects.models import ConsentAcceptance
 from projects.settings import lifecycle as projects
 from projects.texts import versions as texts
@@ -79,7 +78,7 @@ def collect(bay: Bay) -> None:
     )
     pool.set_plan(batch=full, actor=manager, plan=plan)
     job = control_jobs.start(batch=full, actor=manager)
-    assert running.run(ControlJob, job.pk, control_jobs.run) == ControlJob.State.DONE
+    assert control_jobs.run(job.pk) == ControlJob.State.DONE
     made = control_plan.list_pool(full)
     known, wrong = made.filter(recipe="reference").earliest("pk"), made.filter(recipe="other").latest("pk")
     pool.reword(batch=full, actor=manager, item_id=known.pk, text=f"{known.shown_text} Indeed.")
