@@ -5,17 +5,19 @@ the page's own, so that a chart follows the theme; in a file they are those of a
 """
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import orjson
-import vl_convert
 from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
+from projects.charts.drawing_process import Undrawable, drawing_process
 from projects.database.csv import format_row, guard_text
+from projects.language.characters import replace_forbidden
 
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
@@ -23,7 +25,9 @@ Spec = dict[str, Any]
 FORMS = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 """What a chart can be had as."""
 
-_VERSION = "6.4"
+_FAILED = ""
+_RETRY_SECONDS = 60
+"""How long a chart that could not be drawn is not tried again: each attempt costs a process."""
 _SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 _PALETTE = {
     "ink": "#1c2227",
@@ -70,26 +74,32 @@ class Chart:
         return not self.rows
 
 
+logger = logging.getLogger(__name__)
+
+
 def draw(chart: Chart) -> SafeString:
-    """Return the chart as SVG for a page, in the page's colours. The drawing is cached by its specification."""
+    """Return the chart as SVG for a page, in the page's colours, or nothing if it could not be drawn.
+
+    The drawing is cached by its specification.
+    """
     # The colours are CSS variables, so that one cached drawing serves both themes.
     spec = _whole(chart, {name: f"var(--{name})" for name in _PALETTE}, is_page=True)
     key = "chart:" + hashlib.sha256(orjson.dumps(spec)).hexdigest()
     drawn: str | None = cache.get(key)
     if drawn is None:
-        drawn = _checked(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
-        cache.set(key, drawn)
+        try:
+            drawn = _checked(drawing_process.draw(spec, "svg").decode())
+            cache.set(key, drawn)
+        except Undrawable:
+            logger.exception("The chart “%s” could not be drawn.", chart.name)
+            drawn = _FAILED
+            cache.set(key, drawn, _RETRY_SECONDS)
     return mark_safe(drawn)  # noqa: S308 - `_checked` allows shapes and texts only
 
 
 def write(chart: Chart, form: str) -> bytes:
-    """Return the chart as a file in one of `FORMS`."""
-    if form == "csv":
-        return _as_csv(chart)
-    svg = vl_convert.vegalite_to_svg(_whole(chart, _PALETTE), vl_version=_VERSION)
-    if form == "svg":
-        return svg.encode()
-    return vl_convert.svg_to_png(svg, scale=3) if form == "png" else vl_convert.svg_to_pdf(svg)
+    """Return the chart as a file in one of `FORMS`. Raises Undrawable."""
+    return _as_csv(chart) if form == "csv" else drawing_process.draw(_whole(chart, _PALETTE), form)
 
 
 def _whole(chart: Chart, palette: Mapping[str, str], *, is_page: bool = False) -> Spec:
@@ -97,7 +107,16 @@ def _whole(chart: Chart, palette: Mapping[str, str], *, is_page: bool = False) -
     spec |= {"data": {"values": [dict(row) for row in chart.rows]}, "background": None if is_page else "#ffffff"}
     if not is_page:
         spec |= {"title": chart.title, "padding": 12}
-    return spec
+    return _printable(spec)
+
+
+def _printable(part: Any) -> Any:
+    """Return the specification without characters that end the drawing library: stored texts may contain some."""
+    if isinstance(part, str):
+        return replace_forbidden(part)
+    if isinstance(part, dict):
+        return {_printable(key): _printable(value) for key, value in part.items()}
+    return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
 
 
 def _coloured(part: Any, palette: Mapping[str, str]) -> Any:

@@ -1,0 +1,55 @@
+"""Characters that no text may contain: those that XML 1.0 forbids. They are invisible, and no chart can show them.
+
+Tab, line feed and carriage return are allowed. So are DEL and the controls from U+0080, which XML only discourages.
+"""
+
+import re
+from dataclasses import dataclass
+
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_LINE_END = re.compile("\r\n|\r|\n")
+_NAMES = {"\x00": "NUL", "\x0b": "vertical tab", "\x0c": "form feed", "\x1b": "escape"}
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """The first forbidden character of a text; its line and column count from 1."""
+
+    character: str
+    line: int
+    column: int
+
+    @property
+    def code(self) -> str:
+        return f"U+{ord(self.character):04X}"
+
+    @property
+    def name(self) -> str:
+        """The code point and what it is, for a message in English."""
+        if "\ud800" <= self.character <= "\udfff":
+            kind = "an unpaired surrogate"
+        elif self.character > "\x1f":
+            kind = "a noncharacter"
+        else:
+            kind = _NAMES.get(self.character, "a control character")
+        return f"{self.code} ({kind})"
+
+
+def find_forbidden(text: str) -> Forbidden | None:
+    """Return the first character of the text that may not be stored, None if there is none."""
+    # Nearly every text without line breaks is printable, which is looked up much faster than it is searched.
+    if text.isprintable() or (found := FORBIDDEN.search(text)) is None:
+        return None
+    before = _LINE_END.split(text[: found.start()])
+    return Forbidden(found.group(), len(before), len(before[-1]) + 1)
+
+
+def remove_forbidden(text: str) -> str:
+    """Return the text without them: for texts that are saved while they are typed, which nobody can correct."""
+    return text if text.isprintable() else FORBIDDEN.sub("", text)
+
+
+def replace_forbidden(text: str) -> str:
+    """Return the text with � in their place: for showing what was stored before they were refused."""
+    return text if text.isprintable() else FORBIDDEN.sub(_REPLACEMENT, text)
