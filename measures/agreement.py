@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from measures.disagreement import map_to_scores, sum_expected, sum_observed, sum_values
 from measures.outcome import Undefined
 from measures.patterns import Floats, Patterns
 from measures.rubric import Level
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 _MOST_CELLS = 20_000_000
 """The package allocates units × values × values numbers of 8 bytes; above 160 MB it is not called."""
-_DIRECT_VALUES = 1024
-"""Up to this many distinct values, ratio differences are summed pair by pair (8 MB); above it, by an integral."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +201,10 @@ def alphas(patterns: Patterns, draws: Floats, level: Level) -> Floats:
     >>> alphas(patterns, np.array([[4.0, 2, 4], [10, 0, 0]]), Level.NOMINAL).round(4)
     array([0.6724,    nan])
     """
-    totals = _sum_values(patterns, draws)
-    scores = _scores(patterns.values, totals, level)
-    observed = _observed(patterns, draws, scores, level)
-    expected = _expected(scores, totals, level)
+    totals = sum_values(patterns, draws)
+    scores = map_to_scores(patterns.values, totals, level)
+    observed = sum_observed(patterns, draws, scores, level)
+    expected = sum_expected(scores, totals, level)
     # Without two different values the expected disagreement is 0, and alpha would be 0 / 0.
     varied = (totals > 0).sum(axis=1) > 1
     result = np.full(len(draws), np.nan)
@@ -225,92 +224,3 @@ def _why_undefined(patterns: Patterns, level: Level) -> str:
     if len(patterns.values) == 1:
         return "all ratings are equal"
     return ""
-
-
-def _sum_values(patterns: Patterns, draws: Floats) -> Floats:
-    """Count each value in each draw, shape (B, V)."""
-    totals = np.empty((len(draws), len(patterns.values)))
-    for total, draw in zip(totals, draws, strict=True):
-        total[:] = np.bincount(patterns.value, draw[patterns.pattern] * patterns.count, minlength=len(total))
-    return totals
-
-
-def _scores(values: Floats, totals: Floats, level: Level) -> Floats:
-    """Map the values to scores whose differences enter alpha, shape (1, V) or (B, V).
-
-    An ordinal difference is a difference of mid-ranks, which depend on the draw.
-    """
-    if level is Level.ORDINAL:
-        midranks: Floats = np.cumsum(totals, axis=1) - (totals + totals.sum(axis=1, keepdims=True)) / 2
-        return midranks
-    # Differences do not change with the shift, but squares of large values would lose digits.
-    shift = values[0] if level is Level.INTERVAL else 0.0
-    return (values - shift)[np.newaxis]
-
-
-def _observed(patterns: Patterns, draws: Floats, scores: Floats, level: Level) -> Floats:
-    """Sum the weighted differences of the pairs within units, shape (B,)."""
-    pattern, low, high, weight = patterns.pairs
-    # Ordinal differences change with the draw; all others are computed once for all draws.
-    if level is not Level.ORDINAL:
-        difference = weight * _difference(scores[0, low], scores[0, high], level)
-        observed: Floats = draws @ np.bincount(pattern, difference, minlength=draws.shape[1])
-        return observed
-    sums = [
-        weight @ (draw[pattern] * (score[high] - score[low]) ** 2) for draw, score in zip(draws, scores, strict=True)
-    ]
-    return np.array(sums)
-
-
-def _expected(scores: Floats, totals: Floats, level: Level) -> Floats:
-    """Sum the differences over all pairs of ratings, across units, shape (B,)."""
-    n = totals.sum(axis=1)
-    expected: Floats
-    if level is Level.NOMINAL:
-        expected = (n**2 - (totals**2).sum(axis=1)) / 2
-    elif level is Level.RATIO:
-        expected = _expected_ratio(scores[0], totals)
-    else:
-        # The squared differences of all pairs sum to n times the sum of squares about the mean.
-        mean = (totals * scores).sum(axis=1, keepdims=True) / n[:, np.newaxis]
-        expected = n * (totals * (scores - mean) ** 2).sum(axis=1)
-    return expected
-
-
-def _difference(low: Floats, high: Floats, level: Level) -> Floats:
-    """Return the squared difference of unequal values, at the levels where it does not depend on other ratings."""
-    difference: Floats
-    if level is Level.NOMINAL:
-        difference = np.ones_like(low)
-    elif level is Level.INTERVAL:
-        difference = (high - low) ** 2
-    else:
-        difference = ((high - low) / (high + low)) ** 2
-    return difference
-
-
-def _expected_ratio(values: Floats, totals: Floats) -> Floats:
-    """Sum the ratio differences of all pairs, shape (B,).
-
-    With many values there are too many pairs. Then ``((c - k) / (c + k))^2 = 1 - 4 c k / (c + k)^2`` and
-    ``c k / (c + k)^2 = integral of (c t e^(-ct)) (k t e^(-kt)) dt / t`` over t > 0, whose integrand is a product, so
-    that the sum over pairs becomes the square of a sum over values. In ``log t`` the trapezoidal rule at step 1/4 is
-    exact to about 14 digits for every pair.
-    """
-    if len(values) <= _DIRECT_VALUES:
-        low, high = np.meshgrid(values, values)
-        # The + 1 only avoids 0 / 0 for two zeros; such cells are multiplied by 0.
-        squares = _difference(low, np.where(low == high, low + 1, high), Level.RATIO) * (low != high)
-        direct: Floats = ((totals @ squares) * totals).sum(axis=1) / 2
-        return direct
-    zeros = totals[:, values == 0].sum(axis=1)
-    positive, totals = values[values > 0], totals[:, values > 0]
-    step = 0.25
-    # The ends leave out less of the integral than rounding does, for the smallest and the largest value.
-    nodes = np.exp(np.arange(np.log(5e-8 / positive[-1]), np.log(25 / positive[0]), step))
-    integral = np.zeros(len(totals))
-    for node in nodes:
-        integral += step * (totals @ (positive * node * np.exp(-positive * node))) ** 2
-    n = totals.sum(axis=1)
-    by_integral: Floats = (n**2 - 4 * integral) / 2 + n * zeros
-    return by_integral

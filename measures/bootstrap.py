@@ -1,4 +1,4 @@
-"""Bootstrap intervals over resampled units or passages."""
+"""Intervals as results hold them, and bootstrap intervals over resampled units or passages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,38 +7,69 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from measures.agreement import alphas, krippendorff_alpha
+from measures.jackknife import JackknifeInterval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Patterns
 from measures.rubric import Level
 
+PERCENTILE, JACKKNIFE = "percentile", "jackknife"
+"""The methods of intervals."""
 _CELLS_AT_A_TIME = 2_000_000
 """Draws are made in blocks of about this many numbers (16 MB), which bounds memory and does not change the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A percentile interval.
+    """A confidence interval, and how it was computed.
 
     Attributes
     ----------
     low, high : float
         The ends.
     confidence : float
-        The share of the defined resamples that lie between them.
-    n_resamples : int
-        Resamples drawn.
+        Nominal coverage; of a percentile interval, the share of the defined resamples that lie between the ends.
+    n_resamples : int or None
+        Resamples drawn; None for a jackknife, which draws none.
     undefined_share : float
         The share of resamples in which the statistic was undefined; they are left out.
     resampled : str
-        ``units`` or ``groups``.
+        ``units`` or ``groups``: what was resampled, or left out one at a time.
+    method : str
+        ``percentile`` or ``jackknife``.
+    n_parts : int or None
+        The units or groups that a jackknife left out.
     """
 
     low: float
     high: float
     confidence: float
-    n_resamples: int
+    n_resamples: int | None
     undefined_share: float
     resampled: str
+    method: str = PERCENTILE
+    n_parts: int | None = None
+
+    @classmethod
+    def from_jackknife(cls, found: JackknifeInterval | Undefined, *, by_group: bool) -> "Interval | Undefined":
+        """Return a jackknife interval in this form, or why it is undefined.
+
+        Parameters
+        ----------
+        found : JackknifeInterval or Undefined
+            The interval.
+        by_group : bool
+            Whether groups were left out, not units.
+
+        Returns
+        -------
+        Interval or Undefined
+        """
+        if isinstance(found, Undefined):
+            return found
+        return cls(
+            low=found.low, high=found.high, confidence=found.confidence, n_resamples=None, undefined_share=0.0,
+            resampled="groups" if by_group else "units", method=JACKKNIFE, n_parts=found.n_units,
+        )  # fmt: skip
 
 
 def alpha_interval(

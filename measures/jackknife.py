@@ -111,12 +111,12 @@ def jackknife_interval(
     n = len(each)
     if n < LEAST_UNITS:
         return Undefined(reason=f"fewer than three {unit}s")
-    if np.isnan(each).any():
-        return Undefined(reason=f"undefined without one {unit}")
     if _is_at_end(np.array([whole]), scale).any():
-        return Undefined(reason=_describe_end(whole))
-    if _is_at_end(each, scale).any():
-        return Undefined(reason=f"{_describe_end(float(each[_is_at_end(each, scale)][0]))} without one {unit}")
+        return Undefined(reason=f"the estimate is exactly {round(whole)}")
+    if np.isnan(each).any():
+        return Undefined(reason=f"the estimate without one {unit} is undefined")
+    if (is_end := _is_at_end(each, scale)).any():
+        return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
     z = _transform(each, scale)
     se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
     reach = float(t.ppf((1 + confidence) / 2, n - 1)) * se
@@ -185,10 +185,6 @@ def _is_at_end(values: Floats, scale: Scale) -> npt.NDArray[np.bool_]:
     if scale is Scale.FISHER_Z:
         return np.abs(values) >= 1 - _AT_END
     return values >= 1 - _AT_END
-
-
-def _describe_end(value: float) -> str:
-    return f"exactly {'1' if value > 0 else '-1'}"
 
 
 def _transform(values: Floats, scale: Scale) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measures import agreement as agreement_module
+from measures import disagreement
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -181,7 +181,7 @@ def test_ratio_differences_by_integral_equal_those_summed_pair_by_pair(monkeypat
     frame.loc[:20, "value"] = 0
     frame.loc[21:25, "value"] = 1e-6
     direct = compute_alpha(frame, "ratio")
-    monkeypatch.setattr(agreement_module, "_DIRECT_VALUES", 0)
+    monkeypatch.setattr(disagreement, "_DIRECT_VALUES", 0)
     assert compute_alpha(frame, "ratio") == pytest.approx(direct, abs=1e-11)
 
 

@@ -1,6 +1,7 @@
 """Delete-one jackknife: worked values, closed forms, and what makes an interval undefined."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from scipy.stats import t
 from measures.correlation import pearson
 from measures.jackknife import JackknifeInterval, Scale, jackknife, jackknife_interval
 from measures.outcome import Undefined
+from measures.patterns import Ints
 
 HUMAN = np.array([1.0, 2, 2, 3, 4, 4, 5, 3])
 METRIC = np.array([0.1, 0.3, 0.2, 0.5, 0.4, 0.7, 0.9, 0.3])
 
 
-def _correlate(rows):
+def _correlate(rows: Ints) -> float | Undefined:
     return pearson(HUMAN[rows], METRIC[rows])
 
 
@@ -22,15 +24,15 @@ def _correlate(rows):
     ("passages", "se", "low", "high"),
     [(range(8), 0.5450, 0.195, 0.992), ("aabbccdd", 0.3983, 0.215, 0.992)],
 )
-def test_worked_example_of_pearson(passages, se, low, high):
-    found = jackknife(_correlate, passages, scale="fisher_z", unit="passage")
+def test_worked_example_of_pearson(passages: Iterable[object], se: float, low: float, high: float) -> None:
+    found = jackknife(_correlate, list(passages), scale="fisher_z", unit="passage")
     assert isinstance(found, JackknifeInterval)
     assert (round(found.se, 4), round(found.low, 3), round(found.high, 3)) == (se, low, high)
     # The second way: Pearson from moments in plain Python, and the standard error from its pseudo-values.
     names = list(passages)
     rows = list(zip(HUMAN, METRIC, names, strict=True))
 
-    def fisher(kept):
+    def fisher(kept: list[tuple[float, float, object]]) -> float:
         n = len(kept)
         x, y = sum(h for h, _, _ in kept), sum(m for _, m, _ in kept)
         xx, yy = sum(h * h for h, _, _ in kept), sum(m * m for _, m, _ in kept)
@@ -39,7 +41,7 @@ def test_worked_example_of_pearson(passages, se, low, high):
         return 0.5 * math.log((1 + r) / (1 - r))
 
     z = fisher(rows)
-    groups = sorted(set(names))
+    groups = list(dict.fromkeys(names))
     pseudo = [len(groups) * z - (len(groups) - 1) * fisher([row for row in rows if row[2] != g]) for g in groups]
     by_pseudo_values = np.std(pseudo, ddof=1) / math.sqrt(len(groups))
     assert found.se == pytest.approx(by_pseudo_values, abs=1e-12)
@@ -47,16 +49,18 @@ def test_worked_example_of_pearson(passages, se, low, high):
     assert (found.low, found.high) == pytest.approx((math.tanh(z - reach), math.tanh(z + reach)), abs=1e-12)
 
 
-def test_of_a_mean_it_is_students_interval():
+def test_of_a_mean_it_is_students_interval() -> None:
     values = np.array([0.5, 0, -0.5, 1, 1.5])
-    found = jackknife(lambda rows: float(values[rows].mean()), range(5), scale=Scale.PLAIN)
+    found = jackknife(lambda rows: float(values[rows].mean()), list(range(5)), scale=Scale.PLAIN)
+    assert not isinstance(found, Undefined)
     expected = t.interval(0.95, 4, values.mean(), values.std(ddof=1) / math.sqrt(5))
     assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
 
 
-def test_ends_of_log_one_minus_are_in_order_and_below_one():
+def test_ends_of_log_one_minus_are_in_order_and_below_one() -> None:
     each = np.array([0.6, 0.7, 0.65, 0.72, 0.5])
     found = jackknife_interval(0.64, each, scale="log_one_minus")
+    assert not isinstance(found, Undefined)
     logs = np.log(1 - each)
     se = math.sqrt(4 / 5 * ((logs - logs.mean()) ** 2).sum())
     reach = t.ppf(0.975, 4) * se
@@ -70,31 +74,32 @@ def test_ends_of_log_one_minus_are_in_order_and_below_one():
     [
         (0.5, [0.4, 0.6], "fisher_z", "fewer than three passages"),
         (0.5, [], "plain", "fewer than three passages"),
-        (0.5, [0.4, math.nan, 0.6], "fisher_z", "undefined without one passage"),
-        (1.0, [1.0, 1.0, 1.0], "fisher_z", "exactly 1"),
-        (-1.0, [-1.0, -1.0, -1.0], "fisher_z", "exactly -1"),
-        (0.9, [0.9, 1.0, 0.8], "fisher_z", "exactly 1 without one passage"),
-        (0.9, [0.9, 1.0, 0.8], "log_one_minus", "exactly 1 without one passage"),
+        (0.5, [0.4, math.nan, 0.6], "fisher_z", "the estimate without one passage is undefined"),
+        (1.0, [1.0, 1.0, 1.0], "fisher_z", "the estimate is exactly 1"),
+        (-1.0, [-1.0, -1.0, -1.0], "fisher_z", "the estimate is exactly -1"),
+        (0.9, [0.9, 1.0, 0.8], "fisher_z", "the estimate without one passage is exactly 1"),
+        (0.9, [0.9, 1.0, 0.8], "log_one_minus", "the estimate without one passage is exactly 1"),
         (Undefined(reason="all scores are equal"), [0.4, 0.6, 0.5], "plain", "all scores are equal"),
     ],
 )
-def test_undefined_with_its_reason(whole, left_out, scale, reason):
+def test_undefined_with_its_reason(whole: float | Undefined, left_out: list[float], scale: str, reason: str) -> None:
     assert jackknife_interval(whole, left_out, scale=scale, unit="passage") == Undefined(reason=reason)
 
 
-def test_statistic_undefined_without_one_group_or_altogether():
+def test_statistic_undefined_without_one_group_or_altogether() -> None:
     values = np.array([1.0, 1, 1, 2])
 
-    def correlate(rows):
+    def correlate(rows: Ints) -> float | Undefined:
         return pearson(values[rows], np.arange(4.0)[rows])
 
     # Without the last row all scores are equal.
-    assert jackknife(correlate, range(4), scale="fisher_z") == Undefined(reason="undefined without one unit")
-    whole = jackknife(lambda rows: Undefined(reason="no rows"), range(4), scale="plain")
+    found = jackknife(correlate, list(range(4)), scale="fisher_z")
+    assert found == Undefined(reason="the estimate without one unit is undefined")
+    whole = jackknife(lambda rows: Undefined(reason="no rows"), list(range(4)), scale="plain")
     assert whole == Undefined(reason="no rows")
 
 
-def test_scale_and_confidence_are_checked():
+def test_scale_and_confidence_are_checked() -> None:
     with pytest.raises(ValueError, match="logit"):
         jackknife_interval(0.5, [0.4, 0.5, 0.6], scale="logit")
     with pytest.raises(ValueError, match="between 0 and 1"):
