@@ -32,6 +32,9 @@ class MetricSerializer(StrictSerializer):
     title = serializers.CharField()
     origin = serializers.ChoiceField(choices=MetricRun.Origin.choices)
     settings = serializers.JSONField(help_text="Every setting, with defaults.")
+    signature = serializers.CharField(
+        help_text="Metric, settings and versions on one line, for a paper; the same for runs with the same settings."
+    )
     state = serializers.ChoiceField(choices=MetricRun.State.choices)
     is_live = serializers.BooleanField(help_text="Whether the job is unfinished. If so, poll again.")
     done = serializers.IntegerField()

@@ -19,18 +19,20 @@ WHERE s.run_id = %(run)s ORDER BY d.name COLLATE "C", c.external_id COLLATE "C"
 _CSV = f"""
 SELECT {guard_sql("d.name")} AS dataset, {guard_sql("c.external_id")} AS candidate_id,
        {guard_sql("c.source")} AS source,
-       s.value AS score, nullif({guard_sql("s.reason")}, '') AS reason {_FROM}
+       s.value AS score, nullif({guard_sql("s.reason")}, '') AS reason,
+       %(signature)s AS signature {_FROM}
 """
 _JSONL = f"""
 SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'source', c.source, 'score', s.value,
-                         'reason', nullif(s.reason, '')) {_FROM}
+                         'reason', nullif(s.reason, ''), 'signature', %(signature)s) {_FROM}
 """
 
 
 def select_scores(run: MetricRun, form: str) -> Statement:
     """Return the statement of a run's candidates by dataset and id: each score, or the reason why it is missing."""
     is_csv = form == "csv"
-    return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)
+    parameters = {"run": run.pk, "signature": run.signature}
+    return Statement(select=_CSV if is_csv else _JSONL, parameters=parameters, form=CSV if is_csv else LINES)
 
 
 def stream_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpResponse:

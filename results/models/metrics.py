@@ -7,6 +7,9 @@ from django.db.models import Q
 from projects.jobs.queue import Job
 from projects.models import Candidate, Project
 
+HASH_LENGTH = 12
+"""Characters of a file's SHA-256 that a signature shows, enough to tell files apart."""
+
 
 class ScoreFile(Job):
     """An uploaded file of metric scores: it is checked and reported on, then imported as runs or discarded."""
@@ -89,6 +92,20 @@ class MetricRun(Job):
 
     def __str__(self) -> str:
         return f"run {self.pk} of {self.title}"
+
+    @property
+    def signature(self) -> str:
+        """The metric with every setting and version on one line; of uploaded scores, their column and file."""
+        # Loading every metric takes a while, which most commands need not wait for.
+        from measures.metrics import format_signature
+
+        if self.origin == self.Origin.UPLOADED:
+            named = {"column": self.report.get("column", ""), "sha256": self.report.get("sha256", "")[:HASH_LENGTH]}
+            return format_signature(self.metric, named, origin="file")
+        versions = dict((self.report.get("about") or {}).get("versions", {}))
+        # Without the commit, which changes where no score does.
+        version = versions.pop("Concord", "").partition(" ")[0]
+        return format_signature(self.metric, self.settings, version=version, packages=versions)
 
 
 class MetricScore(models.Model):

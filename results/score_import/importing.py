@@ -232,7 +232,11 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
         finished_at=now,
         n_scored=column.n,
         n_refused=len(reasons),
-        report={"reasons": {reason: n for reason, n in counts.items() if n}, "column": column.column},
+        report={
+            "reasons": {reason: n for reason, n in counts.items() if n},
+            "column": column.column,
+            "sha256": job.sha256,
+        },
     )
     # The summary is computed from the stored scores, which need the run's id first.
     run.report["summary"] = store_scores(run, Column(ids=[ids], values=[column.values], reasons=reasons))

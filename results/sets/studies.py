@@ -172,6 +172,7 @@ def _describe_column(name: str, run: MetricRun, studies: list[int], taken: set[i
         "metric": run.metric,
         "origin": str(run.origin),
         "settings": run.settings,
+        "signature": run.signature,
         "subject": run.subject,
         "run": run.pk,
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,

@@ -31,6 +31,7 @@ class MetricColumn:
     """The title, with the settings in which it differs from a metric of the same title in this evaluation."""
     origin: str
     settings: dict[str, Any]
+    signature: str
     run: int
     finished_at: str
     low: float | None
@@ -61,6 +62,7 @@ def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.Data
                 label=labels[run.subject],
                 origin=run.origin,
                 settings=run.settings,
+                signature=run.signature,
                 run=run.pk,
                 finished_at=run.finished_at.isoformat() if run.finished_at else "",
                 low=low,

@@ -69,7 +69,9 @@ def name_counted_unit(study: Study) -> str:
 
 
 def format_metric(metric: Mapping[str, Any]) -> str:
-    """Return a metric with every setting."""
+    """Return a metric with its signature, or, of an evaluation without signatures, with every setting."""
+    if signature := metric.get("signature"):
+        return f"{metric['title']} ({signature})"
     settings = ", ".join(f"{name}={_format_value(value)}" for name, value in sorted(metric["settings"].items()))
     return f"{metric['title']} ({settings or 'no settings'})"
 

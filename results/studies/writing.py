@@ -160,7 +160,8 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    # A line may break after it, as signatures of metrics have no spaces.
+    "|": r"\textbar\allowbreak{}",
     "\u2212": "$-$",
     "\u2013": "--",
 }

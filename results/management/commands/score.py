@@ -55,8 +55,12 @@ class Command(ProjectCommand):
             for name in names
         ]
         lines = [
-            f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused{_list_reasons(run)}"
+            line
             for run in runs
+            for line in (
+                f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused{_list_reasons(run)}",
+                f"  {run.signature}",
+            )
         ]
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
 
@@ -97,6 +101,7 @@ def _as_dict(run: MetricRun) -> dict[str, Any]:
         "metric": run.metric,
         "title": run.title,
         "settings": run.settings,
+        "signature": run.signature,
         "score": summary.get("score"),
         "mean": summary.get("mean"),
         "is_corpus": summary["is_corpus"],

@@ -1,5 +1,6 @@
 """manage.py score and import_scores: what they answer, store, and refuse with which exit code."""
 
+import json
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from measures.metrics import parse_signature
 from projects.models import Membership, Project, Reference
+from results.metrics.downloading import stream_scores
 from results.models import MetricRun, ScoreFile
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.results.judged_batches import answer
@@ -30,13 +33,21 @@ def test_several_metrics_are_scored_with_a_setting_that_one_of_them_has(corpus: 
     assert scores == {"exact_match": (0.5, 2, None), "rouge_1": (0.5, 2, "recall")}
     assert MetricRun.objects.newest().count() == 2
     assert output["runs"][0]["about"]["versions"]["Concord"]
+    signatures = [run["signature"].split("|version:")[0] for run in output["runs"]]
+    assert signatures == [
+        "exact_match|refs:all|tok:squad",
+        "rouge_1|refs:all|tok:alnum|measure:recall|n:1|policy:max|stem:no",
+    ]
 
 
 def test_what_has_no_score_is_printed_with_the_reason(corpus: Project) -> None:
     Reference.objects.all().delete()
     out = StringIO()
     call_command("score", "--project", corpus.slug, "--metric", "exact_match", stdout=out)
-    assert out.getvalue().strip() == "Exact match: undefined, 0 scored, 2 refused (no reference: 2)"
+    assert out.getvalue().splitlines() == [
+        "Exact match: undefined, 0 scored, 2 refused (no reference: 2)",
+        f"  {MetricRun.objects.get().signature}",
+    ]
 
 
 def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: None, outside: ModuleType) -> None:
@@ -76,6 +87,9 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
     assert output["metrics"] == {"bleurt": "BLEURT 20"}
     run = MetricRun.objects.get()
     assert (run.pk, run.metric, run.n_scored, run.n_refused) == (output["runs"][0], "BLEURT 20", 1, 1)
+    assert parse_signature(run.signature).name == "BLEURT 20", "Its space is escaped, so that lines can be divided."
+    scores = b"".join(stream_scores(run, "jsonl", is_head=False)).decode()  # type: ignore[arg-type]
+    assert {json.loads(line)["signature"] for line in scores.splitlines()} == {run.signature}
     assert read_text(*asked, "--column", "rank") == (
         "bleurt.csv: 3 rows, 2 of candidates of the project\n"
         "  rank: 2 scores, 0 missing, 0 not a number\n"

@@ -144,10 +144,13 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_nam
     run = MetricRun.objects.get()
     assert (run.metric, run.n_scored, run.n_refused) == ("BLEURT-20", 1, 4)
     assert "Scores of 1 metric imported" in client.get(there).content.decode()
+    signature = f"BLEURT-20|origin:file|column:bleurt|sha256:{job.sha256[:12]}"
+    for address_of_page in (address("metric-list", corpus), address("metric-show", corpus, run.pk)):
+        assert f">{signature}<" in client.get(address_of_page).content.decode()
     given = b"".join(client.get(address("metric-scores", corpus, run.pk, "csv")).streaming_content).decode()  # type: ignore[attr-defined]
     assert given.splitlines()[:2] == [
-        "dataset,candidate_id,source,score,reason",
-        "cosmos,alone,model-a,,not a number: “=1+1”",
+        "dataset,candidate_id,source,score,reason,signature",
+        f"cosmos,alone,model-a,,not a number: “=1+1”,{signature}",
     ]
     assert not uploads.find_file(job).exists()
 

@@ -48,6 +48,8 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
         page = response.content.decode()
         assert "all scores are equal" in page, "a constant metric is undefined, with its reason"
         assert "Human ceiling" in page
+        for metric in (made.result or {})["metrics"]:
+            assert f">{MetricRun.objects.get(pk=metric['run']).signature}<" in page
         assert "<b>away</b>" not in page
         files = re.findall(rf'href="({re.escape(made.get_absolute_url())}(?:tables|charts)/[^"]+)"', page)
         assert len(files) >= 12
@@ -69,6 +71,7 @@ def test_a_script_reads_what_the_page_shows(judged: Project, runs: list[MetricRu
     given = script.read(f"studies/{made.number}/")
     assert (given["kind"], given["seed"], given["settings"]) == ("correlation", 1, made.settings)
     assert given["result"] == made.result
+    assert [each["signature"] for each in given["result"]["metrics"]] == [run.signature for run in runs]
     listed = script.read("studies/", state="failed")
     assert [(each["number"], "too few judgments" in each["error"]) for each in listed["results"]] == [(2, True)]
     assert "result" not in listed["results"][0]
