@@ -66,6 +66,8 @@ class Policy:
     is_api: bool = False
     is_for_operators: bool = False
     writes: Right | None = None
+    only_recomputes: bool = False
+    """Whether a POST only recomputes what a GET shows, which a read-only token may ask for."""
 
     @property
     def is_translated(self) -> bool:

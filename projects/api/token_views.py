@@ -76,7 +76,11 @@ def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken |
 
 ACCESS_CHOICES = [
     ("read", "Read only: data, batches, judgments and results"),
-    ("write", "Read and write: also import, create and open batches, freeze judgment sets"),
+    ("write", "Read and write: also import, create and open batches, invite people, compute results"),
+]
+ACCESS_CHOICES_OF_RESEARCHERS = [
+    ACCESS_CHOICES[0],
+    ("write", "Read and write: also compute metrics and metric evaluations"),
 ]
 
 
@@ -92,7 +96,7 @@ class TokenForm(forms.Form):
     def __init__(self, member: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not member.can_manage:
-            self.fields["may"].choices = ACCESS_CHOICES[:1]  # type: ignore[attr-defined]
+            self.fields["may"].choices = ACCESS_CHOICES_OF_RESEARCHERS  # type: ignore[attr-defined]
 
     def values(self) -> dict[str, Any]:
         """Return the arguments of `make_token`."""

@@ -31,15 +31,13 @@ def make_token(
 ) -> tuple[ApiToken, str]:
     """Create a token for one's own membership, and return the row and the secret, which is not stored.
 
-    Raises Refused if the token would allow more than the member may do, for an invalid number of days, and beyond
-    MOST_USABLE active tokens.
+    A token that writes still allows only what its member may do at the time of each request. Raises Refused for
+    annotators, for an invalid number of days, and beyond MOST_USABLE active tokens.
     """
     # The lock keeps two requests at once from both creating the last token that is allowed.
     member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     if not (member.is_active and member.can_read):
         raise Refused("Only researchers and managers of this project can use the API.")
-    if can_write and not member.can_manage:
-        raise Refused("Only managers can create tokens with write access.")
     if not 1 <= days <= MOST_DAYS:
         raise Refused(f"Enter a validity of 1 to {MOST_DAYS} days.")
     if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:

@@ -56,7 +56,7 @@ class NewMetricSerializer(StrictSerializer):
 
 
 class MetricList(ProjectEndpoint):
-    # Scores change no judgment, so whoever may read may compute them, as on the page.
+    # Scores change no judgment, so whoever may read may compute them, as on the page; a token must be one that writes.
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
     query = MetricQuery
 

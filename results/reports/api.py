@@ -49,7 +49,7 @@ class Figures(ProjectEndpoint):
     """An endpoint of figures: GET reads or computes them, POST queues a job that stores them."""
 
     # A job of figures changes nothing that anybody made, so whoever may read may request it.
-    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True, only_recomputes=True)
 
     def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
         settings = self.read_settings(params)

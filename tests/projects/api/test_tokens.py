@@ -48,11 +48,24 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(researcher: Membership,
     assert LogEntry.objects.get(act="make token").actor == researcher
 
 
-def test_a_researcher_cannot_make_a_token_that_writes(researcher: Membership, client_of: SignIn) -> None:
-    assert "Select a valid choice" in make(client_of(researcher), researcher, may="write")
-    with pytest.raises(Refused, match="Only managers"):
-        tokens.make_token(membership=researcher, name="x", can_write=True)
-    assert not ApiToken.objects.exists()
+def test_a_researchers_token_that_writes_allows_no_more_than_the_researcher(
+    researcher: Membership, client_of: SignIn
+) -> None:
+    secret = secret_in(make(client_of(researcher), researcher, may="write"))
+    script = Client(headers={"Authorization": f"Bearer {secret}"})
+    root = f"/api/v1/projects/{researcher.project.slug}/"
+    assert script.post(f"{root}batches/", {"judgments": 1}, content_type="application/json").status_code == 403
+    # Computing a metric changes no judgment: the researcher may, and is told here which metrics there are.
+    assert script.post(f"{root}metrics/", {"metric": "x"}, content_type="application/json").status_code == 409
+
+
+def test_a_token_that_reads_starts_nothing(manager: Membership) -> None:
+    _, secret = tokens.make_token(membership=manager, name="x")
+    script = Client(headers={"Authorization": f"Bearer {secret}"})
+    root = f"/api/v1/projects/{manager.project.slug}/"
+    for path in ("metrics/", "studies/", "invitations/", "plans/", "payments/"):
+        answer = script.post(root + path, {}, content_type="application/json")
+        assert (answer.status_code, answer.json()["detail"]) == (403, "This token is read-only.")
 
 
 def test_an_annotator_has_no_token(annotator: Membership) -> None:

@@ -232,7 +232,7 @@ def test_the_pages_ask_no_more_of_the_database_with_more_metrics_and_files(
 
 
 def test_scripts_ask_for_a_metric_and_read_its_scores(corpus: Project, researcher: Membership) -> None:
-    script = Script(researcher)
+    script = Script(researcher, can_write=True)
     answered = script.send("metrics/", {"metric": "exact_match", "settings": {"tokeniser": "alnum"}})
     assert answered.status_code == HTTPStatus.ACCEPTED
     run = answered.json()
