@@ -31,6 +31,7 @@ class LineSerializer(StrictSerializer):
 
 
 class DatasetsSerializer(StrictSerializer):
+    count = serializers.IntegerField(help_text="Total number of rows.")
     results = LineSerializer(many=True)
 
 
@@ -119,7 +120,8 @@ class DatasetList(ProjectEndpoint):
         Numbers of rows for each split of each dataset.
         """
         with snapshot():
-            return Response(DatasetsSerializer({"results": data_table(self.project).lines}).data)
+            lines = data_table(self.project).lines
+        return Response(DatasetsSerializer({"count": len(lines), "results": lines}).data)
 
 
 class CorpusList(ProjectEndpoint):

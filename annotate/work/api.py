@@ -24,6 +24,9 @@ FILTERS = {
     "criterion": "criterion__key",
     "annotator": "annotator__pseudonym",
     "dataset": "candidate__dataset__name",
+    "split": "candidate__question__passage__split",
+    "source": "candidate__source",
+    "candidate_id": "candidate__external_id",
     "is_counted": "is_counted",
 }
 PASSAGE = "candidate__question__passage"
@@ -34,6 +37,9 @@ class JudgmentQuery(KeysetQuery):
     criterion = TextField(required=False, help_text="The criterion's key.")
     annotator = TextField(required=False, help_text="The annotator's pseudonym.")
     dataset = TextField(required=False)
+    split = TextField(required=False, allow_blank=True)
+    source = TextField(required=False, allow_blank=True, help_text="The system or person that wrote the candidate.")  # type: ignore[assignment]
+    candidate_id = TextField(required=False)
     is_counted = StrictBooleanField(required=False)
 
 

@@ -29,6 +29,12 @@ class TextField(serializers.CharField):
     def __init__(self, **over: Any) -> None:
         super().__init__(**{"trim_whitespace": False, "max_length": LONGEST, **over})
 
+    def to_internal_value(self, data: Any) -> str:
+        # The framework would also accept numbers, which the description of the API does not.
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
 
 class StrictBooleanField(serializers.BooleanField):
     """True or false only; the framework would also accept “yes”, “on”, 1 and others."""
@@ -102,8 +108,11 @@ def make_page_serializer(serializer: type[StrictSerializer]) -> type[StrictSeria
 
 
 def make_keyset_serializer(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
-    """Return the serializer of a page of rows that is followed by the next one, without a total."""
+    """Return the serializer of a page of rows that is followed by the next one, with the total on the first page."""
     fields = {
+        "count": serializers.IntegerField(
+            allow_null=True, help_text="Total number of rows. Counted for the first page only; null on the others."
+        ),
         "next": serializers.URLField(allow_null=True, help_text="Null on the last page."),
         "results": serializer(many=True),
     }
@@ -138,10 +147,14 @@ def render_page(
 def render_keyset(
     request: Request, rows: "QuerySet[Any]", serializer: type[StrictSerializer], asked: Mapping[str, Any]
 ) -> Response:
-    """Return the rows after the last id received: the end of a million rows takes no longer than their beginning."""
+    """Return the rows after the last id received: the end of a million rows takes no longer than their beginning.
+
+    They are counted for the first page alone, because counting reads all of them.
+    """
     size = asked["page_size"]
+    count = None if asked["after"] else rows.count()
     # One row more than the page has, to see whether another page follows.
     found = cast("list[Model]", list(rows.filter(pk__gt=asked["after"]).order_by("pk")[: size + 1]))
     page, has_more = found[:size], len(found) > size
     following = replace_query_param(request.build_absolute_uri(), "after", page[-1].pk) if has_more else None
-    return Response({"next": following, "results": serializer(page, many=True).data})
+    return Response({"count": count, "next": following, "results": serializer(page, many=True).data})

@@ -124,7 +124,7 @@ def test_what_is_past_the_end_is_empty(project: Project, script: Script) -> None
     middle = script.read("candidates/", page=2, page_size=1)
     assert "page=3" in middle["next"]
     assert script.get(middle["previous"]).json()["results"] == script.read("candidates/", page_size=1)["results"]
-    assert script.read("judgments/", after=2**62)["results"] == []
+    assert script.read("judgments/", after=2**62) == {"count": None, "next": None, "results": []}
 
 
 def test_a_judgment_names_nobody(project: Project, script: Script, annotator: Membership) -> None:
@@ -136,4 +136,7 @@ def test_a_judgment_names_nobody(project: Project, script: Script, annotator: Me
     assert annotator.pseudonym in text
     assert "anna" not in text.lower()
     (row,) = script.read("judgments/")["results"]
+    same = script.read("judgments/", source=row["source"], candidate_id=row["candidate_id"], split=row["split"])
+    assert (same["count"], same["results"]) == (1, [row])
+    assert script.read("judgments/", source="nobody")["count"] == 0
     assert (row["value"], row["annotator"], row["assignment"]) == (None, annotator.pseudonym, str(assignment))
