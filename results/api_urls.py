@@ -20,6 +20,11 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/studies/", studies_api.StudyList.as_view(), name="study-list"),
     path("projects/<slug:slug>/studies/<int:number>/", studies_api.StudyShow.as_view(), name="study-show"),
+    path(
+        "projects/<slug:slug>/studies/<int:number>/tables/<str:name>.<str:form>",
+        studies_api.StudyTable.as_view(),
+        name="study-table",
+    ),
     path("projects/<slug:slug>/judgment-sets/", sets_api.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets_api.SetShow.as_view(), name="set-show"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets_api.SetArchive.as_view(), name="set-archive"),

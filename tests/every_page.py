@@ -147,7 +147,8 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
     }
     routes = {route if route.startswith("study-") else f"{route}-chart": name for route, name in names.items()}
     samples = {f"results:{route} name": name if of_ours else "other" for route, name in routes.items()}
-    return samples | {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
+    samples |= {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
+    return samples | {f"api:study-table {part}": samples[f"results:study-table {part}"] for part in ("name", "form")}
 
 
 def find_report(project: Project) -> int:

@@ -1,16 +1,40 @@
-"""Metric evaluations by the API, to be read: settings, progress and result."""
+"""Metric evaluations by the API: the list, a new one, one with its result, and its tables as files."""
 
+from http import HTTPStatus
 from typing import Any
 
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotate.frames.stages import Stage
+from measures.gold_rules import GoldRule
+from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, make_page_serializer, render_page
+from projects.api.serializers import (
+    PageQuery,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    make_page_serializer,
+    render_page,
+)
+from projects.errors import Refused
+from projects.models import Project, Question
 from results.models import Study
+from results.scope.gold_settings import MOST_RESAMPLES
+from results.studies import presentation, running, writing
+from results.studies.forms import FACETS, StudyForm, fill_by_names
+
+INT32 = 2**31 - 1
+MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
+OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "resamples", "seed")
+"""Fields of a request that are fields of the page's form by the same name."""
 
 
 class StudyQuery(PageQuery):
@@ -40,9 +64,47 @@ class WholeStudySerializer(StudySerializer):
         help_text="Metrics with their settings, exclusions, the human ceiling, and figures; what is undefined "
         "is an object with its reason. Null until it is done.",
     )
+    tables = serializers.ListField(
+        child=serializers.CharField(), help_text="Names of its tables, to be downloaded; empty until it is done."
+    )
+
+
+class NewStudySerializer(StrictSerializer):
+    kind = serializers.ChoiceField(choices=Study.Kind.choices)
+    name = TextField(required=False, max_length=running.NAME_LENGTH, help_text="Default: the type of evaluation.")
+    metrics = serializers.ListField(
+        child=TextField(),
+        help_text="By name, title or label; all that the kind can use if omitted. An unknown name is answered with the "
+        "list of names.",
+        **MANY,
+    )
+    criterion = TextField(required=False, help_text="Key of the criterion; required if batches ask several.")
+    stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
+    batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="Restrict to one batch.")
+    blind = StrictBooleanField(required=False, help_text="Only blind judgments.")
+    gold = serializers.ChoiceField(
+        required=False, choices=[rule.value for rule in GoldRule], help_text="Default: the project's rule."
+    )
+    least = serializers.IntegerField(
+        required=False, min_value=1, max_value=1_000, help_text="Minimum judgments per candidate."
+    )
+    datasets = serializers.ListField(child=TextField(), **MANY)
+    splits = serializers.ListField(child=TextField(allow_blank=True), **MANY)
+    sources = serializers.ListField(child=TextField(allow_blank=True), **MANY)
+    question_types = serializers.ListField(
+        child=serializers.ChoiceField(choices=Question.Type.choices, allow_blank=True), **MANY
+    )
+    as_zero = StrictBooleanField(required=False, help_text="Count missing scores as zero.")
+    resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=running.LARGEST_SEED)
+    options = serializers.DictField(
+        child=serializers.CharField(), required=False, help_text="Settings of this kind of evaluation alone."
+    )
 
 
 class StudyList(ProjectEndpoint):
+    # An evaluation changes no judgment, so whoever may read may request it, as on the page.
+    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
     query = StudyQuery
 
     @extend_schema(responses=make_page_serializer(StudySerializer))
@@ -55,6 +117,36 @@ class StudyList(ProjectEndpoint):
         rows = self.project.studies.defer("result").filter(**chosen).order_by(self.asked["order"])
         return render_page(request, rows, StudySerializer, self.asked)
 
+    @extend_schema(
+        request=NewStudySerializer,
+        responses={HTTPStatus.ACCEPTED: WholeStudySerializer},
+        examples=[
+            OpenApiExample(
+                "Correlation of two metrics",
+                value={"kind": "correlation", "metrics": ["rouge_l", "bleu"], "criterion": "correctness"},
+                request_only=True,
+            )
+        ],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Request a metric evaluation.
+
+        Queues a job that compares metrics with human judgments. What is omitted is as the page offers it. Poll the
+        evaluation until it is no longer live.
+        """
+        sent = self.sent(NewStudySerializer)
+        form = _fill_form(self.project, sent)
+        study = running.request_study(
+            project=self.project,
+            actor=self.membership,
+            kind=sent["kind"],
+            settings=form.settings(),
+            seed=form.read_seed(),
+            name=form.cleaned_data["name"],
+        )
+        location = reverse("api:study-show", args=[slug, study.number])
+        return Response(_serialize(self.project, study.number), HTTPStatus.ACCEPTED, headers={"Location": location})
+
 
 class StudyShow(ProjectEndpoint):
     @extend_schema(responses=WholeStudySerializer)
@@ -63,5 +155,54 @@ class StudyShow(ProjectEndpoint):
 
         Its settings and, once it is done, everything that its page shows.
         """
-        study: Any = get_object_or_404(self.project.studies, number=number)
-        return Response(WholeStudySerializer(study).data)
+        return Response(_serialize(self.project, number))
+
+
+class StudyTable(ProjectEndpoint):
+    @extend_schema(responses={(HTTPStatus.OK, kind): OpenApiTypes.STR for kind in writing.FORMS.values()})
+    def get(self, request: Request, slug: str, number: int, name: str, form: str) -> HttpResponse:
+        """Download a table of a metric evaluation.
+
+        As csv, tex or md, by its name in the evaluation's list of tables; csv has unrounded figures.
+        """
+        table = presentation.find_table(_fetch(self.project, number), name) if form in writing.FORMS else None
+        if table is None:
+            raise Http404
+        return HttpResponse(writing.write(table, form), content_type=writing.FORMS[form])
+
+
+def _fetch(project: Project, number: int) -> Study:
+    found: Study = get_object_or_404(project.studies.select_related("project"), number=number)
+    return found
+
+
+def _serialize(project: Project, number: int) -> dict[str, Any]:
+    study: Any = _fetch(project, number)
+    study.tables = [section.table.name for section in presentation.list_sections(study)]
+    return dict(WholeStudySerializer(study).data)
+
+
+def _fill_form(project: Project, sent: dict[str, Any]) -> StudyForm:
+    """Return the page's own form, filled in. Raises Refused for what it or the project lacks."""
+    kind, options = running.find_kind(sent["kind"]), sent.get("options", {})
+    own = kind.fields(project)
+    for name in options:
+        if name not in own:
+            known = ", ".join(own) or "none"
+            raise Refused(f"This kind of evaluation has no option “{name}”. It has: {known}.", field="options")
+    # As texts, so that a 0 is not taken for a value that is missing.
+    own_fields = {name: sent[name] for name in OWN_FIELDS if name in sent}
+    given = {name: value if isinstance(value, bool) else str(value) for name, value in own_fields.items()}
+    form = fill_by_names(
+        project,
+        kind,
+        criterion=sent.get("criterion", ""),
+        batch=sent.get("batch"),
+        metrics=sent.get("metrics", ()),
+        facets={name: sent[name] for name in FACETS if name in sent},
+        given=given | options,
+    )
+    if not form.is_valid():
+        name, sentences = next(iter(form.errors.items()))
+        raise Refused(" ".join(map(str, sentences)), field="options" if name in own else name)
+    return form

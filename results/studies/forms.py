@@ -1,6 +1,6 @@
 """The form of a new metric evaluation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -12,11 +12,13 @@ from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from measures.gold_rules import GoldRule
+from projects.errors import Refused
 from projects.models import Project, Question
-from results.scope.forms import STAGES, BatchField, FacetsForm
+from results.scope.forms import NONE, STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
+from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies.kinds import Kind
-from results.studies.metrics_chosen import current_runs, make_labels
+from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import Settings, default_settings
 
@@ -138,3 +140,36 @@ def fill_in(project: Project, kind: Kind, given: Mapping[str, Any]) -> StudyForm
         # An empty or false value is not sent, as a browser would not.
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
     return StudyForm(project, kind, data)
+
+
+def fill_by_names(
+    project: Project,
+    kind: Kind,
+    *,
+    criterion: str = "",
+    batch: int | None = None,
+    metrics: Sequence[str] = (),
+    facets: Mapping[str, Sequence[str]] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> StudyForm:
+    """Return the form filled in as commands and scripts name things: metrics by name, a batch by its number.
+
+    `facets` are filters by name of field, an empty value for “none given”; `given` are other fields. Raises Refused for
+    a batch, criterion, metric or filter that the project does not have.
+    """
+    found = None if batch is None else find_batch(project, batch)
+    # Pairs may come with scores before any batch asks a criterion.
+    choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
+    fields: dict[str, Any] = {
+        "criterion": choose(project, key=criterion, batch=found).key,
+        "batch": found and found.number,
+        **{name: [each or NONE for each in values] for name, values in (facets or {}).items() if values},
+        **(given or {}),
+    }
+    if metrics:
+        fields["metrics"] = [run.subject for run in choose_runs(current_runs(project), metrics)]
+    form = fill_in(project, kind, {name: value for name, value in fields.items() if value not in (None, "", [])})
+    for name, values in (facets or {}).items():
+        if values and name not in form.fields:
+            raise Refused(f"The project has no {name.replace('_', ' ')} to choose from.", field=name)
+    return form

@@ -16,7 +16,7 @@ from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from results import tasks
 from results.agreement.alpha import measure_agreement
-from results.models import JudgmentSet
+from results.models import JudgmentSet, Study
 from results.reports import reports
 from results.scope.scopes import read_scope
 from results.scores.forms import GoldForm
@@ -27,6 +27,7 @@ from tests.people import SignIn
 from tests.projects.api.client import Script, wrong_fields
 from tests.results.judged_batches import PUBLISHED, canonical
 from tests.results.sets.frozen_sets import freeze
+from tests.results.studies.factories import do, give_scores, list_candidates
 
 pytestmark = pytest.mark.django_db
 
@@ -168,3 +169,36 @@ def test_a_browser_that_is_signed_in_downloads_the_same(
     by_page = browser.get(reverse("results:set-archive", args=["bridges", made.number]))
     by_api = browser.get(reverse("api:set-archive", args=["bridges", made.number]))
     assert compute_sha256(by_page) == compute_sha256(by_api) == made.sha256
+
+
+def test_an_evaluation_is_requested_polled_and_its_tables_read(
+    judged: Project, researcher: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    for n, name in enumerate(("One", "Two"), start=3):
+        give_scores(judged, manager, name, {each.pk: each.pk % n / n for each in list_candidates(judged)})
+    reader, script = Script(manager), Script(researcher, can_write=True)
+    sent = {"kind": "significance", "metrics": ["one", "Two"], "stage": "trial", "resamples": 100, "seed": 0}
+    assert reader.send("studies/", sent).status_code == 403
+    response = script.send("studies/", sent)
+    assert (response.status_code, response["Location"]) == (202, f"{script.root}studies/1/"), response.content
+    made = response.json()
+    assert (made["state"], made["seed"], made["settings"]["n_resamples"], made["tables"]) == ("queued", 0, 100, [])
+    assert do(Study.objects.get()).state == "done"
+    done = script.read("studies/1/")
+    assert done["is_live"] is False
+    for name in done["tables"]:
+        page = client_of(researcher).get(reverse("results:study-table", args=[judged.slug, 1, name, "csv"]))
+        assert script.get(f"{script.root}studies/1/tables/{name}.csv").content == page.content
+    assert script.get(f"{script.root}studies/1/tables/{done['tables'][0]}.exe").status_code == 404
+    assert LogEntry.objects.get(act="ask for study").actor == researcher
+    for over, field in (
+        ({"metrics": ["one"]}, "metrics"),
+        ({"options": {"colour": "red"}}, "options"),
+        ({"batch": 99}, None),
+        ({"metrics": ["three"]}, None),
+        ({"sources": ["nobody"]}, "sources"),
+    ):
+        refused = script.send("studies/", {**sent, **over})
+        assert refused.status_code == 409, refused.content
+        assert wrong_fields(refused) == ({field} if field else set())
+    assert Study.objects.count() == 1

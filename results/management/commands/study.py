@@ -10,12 +10,9 @@ from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
 from results.models import Study
-from results.scope.forms import NONE
-from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies import presentation, running
-from results.studies.forms import StudyForm, fill_in
+from results.studies.forms import StudyForm, fill_by_names
 from results.studies.kinds import KINDS, Kind
-from results.studies.metrics_chosen import choose_runs, current_runs
 from results.studies.tables import Table
 from results.studies.writing import write
 
@@ -88,23 +85,19 @@ class Command(ProjectCommand):
 
 def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
     """Return the page's own form, filled in. Raises CommandError or Refused for what it or the project lacks."""
-    batch = None if options["batch"] is None else find_batch(project, options["batch"])
-    # Pairs may come with scores before any batch asks a criterion.
-    choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
-    given: dict[str, Any] = {
-        "criterion": choose(project, key=options["criterion"], batch=batch).key,
-        "batch": batch and batch.number,
-        "resamples": options["bootstrap"],
-        **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},
-        **{name: [each or NONE for each in options[option]] for option, name in FACETS.items()},
-        **_own_options(kind, project, options["option"]),
-    }
-    if options["metric"]:
-        given["metrics"] = [run.subject for run in choose_runs(current_runs(project), options["metric"])]
-    form = fill_in(project, kind, {name: value for name, value in given.items() if value})
-    for option, name in FACETS.items():
-        if options[option] and name not in form.fields:
-            raise Refused(f"The project has no {name.replace('_', ' ')} to choose from.")
+    form = fill_by_names(
+        project,
+        kind,
+        criterion=options["criterion"],
+        batch=options["batch"],
+        metrics=options["metric"],
+        facets={name: options[option] for option, name in FACETS.items()},
+        given={
+            "resamples": options["bootstrap"],
+            **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},
+            **_own_options(kind, project, options["option"]),
+        },
+    )
     if not form.is_valid():
         problems = [f"{name}: {sentence}" for name, errors in form.errors.items() for sentence in errors]
         raise CommandError("\n".join(problems), returncode=2)
