@@ -5,6 +5,9 @@ from django.urls import path
 from annotate.batches import api
 from annotate.data import api as data_api
 from annotate.imports import api as imports_api
+from annotate.payments import api as payments_api
+from annotate.planning import api as planning_api
+from annotate.qualification import api as qualification_api
 from annotate.work import api as work_api
 
 urlpatterns = [
@@ -20,5 +23,29 @@ urlpatterns = [
     path("projects/<slug:slug>/batches/", api.BatchList.as_view(), name="batch-list"),
     path("projects/<slug:slug>/batches/<int:number>/", api.BatchShow.as_view(), name="batch-show"),
     path("projects/<slug:slug>/batches/<int:number>/state/", api.BatchState.as_view(), name="batch-state"),
+    path("projects/<slug:slug>/plans/", planning_api.PlanList.as_view(), name="plan-list"),
+    path("projects/<slug:slug>/plans/<int:plan_number>/", planning_api.PlanShow.as_view(), name="plan-show"),
+    path("projects/<slug:slug>/plans/<int:plan_number>/start/", planning_api.PlanStart.as_view(), name="plan-start"),
+    path("projects/<slug:slug>/qualification/", qualification_api.Qualification.as_view(), name="qualification"),
+    path(
+        "projects/<slug:slug>/qualification/state/",
+        qualification_api.QualificationState.as_view(),
+        name="qualification-state",
+    ),
+    path(
+        "projects/<slug:slug>/qualification/items/",
+        qualification_api.ItemList.as_view(),
+        name="qualification-item-list",
+    ),
+    path("projects/<slug:slug>/qualification/attempts/", qualification_api.AttemptList.as_view(), name="attempt-list"),
+    path(
+        "projects/<slug:slug>/qualification/decisions/",
+        qualification_api.DecisionList.as_view(),
+        name="decision-list",
+    ),
+    path("projects/<slug:slug>/payments/", payments_api.PaymentList.as_view(), name="payment-list"),
+    path("projects/<slug:slug>/payments/<int:number>/", payments_api.PaymentShow.as_view(), name="payment-show"),
+    path("projects/<slug:slug>/balances/", payments_api.BalanceList.as_view(), name="balance-list"),
+    path("projects/<slug:slug>/ledger/", payments_api.EntryList.as_view(), name="entry-list"),
     path("projects/<slug:slug>/judgments/", work_api.JudgmentList.as_view(), name="judgment-list"),
 ]

@@ -5,10 +5,11 @@ from django.urls import include, path
 
 from annotate.api_urls import urlpatterns as annotate_api
 from projects.api.urls import urlpatterns as projects_api
+from projects.people.api_urls import urlpatterns as people_api
 from results.api_urls import urlpatterns as results_api
 
 # One list, because the routes of all apps share the namespace `api`.
-api = [*projects_api, *annotate_api, *results_api]
+api = [*projects_api, *people_api, *annotate_api, *results_api]
 
 urlpatterns = [
     path("api/v1/", include((api, "api"))),

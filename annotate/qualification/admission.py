@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
@@ -150,6 +151,18 @@ def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:
 
 def find_admission(annotator: Membership) -> Admission | None:
     return find_admissions([annotator]).get(annotator.pk)
+
+
+def find_qualified(test: QualificationTest) -> QuerySet[Qualification]:
+    """Return the current qualifications of active annotators: the rule of `Admission.is_qualified`, in one query."""
+    rows = Qualification.objects.filter(
+        Q(until=None) | Q(until__gt=timezone.now()),
+        annotator__project=test.project_id,
+        annotator__standing=Membership.Standing.ACTIVE,
+        annotator__is_annotator=True,
+        is_qualified=True,
+    )
+    return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
 
 
 def is_time_up(attempt: Attempt, now: datetime) -> bool:

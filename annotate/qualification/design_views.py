@@ -11,15 +11,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
+from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
 from annotate.qualification import admission, design, results
-from annotate.qualification.admission import find_admission
+from annotate.qualification.admission import find_admission, find_qualified
 from annotate.qualification.forms import GrantForm, TestSettingsForm
 from annotate.qualification.item_statistics import compute_item_figures
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.models import Membership, Project
+from projects.models import Project
 from projects.rubric.rubrics import current_rubric, read_criteria
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
@@ -60,7 +60,7 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
         "n_needed": least_right(n_taken, test.pass_share),
         "n_graded": states[State.PASSED] + states[State.FAILED],
         "n_passed": states[State.PASSED],
-        "n_qualified": _find_qualified(test).count(),
+        "n_qualified": find_qualified(test).count(),
         "why_not_open": design.why_not_open(test) if test.state != QualificationTest.State.OPEN else [],
         "newest": current_rubric(project) if design.has_newer_rubric(test) else None,
         "can_manage": can_manage,
@@ -190,18 +190,6 @@ def fetch_test(project: Project) -> QualificationTest:
     if test is None:
         raise Http404("This project has no qualification test.")
     return test
-
-
-def _find_qualified(test: QualificationTest) -> QuerySet[Qualification]:
-    # The same rule as Admission.is_qualified, over all annotators in one query.
-    rows = Qualification.objects.filter(
-        Q(until=None) | Q(until__gt=timezone.now()),
-        annotator__project=test.project_id,
-        annotator__standing=Membership.Standing.ACTIVE,
-        annotator__is_annotator=True,
-        is_qualified=True,
-    )
-    return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
 
 
 def _summarise(attempts: QuerySet[Attempt]) -> list[results.AttemptSummary]:
