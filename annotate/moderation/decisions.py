@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count, Exists, Model, OuterRef, QuerySet, Sum
+from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotate import places
@@ -22,6 +22,7 @@ from projects.errors import Refused
 from projects.models import Act, Membership, Project
 
 State = Assignment.State
+_IS_ABSENT = ~Q(annotator__standing=Membership.Standing.ACTIVE)
 PORTION = 500
 """Overdue assignments approved in one transaction, so that their locks are short and an interruption loses little."""
 
@@ -50,15 +51,38 @@ class Absent:
     n_assignments: int
 
 
-def plan_approval(work: QuerySet[Assignment]) -> Decision:
-    return _plan(work.filter(state=State.SUBMITTED), opens=False)
+@dataclass(frozen=True)
+class Undecided:
+    """How much submitted work awaits a decision; `n_absent` of it is of removed and suspended annotators."""
+
+    n: int = 0
+    n_absent: int = 0
+
+
+def choose_approvable(work: QuerySet[Assignment], *, with_absent: bool) -> QuerySet[Assignment]:
+    """Return what of this work approving approves: on pages, by command and automatically.
+
+    Work of removed and suspended annotators is approved only if a person asks for it with `with_absent`: its quality
+    is often why they are no longer active.
+    """
+    undecided = work.filter(state=State.SUBMITTED)
+    return undecided if with_absent else undecided.exclude(_IS_ABSENT)
+
+
+def plan_approval(work: QuerySet[Assignment], *, with_absent: bool = False) -> Decision:
+    return _plan(choose_approvable(work, with_absent=with_absent), opens=False)
+
+
+def count_undecided(project: Project) -> Undecided:
+    """Count the submitted work of a project that awaits a decision; imported judgments don't."""
+    work = WorkFilter(state=State.SUBMITTED).select_from(project)
+    return Undecided(**work.aggregate(n=Count("pk"), n_absent=Count("pk", filter=_IS_ABSENT)))
 
 
 def count_absent(work: QuerySet[Assignment]) -> list[Absent]:
     """Return whose undecided work among this belongs to removed or suspended annotators, by pseudonym."""
     rows = (
-        work.filter(state=State.SUBMITTED)
-        .exclude(annotator__standing=Membership.Standing.ACTIVE)
+        work.filter(_IS_ABSENT, state=State.SUBMITTED)
         .order_by("annotator__pseudonym")
         .values_list("annotator__pseudonym", "annotator__standing")
         .annotate(n=Count("pk"))
@@ -71,18 +95,21 @@ def plan_rejection(work: QuerySet[Assignment]) -> Decision:
 
 
 @transaction.atomic
-def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, why: str = "") -> int:
-    """Approve the chosen submitted assignments and their pay; return how many.
+def approve(
+    *, project: Project, actor: Membership | None, chosen: WorkFilter, with_absent: bool = False, why: str = ""
+) -> int:
+    """Approve the chosen submitted assignments and their pay, as `choose_approvable` allows; return how many.
 
     Excluded and surplus work is approved too, because the annotator has done it. Locks the actor, then the assignments.
     """
     if actor is not None:
         access.lock_actor(actor)
-    work = chosen.select_from(project).filter(state=State.SUBMITTED)
+    work = choose_approvable(chosen.select_from(project), with_absent=with_absent)
     ids = places.approve(list(work.values_list("pk", flat=True)), by=_get_id(actor))
     if ids:
         paying.approve_entries(assignment_ids=ids, actor=actor)
         after = {"assignments": len(ids), **chosen.as_json()}
+        after |= {"with_absent": True} if with_absent else {}
         log.record(project, actor, Act.APPROVE_WORK, _find_log_object(project, ids), after=after, why=why)
     return len(ids)
 
@@ -179,23 +206,25 @@ def set_aside(
     return n
 
 
-def approve_overdue(project: Project, *, after_days: int) -> int:
-    """Approve work submitted at least `after_days` ago and return how much; each portion is a transaction of its own.
+def choose_overdue(project: Project, *, after_days: int, with_absent: bool) -> QuerySet[Assignment]:
+    """Return the approvable work submitted at least `after_days` ago, without what its annotator may still edit."""
+    waits = max(timedelta(days=after_days), timedelta(minutes=project.revision_minutes))
+    # By the database's clock, which also gave the times of submission.
+    work = WorkFilter().select_from(project).filter(submitted_at__lt=Now() - waits)
+    return choose_approvable(work, with_absent=with_absent)
 
-    Nothing is approved automatically while its annotator may still edit it.
-    """
+
+def approve_overdue(project: Project, *, after_days: int, with_absent: bool = False) -> int:
+    """Approve what `choose_overdue` finds and return how much; each portion is a transaction of its own."""
     n_approved = 0
     why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago." if after_days else ""
-    waits = max(timedelta(days=after_days), timedelta(minutes=project.revision_minutes))
     while True:
-        # By the database's clock, which also gave the times of submission. Asked again for each portion, since work may
-        # have been rejected meanwhile.
-        due = Assignment.objects.filter(
-            hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - waits
-        ).exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        # Asked again for each portion, since work may have been rejected meanwhile.
+        due = choose_overdue(project, after_days=after_days, with_absent=with_absent)
         uuids = tuple(str(each) for each in due.order_by("pk").values_list("uuid", flat=True)[:PORTION])
         # None approved ends the loop, even if some were due: another process is approving them.
-        n = approve(project=project, actor=None, chosen=WorkFilter(uuids=uuids), why=why) if uuids else 0
+        chosen = WorkFilter(uuids=uuids)
+        n = approve(project=project, actor=None, chosen=chosen, with_absent=with_absent, why=why) if uuids else 0
         if not n:
             return n_approved
         n_approved += n

@@ -107,6 +107,7 @@ class DecisionForm(forms.Form):
     state = forms.ChoiceField(required=False, choices=[("", "any"), *((each, each) for each in STATES)])
     mark = forms.ChoiceField(required=False, choices=[("", "any"), *Assignment.Mark.choices])
     answered = forms.BooleanField(required=False)
+    inactive = forms.BooleanField(required=False)
     all = forms.BooleanField(required=False)
     absent = forms.BooleanField(required=False)
     until = forms.CharField(required=False, max_length=40)
@@ -119,21 +120,17 @@ class DecisionForm(forms.Form):
             raise forms.ValidationError("This is not a valid time.") from error
 
     def work_filter(self, uuids: list[str]) -> WorkFilter:
-        """Return the filter for the selected assignments, or for all in the list.
-
-        Work of removed and suspended annotators is approved only if that is asked for: it often awaits a decision.
-        """
+        """Return the filter for the selected assignments, or for all in the list."""
         cleaned = self.cleaned_data
-        only_active = cleaned["act"] == "approve" and not cleaned["absent"]
         if not cleaned["all"]:
-            return WorkFilter(uuids=tuple(uuids), until=cleaned["until"], only_active=only_active)
+            return WorkFilter(uuids=tuple(uuids), until=cleaned["until"])
         return WorkFilter(
-            only_active=only_active,
             batch=cleaned["batch"],
             annotator=cleaned["annotator"],
             state=cleaned["state"],
             mark=cleaned["mark"],
             is_answered=cleaned["answered"],
+            only_absent=cleaned["inactive"],
             until=cleaned["until"],
         )
 

@@ -24,8 +24,8 @@ class WorkFilter:
     state: str = ""
     mark: str = ""
     is_answered: bool = False
-    only_active: bool = False
-    """Whether work of removed and suspended annotators is left out."""
+    only_absent: bool = False
+    """Whether only work of removed and suspended annotators matches."""
     uuids: tuple[str, ...] = ()
     until: datetime | None = None
 
@@ -42,8 +42,8 @@ class WorkFilter:
         }
         # An empty value matches everything, so it must not become a condition.
         found = found.filter(**{name: value for name, value in wanted.items() if value})
-        if self.only_active:
-            found = found.filter(annotator__standing=Membership.Standing.ACTIVE)
+        if self.only_absent:
+            found = found.exclude(annotator__standing=Membership.Standing.ACTIVE)
         if self.uuids:
             found = found.filter(uuid__in=self.uuids)
         return found.filter(~Q(reply="")) if self.is_answered else found
@@ -56,6 +56,6 @@ class WorkFilter:
             "state": self.state,
             "mark": self.mark,
             "answered": self.is_answered,
-            "only_active": self.only_active,
+            "only_absent": self.only_absent,
         }
         return {name: value for name, value in values.items() if value}

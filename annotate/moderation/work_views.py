@@ -1,13 +1,12 @@
 """Pages of submissions: the list, a decision on many, one assignment."""
 
 import uuid
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, F
+from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -79,21 +78,21 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
         messages.error(request, "Select the assignments to decide on, or choose all in the list.")
         return redirect("annotate:submitted-list", project.slug)
-    chosen, act = choice.work_filter(uuids), choice.cleaned_data["act"]
+    chosen, act, with_absent = choice.work_filter(uuids), choice.cleaned_data["act"], choice.cleaned_data["absent"]
     # Approving needs no form; its preview has only the button.
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
     if request.method == "POST" and (act == "approve" or form.is_valid()):
         with refusals(request, form if form.is_bound else None):
-            messages.success(request, _decide_as_shown(request, project, chosen, act, form))
+            messages.success(request, _decide_as_shown(request, project, chosen, act, form, with_absent=with_absent))
             return redirect("annotate:submitted-list", project.slug)
-    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.select_from(project))
-    everybody = replace(chosen, only_active=False).select_from(project)
+    work = chosen.select_from(project)
+    plan = _plan(work, act, with_absent=with_absent)
     context = {
         "act": act,
         "plan": plan,
-        "absent": decisions.count_absent(everybody) if act == "approve" else [],
-        "with_absent": choice.cleaned_data["absent"],
-        "preview": _make_preview(project, chosen, act, plan),
+        "absent": decisions.count_absent(work) if act == "approve" else [],
+        "with_absent": with_absent,
+        "preview": _make_preview(project, chosen, act, plan, with_absent=with_absent),
         "form": form,
         "fields": [(name, value) for name in choice.fields if name != "absent" for value in sent.getlist(name)],
         "uuids": uuids if not choice.cleaned_data["all"] else [],
@@ -127,7 +126,8 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             )
             message = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
         else:
-            message = _decide(request, project, chosen, act, form)
+            # Whoever decides on a single assignment has its annotator's page beside it.
+            message = _decide(request, project, chosen, act, form, with_absent=True)
         messages.success(request, message)
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
@@ -156,27 +156,45 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
 
 @transaction.atomic
 def _decide_as_shown(
-    request: ProjectRequest, project: Project, chosen: WorkFilter, act: str, form: RejectForm | WhyForm | None
+    request: ProjectRequest,
+    project: Project,
+    chosen: WorkFilter,
+    act: str,
+    form: RejectForm | WhyForm | None,
+    *,
+    with_absent: bool,
 ) -> str:
     """Decide on what the preview showed. Raises PreviewChanged if others have decided on some of it meanwhile."""
     work = chosen.select_from(project)
     # The batches are locked by the act itself and before assignments, so the numbers are compared first: what others
     # decide from here on, the act leaves out.
-    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(work)
-    _make_preview(project, chosen, act, plan).require_confirmed(request)
-    return _decide(request, project, chosen, act, form)
+    plan = _plan(work, act, with_absent=with_absent)
+    _make_preview(project, chosen, act, plan, with_absent=with_absent).require_confirmed(request)
+    return _decide(request, project, chosen, act, form, with_absent=with_absent)
 
 
-def _make_preview(project: Project, chosen: WorkFilter, act: str, plan: Decision) -> Preview:
+def _plan(work: QuerySet[Assignment], act: str, *, with_absent: bool) -> Decision:
+    if act == "approve":
+        return decisions.plan_approval(work, with_absent=with_absent)
+    return decisions.plan_rejection(work)
+
+
+def _make_preview(project: Project, chosen: WorkFilter, act: str, plan: Decision, *, with_absent: bool) -> Preview:
     numbers = [plan.n_assignments, plan.n_judgments, plan.n_places, plan.cents]
-    return Preview(act, project, chosen, numbers)
+    return Preview(act, project, (chosen, with_absent), numbers)
 
 
 def _decide(
-    request: ProjectRequest, project: Project, chosen: WorkFilter, act: str, form: RejectForm | WhyForm | None
+    request: ProjectRequest,
+    project: Project,
+    chosen: WorkFilter,
+    act: str,
+    form: RejectForm | WhyForm | None,
+    *,
+    with_absent: bool,
 ) -> str:
     if act == "approve" or form is None:
-        n = decisions.approve(project=project, actor=request.membership, chosen=chosen)
+        n = decisions.approve(project=project, actor=request.membership, chosen=chosen, with_absent=with_absent)
         return plural(n, "{n} assignment approved.", "{n} assignments approved.").format(n=format_number(n))
     done = decisions.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
@@ -232,6 +250,7 @@ def _read_filter(request: ProjectRequest) -> WorkFilter:
         state=read_word(request, "state", STATES),
         mark=read_word(request, "mark", Assignment.Mark.values),
         is_answered=bool(read_text(request, "answered")),
+        only_absent=bool(read_text(request, "inactive")),
     )
 
 

@@ -36,7 +36,7 @@ def render_entries(
     page = paginate(request, entries)
     # Set on the entries of this page alone: the template can't compute it, and the list may have thousands.
     for entry in page:
-        entry.waits_until = _find_approval_time(entry, member.project)
+        entry.waits_until = _find_approval_time(entry, member)
     context = {
         **context,
         "sums": sums,
@@ -49,10 +49,10 @@ def render_entries(
     return render(request, template, context, status=status)
 
 
-def _find_approval_time(entry: LedgerEntry, project: Project) -> datetime | None:
+def _find_approval_time(entry: LedgerEntry, member: Membership) -> datetime | None:
     """Return when the pay of a HIT is approved automatically, or None if a manager must approve it."""
     submitted_at = entry.assignment.submitted_at if entry.assignment else None
-    return None if submitted_at is None or entry.approved_at else approval_due_at(submitted_at, project)
+    return None if submitted_at is None or entry.approved_at else approval_due_at(submitted_at, member)
 
 
 def require_paying(project: Project) -> None:

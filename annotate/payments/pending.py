@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.models import Assignment
 from annotate.payments.ledger import Sums, fetch_sums_today
-from projects.models import Membership, Project
+from projects.models import Membership
 
 State = Assignment.State
 
@@ -30,12 +30,14 @@ class Today:
     next_at: datetime | None = None
 
 
-def approval_due_at(submitted_at: datetime, project: Project) -> datetime | None:
+def approval_due_at(submitted_at: datetime, annotator: Membership) -> datetime | None:
     """Return when a HIT is approved automatically, or None if a manager must approve it.
 
-    That is after the project's number of days, and not while the annotator may still edit the HIT.
+    That is after the project's number of days, and not while the annotator may still edit the HIT. The work of
+    suspended and removed annotators is left for a manager. The annotator's project is fetched.
     """
-    if project.approve_after_days is None:
+    project = annotator.project
+    if project.approve_after_days is None or not annotator.is_active:
         return None
     waits = max(timedelta(days=project.approve_after_days), timedelta(minutes=project.revision_minutes))
     # Never in the past: what is due is approved within the hour, and a page that promises yesterday confuses.
@@ -46,14 +48,17 @@ def find_pending(assignment: Assignment) -> PendingPay:
     """Return why an assignment's pay is pending; its annotator's project is fetched."""
     if assignment.state != State.SUBMITTED or assignment.submitted_at is None:
         return PendingPay()
-    return PendingPay(True, approval_due_at(assignment.submitted_at, assignment.annotator.project))
+    return PendingPay(True, approval_due_at(assignment.submitted_at, assignment.annotator))
 
 
 def sum_today(annotators: Sequence[Membership]) -> dict[int, Today]:
     """Return each annotator's pay by membership id, with one query; their projects are fetched."""
-    projects = {annotator.pk: annotator.project for annotator in annotators}
     found = fetch_sums_today(annotators)
     return {
-        pk: Today(found[pk].sums, found[pk].cents, (first := found[pk].first_at) and approval_due_at(first, project))
-        for pk, project in projects.items()
+        each.pk: Today(
+            found[each.pk].sums,
+            found[each.pk].cents,
+            (first := found[each.pk].first_at) and approval_due_at(first, each),
+        )
+        for each in annotators
     }

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from annotate.batches.progress import Progress
 from annotate.models import Batch
+from annotate.moderation.decisions import Undecided
 from projects.language.amounts import format_number, plural
 from projects.models import Project
 from results.overview.shortfall import Shortfall
@@ -34,6 +35,8 @@ class ProjectState:
     progress: dict[int, Progress]
     shortfall: Shortfall
     n_counted: int
+    is_paid: bool
+    undecided: Undecided
 
     @property
     def collecting(self) -> list[Batch]:
@@ -60,9 +63,13 @@ def find_next_step(state: ProjectState, *, can_manage: bool) -> NextStep:
     """Return what a manager has to do or, failing that, what the project waits for; only managers get the link."""
     # While annotators still work on the open batches, that comes before what follows them, even if a draft waits.
     to_do = _import_candidates(state) or _make_batch(state) or _invite(state)
+    # People wait for their pay; without pay, nothing depends on the approval.
+    if to_do is None and state.is_paid:
+        to_do = _approve(state)
     if to_do is None and (waits := _wait_for_annotators(state)) is not None:
         return waits
     to_do = to_do or _end_trial(state) or _open_draft(state) or _plan_collection(state) or _collect_missing(state)
+    to_do = to_do or _approve(state)
     if to_do is None:
         return _read_agreement(state)
     return to_do if can_manage else _wait_for_manager(state, to_do)
@@ -193,6 +200,39 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
         % {"n_left": format_number(n_left)},
         reverse("annotate:batch-show", args=[state.project.slug, at_work.number]),
         "Open batch page",
+    )
+
+
+def _approve(state: ProjectState) -> NextStep | None:
+    """Return the approval of what waits for it; automatic approval leaves only the work of inactive annotators."""
+    is_automatic = state.project.approve_after_days is not None
+    n_absent = state.undecided.n_absent
+    n = 0 if is_automatic else state.undecided.n - n_absent
+    if not n and not n_absent:
+        return None
+    address = reverse("annotate:submitted-list", args=[state.project.slug])
+    n_left = state.n_left(state.live)
+    remaining = plural(n_left, " {n} assignment remaining.", " {n} assignments remaining.") if n_left else ""
+    remaining = remaining.format(n=format_number(n_left))
+    if not n:
+        waiting = plural(n_absent, "{n} submission", "{n} submissions").format(n=format_number(n_absent))
+        verb = plural(n_absent, "is", "are")
+        left = "Automatic approval leaves it to you." if n_absent == 1 else "Automatic approval leaves them to you."
+        return NextStep(
+            f"Decide on {waiting}",
+            f"{waiting} of suspended or removed annotators {verb} awaiting a decision."
+            f"{f' {left}' if is_automatic else ''}{remaining}",
+            f"{address}?state=submitted&inactive=1",
+            "Show submissions",
+        )
+    waiting = plural(n, "{n} submission", "{n} submissions").format(n=format_number(n))
+    others = plural(n_absent, "{n} more is", "{n} more are").format(n=format_number(n_absent))
+    return NextStep(
+        f"Approve {waiting}",
+        f"{waiting} {plural(n, 'is', 'are')} awaiting approval."
+        f"{f' {others} of suspended or removed annotators.' if n_absent else ''}{remaining}",
+        f"{address}?state=submitted",
+        "Show submissions",
     )
 
 

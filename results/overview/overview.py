@@ -8,6 +8,8 @@ from django.db import connection
 from annotate.batches.progress import Progress, fetch_progress
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
+from annotate.moderation.decisions import Undecided, count_undecided
+from annotate.payments import ledger
 from projects.language.amounts import plural
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep, ProjectState, find_next_step
@@ -72,6 +74,8 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         progress,
         shortfall=find_shortfall(project),
         n_counted=judgments.n_counted,
+        is_paid=can_manage and ledger.pays_anything(project),
+        undecided=count_undecided(project) if can_manage else Undecided(),
     )
     return Overview(
         data=data,

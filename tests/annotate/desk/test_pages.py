@@ -152,7 +152,7 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
     shown = read_text(client_of(annotator))
     assert "Past projects" in shown
     assert shown.count("$0.50") == 2
-    approve_overdue(project, after_days=0)
+    approve_overdue(project, after_days=0, with_absent=True)
     paying.make_payment(project=project, actor=manager)
     shown = read_text(client_of(annotator))
     assert (shown.count("$0.50"), shown.count("$0.00")) == (1, 1)

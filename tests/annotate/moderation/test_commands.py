@@ -139,6 +139,21 @@ def test_work_is_approved_by_command(batch: Batch, annotator: Membership) -> Non
     assert [(line.actor, line.why) for line in lines] == [(None, "Submitted more than 7 days ago."), (None, "")]
 
 
+def test_the_command_names_the_work_of_inactive_annotators_that_it_leaves(
+    batch: Batch, annotator: Membership, other_annotator: Membership
+) -> None:
+    rate(annotator)
+    rate(other_annotator, 2)
+    Membership.objects.filter(pk=other_annotator.pk).update(standing=Membership.Standing.REMOVED)
+    left_out = {"left_out_of_inactive_annotators": 2, "included_by": "--include-inactive"}
+    assert run("approve", "--dry-run") == {"assignments_waiting": 1, "cents": 40, **left_out}
+    assert run("approve") == {"assignments_approved": 1, **left_out}
+    assert not Assignment.objects.filter(annotator=other_annotator, state="approved").exists()
+    assert run("approve", "--include-inactive", "--dry-run") == {"assignments_waiting": 2, "cents": 80}
+    assert run("approve", "--include-inactive") == {"assignments_approved": 2}
+    assert LogEntry.objects.latest("pk").after == {"assignments": 2, "with_absent": True}
+
+
 @pytest.mark.parametrize("days", ["-1", "36501", "99999999999999999999"])
 def test_a_number_of_days_that_is_none_approves_nothing(batch: Batch, annotator: Membership, days: str) -> None:
     (work,) = rate(annotator)

@@ -12,6 +12,7 @@ from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
+from annotate.payments import pending
 from annotate.places import Restored
 from annotate.work import serving, submitting
 from projects.errors import Refused
@@ -272,6 +273,21 @@ def test_work_is_approved_by_itself_after_so_many_days(
     assert LedgerEntry.objects.filter(approved_at__isnull=False).count() == n
     tasks.approve_due()
     assert LogEntry.objects.count() == bool(n)
+
+
+def test_automatic_approval_leaves_the_work_of_inactive_annotators(
+    project: Project, batch: Batch, annotator: Membership, other_annotator: Membership
+) -> None:
+    (left,), (work,) = rate(annotator), rate(other_annotator)
+    Assignment.objects.update(submitted_at=timezone.now() - timedelta(days=9))
+    Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
+    Project.objects.filter(pk=project.pk).update(approve_after_days=7)
+    tasks.approve_due()
+    assert (fresh(left).state, fresh(work).state) == ("submitted", "approved")
+    assert decisions.count_undecided(project) == decisions.Undecided(n=1, n_absent=1)
+    # Pages promise no day on which it would be approved.
+    assert pending.find_pending(fresh(left)).until is None
+    assert WorkFilter(only_absent=True).select_from(project).get() == left
 
 
 def test_approving_what_is_due_goes_on_after_a_portion(

@@ -8,12 +8,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, LedgerEntry
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep
 from results.overview.overview import make_overview
 from results.overview.progress_chart import Day, progress_by_day
 from tests.annotate.open_batches import open_batch
+from tests.annotate.submitted_work import rate
 from tests.factories import make_batch, make_corpus, make_membership
 from tests.page_reader import read
 from tests.people import SignIn
@@ -115,6 +116,39 @@ def test_researchers_read_what_managers_do_and_have_no_link_to_pages_of_theirs(p
     open_batch(project)
     make_membership(project)
     assert next_step(project, can_manage=False).url
+
+
+def test_submissions_that_wait_are_a_step_of_managers(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    project.approve_after_days = None
+    open_batch(project, n_hits=4, judgments=1, cents_per_hit=40)
+    rate(annotator, 2)
+    rate(other_annotator)
+    step = next_step(project)
+    assert (step.title, step.url) == ("Approve 3 submissions", "/p/bridges/submitted/?state=submitted")
+    assert step.text == "3 submissions are awaiting approval. 1 assignment remaining."
+    assert next_step(project, can_manage=False).title == "Annotation in progress"
+    Membership.objects.filter(pk=other_annotator.pk).update(standing=Membership.Standing.SUSPENDED)
+    step = next_step(project)
+    assert step.title == "Approve 2 submissions"
+    assert "1 more is of suspended or removed annotators." in step.text
+    # Automatic approval leaves a manager nothing but these.
+    project.approve_after_days = 7
+    step = next_step(project)
+    assert step.title == "Decide on 1 submission"
+    assert step.url.endswith("?state=submitted&inactive=1")
+    assert "Automatic approval leaves it to you." in step.text
+    Membership.objects.filter(pk=other_annotator.pk).update(standing=Membership.Standing.ACTIVE)
+    assert next_step(project).title == "Annotation in progress"
+    # Without pay nothing depends on the approval, so it comes last.
+    project.approve_after_days = None
+    project.cents_per_hit = project.cents_per_item = 0
+    Batch.objects.update(cents_per_hit=0)
+    LedgerEntry.objects.all().delete()
+    assert next_step(project).title == "Annotation in progress"
+    rate(annotator)
+    assert next_step(project).title == "Approve 4 submissions"
 
 
 def test_all_batches_are_as_many_as_the_list_shows(
