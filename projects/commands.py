@@ -5,13 +5,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.errors import Refused
+from projects.language.characters import find_forbidden
 from projects.models import Project
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class ReportingCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         self.as_json = bool(options.get("json"))
+        _check_texts(options)
         try:
             answer = super().execute(*args, **options)
             self.stdout.flush()
@@ -93,6 +95,14 @@ class ProjectCommand(ReportingCommand):
         if project is None:
             raise Refused(f"Project “{options['project']}” does not exist.")
         return project
+
+
+def _check_texts(options: Mapping[str, Any]) -> None:
+    """Refuse an option with a character that no text may contain; the bytes of a wrong encoding are such."""
+    for name, value in options.items():
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str) and (found := find_forbidden(text)):
+                raise CommandError(f"--{name.replace('_', '-')} {found.problem}.", returncode=2)
 
 
 def _leave_quietly() -> NoReturn:

@@ -13,6 +13,7 @@ from annotate.models import Batch, ControlJob, Hit, Item
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_number
+from projects.language.characters import remove_forbidden
 from projects.models import Act, Membership
 
 Control = Item.Control
@@ -95,8 +96,8 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
         raise Refused("You can only edit a known answer made from a reference, before it is accepted.")
-    # PostgreSQL stores no NUL, and a form sends Windows line ends, which the text that it replaces did not have.
-    text = text.replace("\x00", "").replace("\r\n", "\n").strip()
+    # A form sends Windows line ends, which the text that it replaces did not have.
+    text = remove_forbidden(text).replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
         raise Refused(f"Enter 1 to {format_number(MOST_TEXT)} characters.")
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE

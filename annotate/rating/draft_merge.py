@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from annotate.rating.sent import MAX_COMMENT, Ratings, SentAnswers, clean_seconds
 from projects.errors import Refused
+from projects.language.characters import remove_forbidden
 from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 MAX_BYTES = 256 * 1024
@@ -110,7 +111,7 @@ def merge_draft(
             value, stamp = _read_entry(entry, latest)
             if value is not None and not _IS_VALID[part](value):
                 raise Refused(gettext("That value isn't allowed for “{part}” in a draft.").format(part=part))
-            _keep(entries, position, value, stamp)
+            _keep(entries, position, remove_forbidden(value) if isinstance(value, str) else value, stamp)
         merged[part] = entries
     if "passed" in stored:
         merged["passed"] = passed
@@ -153,7 +154,7 @@ def _keep(kept: dict[str, Entry], key: str, value: float | str | None, stamp: fl
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_COMMENT and "\x00" not in value
+    return isinstance(value, str) and len(value) <= MAX_COMMENT
 
 
 def _is_flag(value: object) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
+from projects.language.characters import remove_forbidden
+
 Ratings = dict[str, float | str]
 """The ratings of one answer by the key of the criterion; a text is no number and waits for the check to refuse it."""
 
@@ -101,5 +103,5 @@ def clean_seconds(sent: object) -> tuple[list[float] | None, bool]:
 
 
 def _clean(text: str) -> str:
-    # PostgreSQL stores no NUL; browsers send line ends as CRLF.
-    return text.replace("\x00", "").replace("\r\n", "\n").strip()[:MAX_COMMENT]
+    # Refusing a submit over an invisible character would help nobody; browsers send line ends as CRLF.
+    return remove_forbidden(text).replace("\r\n", "\n").strip()[:MAX_COMMENT]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from django import forms
 
 from annotate.reviews.spot_checks import Verdict
+from projects.language.characters import remove_forbidden
 
 
 class AdjudicationForm(forms.Form):
@@ -22,7 +23,7 @@ def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
     for place in range(n_items):
         verdict = post.get(f"v{place}")
         if verdict in ("fine", "poor"):
-            # PostgreSQL stores no NUL. A longer note is cut rather than refused, so that no verdict is lost over it.
-            note = post.get(f"note{place}", "").replace("\x00", "").strip()[:MAX_NOTE]
+            # A longer note is cut rather than refused, so that no verdict is lost over it.
+            note = remove_forbidden(post.get(f"note{place}", "")).strip()[:MAX_NOTE]
             verdicts[place] = Verdict(is_poor=verdict == "poor", note=note)
     return verdicts

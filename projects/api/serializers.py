@@ -14,6 +14,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from projects.database.snapshots import snapshot
 from projects.language.names import shorten_name
 from projects.web.problems import LONGEST_NAME
+from projects.web.typed_texts import check_typed
 
 PAGE_SIZE = 100
 MOST_ROWS = 1_000
@@ -25,6 +26,8 @@ LONGEST = 200
 
 class TextField(serializers.CharField):
     """A text exactly as it was sent, with its spaces."""
+
+    default_validators = [check_typed]
 
     def __init__(self, **over: Any) -> None:
         super().__init__(**{"trim_whitespace": False, "max_length": LONGEST, **over})

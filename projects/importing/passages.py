@@ -42,13 +42,13 @@ class PassageRows:
         self._last_dataset: tuple[Any, SeenDataset] | None = None
         self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None
 
-    def add_new_columns(self, record: dict[str, Any]) -> None:
+    def add_new_columns(self, record: dict[str, Any], line: int) -> None:
         known = self.plan.meanings
         for column in record:
             if column not in known:
                 if len(known) >= self.limits.columns:
-                    raise Broken(f"more than {self.limits.columns} different keys")
-                check_key(column)
+                    raise Broken(f"more than {self.limits.columns} different keys", line=line)
+                check_key(column, line)
                 self.plan.add(column)
                 self._find_columns()
 

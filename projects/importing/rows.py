@@ -14,6 +14,7 @@ from projects.importing.questions import QuestionRows, References
 from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
+from projects.language.characters import Forbidden, find_forbidden
 from projects.language.names import shorten_name
 
 PAIR_NOT_HIGHER = (
@@ -47,7 +48,7 @@ class CandidateRows(QuestionRows):
     def add(self, line: int, record: dict[str, Any]) -> None:
         """Check one record and write it; a record with problems adds no candidate."""
         if self.is_ragged:
-            self.add_new_columns(record)
+            self.add_new_columns(record, line)
         before = self.notes.total
         columns = self.columns
         dataset = self.find_or_add_dataset(record, line)
@@ -222,18 +223,25 @@ class CandidateRows(QuestionRows):
         try:
             text = orjson.dumps(found).decode()
         except (TypeError, ValueError, RecursionError):
-            self.notes.problem(
-                line, "", "an additional column contains a value that cannot be stored, such as an unpaired surrogate"
-            )
+            if not self._refuse_forbidden(line, found):
+                self.notes.problem(line, "", "an additional column contains a value that cannot be stored")
             return "{}"
-        # The escape may also be the text “\\u0000” itself, so the values are searched before the file is refused.
-        if "\\u0000" in text and _has_nul(found):
-            self.notes.problem(line, "", "an additional column contains a NUL character, which cannot be stored")
+        # JSON escapes control characters, but also quotes, so the values are searched themselves.
+        if "\\" in text or not text.isprintable():
+            self._refuse_forbidden(line, found)
         if len(text) > self.limits.cell_bytes:
             self.notes.problem(
                 line, "", f"the additional columns are larger than {self.limits.cell_bytes // 1024:,} kB"
             )
         return text
+
+    def _refuse_forbidden(self, line: int, record: dict[str, Any]) -> bool:
+        """Refuse the first column with a forbidden character and return true, or return false if there is none."""
+        for name, value in record.items():
+            if found := _find_forbidden([name, value]):
+                self.notes.problem(line, shorten_name(name), found.problem)
+                return True
+        return False
 
     def _add_pair(
         self, line: int, record: dict[str, Any], dataset: SeenDataset, references: References, before: int
@@ -334,11 +342,16 @@ class CandidateRows(QuestionRows):
 _NULL = "\\N"
 
 
-def _has_nul(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(_has_nul(key) or _has_nul(each) for key, each in value.items())
-    if isinstance(value, list):
-        return any(map(_has_nul, value))
-    return False
+def _find_forbidden(value: Any) -> Forbidden | None:
+    """Return the first forbidden character in the texts and keys of a JSON value, which may be nested deeply."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if found := find_forbidden(value):
+                return found
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+    return None

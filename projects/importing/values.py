@@ -14,6 +14,7 @@ from projects.importing.limits import Limits
 from projects.importing.options import normal_label
 from projects.importing.readers.json_values import DECODER
 from projects.importing.report import Notes
+from projects.language.characters import find_forbidden
 from projects.language.names import shorten_name
 
 ID_LENGTH = 200
@@ -23,9 +24,8 @@ COMMA_NUMBER = re.compile(r"-?[0-9]{1,15}(?:,[0-9]{1,15})?")
 MAYBE_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
 INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 SHEET_ERROR = re.compile(r"#(?:N/?A|NV|[A-ZÀ-Þ]+[!?]|DIV/0!)")
 FORMULA = re.compile(r"=[^=\s]")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#[0-9]{2,6});")
@@ -60,8 +60,8 @@ class Values:
         if type(value) is not str:
             self._problem(line, column, f"must be text, not {describe_type(value)}")
             return ""
-        if "\0" in value:
-            self._problem(line, column, "contains a NUL character, which cannot be stored")
+        if found := find_forbidden(value):
+            self._problem(line, column, found.problem)
             return ""
         if most and len(value) > most:
             self._problem(line, column, f"is longer than {most} characters")
@@ -72,11 +72,11 @@ class Values:
         if value[0] == "#" or value[0] == "=" or "<" in value or "&" in value:
             self._warn_of_spreadsheet(value, line)
         # Most texts are plain ASCII, for which the searches below are not needed.
-        if value.isascii():
-            if value.isspace():
-                self.notes.warn(LOOKS_EMPTY, line)
-            return value
-        return self._beyond_ascii(value, column, line)
+        if not value.isascii() or "\x7f" in value:
+            self._warn_of_invisible(value, line)
+        if value.isspace():
+            self.notes.warn(LOOKS_EMPTY, line)
+        return value
 
     def _warn_of_spreadsheet(self, value: str, line: int) -> None:
         if SHEET_ERROR.fullmatch(value):
@@ -86,17 +86,9 @@ class Values:
         elif MARKUP.search(value):
             self.notes.warn(HAS_MARKUP, line)
 
-    def _beyond_ascii(self, value: str, column: str, line: int) -> str:
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            self._problem(line, column, "contains an unpaired surrogate, which is not a valid character")
-            return ""
+    def _warn_of_invisible(self, value: str, line: int) -> None:
         if INVISIBLE.search(value):
             self.notes.warn(HAS_INVISIBLE, line)
-        if value.isspace():
-            self.notes.warn(LOOKS_EMPTY, line)
-        return value
 
     def identity(self, value: Any, column: str, line: int) -> str:
         """Return an id as exact text, "" if it is missing or refused; a whole number becomes its digits."""

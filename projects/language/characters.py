@@ -14,15 +14,21 @@ _NAMES = {"\x00": "NUL", "\x0b": "vertical tab", "\x0c": "form feed", "\x1b": "e
 
 @dataclass(frozen=True)
 class Forbidden:
-    """The first forbidden character of a text; its line and column count from 1."""
+    """The first forbidden character of a text; its position, line and column count from 1."""
 
     character: str
+    position: int
     line: int
     column: int
 
     @property
     def code(self) -> str:
         return f"U+{ord(self.character):04X}"
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with a text of a file, after the name of its column."""
+        return f"contains {self.name} as character {self.position}, which cannot be stored; remove it"
 
     @property
     def name(self) -> str:
@@ -42,7 +48,7 @@ def find_forbidden(text: str) -> Forbidden | None:
     if text.isprintable() or (found := FORBIDDEN.search(text)) is None:
         return None
     before = _LINE_END.split(text[: found.start()])
-    return Forbidden(found.group(), len(before), len(before[-1]) + 1)
+    return Forbidden(found.group(), found.start() + 1, len(before), len(before[-1]) + 1)
 
 
 def remove_forbidden(text: str) -> str:

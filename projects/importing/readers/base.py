@@ -7,6 +7,7 @@ from typing import Any
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.report import Broken, Notes
+from projects.language.characters import find_forbidden
 from projects.language.names import shorten_name
 
 Record = tuple[int, dict[str, Any]]
@@ -75,8 +76,8 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
             notes.warn(NAMED_HERE.format(name))
         elif name != header[place - 1]:
             notes.warn(f"Spaces around the column name “{shorten_name(name)}” are removed.")
-        if "\0" in name:
-            raise Broken(f"the name of column {place} contains a NUL character", line=line)
+        if found := find_forbidden(name):
+            raise Broken(f"the name of column {place} {found.problem}", line=line)
         if len(name) > 200:
             raise Broken(
                 f"the name of column {place} is longer than 200 characters", line=line, column=shorten_name(name)
@@ -101,16 +102,12 @@ def trim_header(header: list[str], notes: Notes) -> list[str]:
     return header[:n_named]
 
 
-def check_key(name: str) -> None:
+def check_key(name: str, line: int) -> None:
     """Check a key of an object, which is a column name. Raises Broken if it is empty or cannot be stored."""
     if not name.strip():
-        raise Broken("a key is empty")
-    if "\0" in name:
-        raise Broken(f"the key “{shorten_name(name)}” contains a NUL character")
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise Broken(f"the key “{shorten_name(name)}” contains an unpaired surrogate") from error
+        raise Broken("a key is empty", line=line)
+    if found := find_forbidden(name):
+        raise Broken(f"the key “{shorten_name(name)}” {found.problem}", line=line)
 
 
 def fit_row(values: list[str], columns: list[str]) -> str | None:

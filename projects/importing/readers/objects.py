@@ -54,9 +54,12 @@ class ObjectReader(Reader):
             self._sample.append(record)
             if len(self._sample) == SAMPLE:
                 break
-        names = dict.fromkeys(name for _, record in self._sample for name in record)
-        self._check_columns(list(names))
-        self.columns = list(names)
+        lines: dict[str, int] = {}
+        for line, record in self._sample:
+            for name in record:
+                lines.setdefault(name, line)
+        self._check_columns(lines)
+        self.columns = list(lines)
 
     def records(self) -> Iterator[Record]:
         yield from self._sample
@@ -71,11 +74,11 @@ class ObjectReader(Reader):
     def _read(self) -> Iterator[Record]:
         raise NotImplementedError
 
-    def _check_columns(self, names: list[str]) -> None:
-        if len(names) > self.limits.columns:
-            raise Broken(f"{len(names):,} different keys; the maximum is {self.limits.columns}")
-        for name in names:
-            check_key(name)
+    def _check_columns(self, lines: dict[str, int]) -> None:
+        if len(lines) > self.limits.columns:
+            raise Broken(f"{len(lines):,} different keys; the maximum is {self.limits.columns}")
+        for name, line in lines.items():
+            check_key(name, line)
 
 
 class JsonlReader(ObjectReader):

@@ -91,7 +91,6 @@ class TestMerging:
             {"answers": [4]},
             {"answers": {"0": {"correctness": [4, "now"]}}},
             {"comments": {"0": ["x" * 6_000, 1]}},
-            {"comments": {"0": ["\x00", 1]}},
             {"flags": {"0": ["yes", 1]}},
             {"cannot": {"٣": ["no", 1]}},
         ],

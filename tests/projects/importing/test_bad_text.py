@@ -5,6 +5,7 @@ import codecs
 import pytest
 
 from projects.importing import ENCODINGS, Limits, Options, preview
+from tests.characters import FORBIDDEN_CHARACTERS
 from tests.projects.importing.conftest import HEADER, Desk, write_csv
 
 ROW = "a,Pa,Qa,Ra,Ca"
@@ -119,20 +120,34 @@ def test_broken_utf_8_is_refused_with_its_line(desk: Desk, bad: bytes, name: str
     assert desk.refuse(content, name).problems[-1].line == line
 
 
-def test_nul_is_refused_in_csv_and_json(desk: Desk) -> None:
-    assert desk.refuse(write_csv(ROW, "b,P,Q,R,C\0C")).problems[0].line == 3
-    for old in ('"C"', '"P"', '"a"', '"n"'):
-        written = OBJECT.replace("}", ', "note": "n"}').replace(old, '"x\\u0000"')
-        assert "NUL" in str(desk.refuse(written, "a.jsonl"))
+@pytest.mark.parametrize("character", [*FORBIDDEN_CHARACTERS, "\ud800"])
+def test_a_forbidden_character_is_refused_with_its_line_column_and_code_point(desk: Desk, character: str) -> None:
+    code = f"U+{ord(character):04X}"
+    if not "\ud800" <= character <= "\udfff":  # no encoding can write these
+        problem = desk.refuse(write_csv(ROW, f"b,P,Q,R,C{character}C")).problems[0]
+        assert (problem.line, problem.column) == (3, "candidate")
+        assert f"contains {code}" in problem.reason
+        assert "as character 2" in problem.reason
+        assert code in str(desk.refuse(HEADER.replace("id", f"i{character}d") + ROW)), "in the name of a column"
+    written = OBJECT.replace("}", ', "note": "n"}')
+    for name, old in (("candidate", '"C"'), ("passage", '"P"'), ("id", '"a"'), ("note", '"n"'), ("", '"note"')):
+        problem = desk.refuse(written.replace(old, f'"x\\u{ord(character):04x}"'), "a.jsonl").problems[-1]
+        assert problem.line == 1
+        assert code in problem.reason
+        assert not name or problem.column == name
+    nested = OBJECT.replace("}", f', "note": [{{"a\\u{ord(character):04x}": 1}}]}}')
+    assert code in str(desk.refuse(nested, "a.jsonl"))
 
 
-@pytest.mark.parametrize("field", ["candidate", "passage", "id", "note"])
-def test_half_a_surrogate_pair_is_refused(desk: Desk, field: str) -> None:
-    value = OBJECT.replace("}", ', "note": "n"}')
-    for key, old in (("candidate", '"C"'), ("passage", '"P"'), ("id", '"a"'), ("note", '"n"')):
-        if key == field:
-            value = value.replace(old, '"\\ud800"')
-    assert "surrogate" in str(desk.refuse(value, "a.jsonl"))
+def test_escapes_that_are_texts_are_no_forbidden_characters(desk: Desk) -> None:
+    value = OBJECT.replace("}", r', "note": "the text \\u0000 and \"quotes\" \ttab"}')
+    assert desk.check(value, "a.jsonl").report.candidates == 1
+
+
+def test_controls_that_xml_allows_are_kept_with_a_warning(desk: Desk) -> None:
+    checked = desk.check(write_csv("a,P,Q,R,del\x7fete"))
+    assert desk.texts(checked, "text") == ["del\x7fete"]
+    assert "invisible" in desk.warnings(checked)
 
 
 def test_an_unclosed_quote_names_the_line_it_opens_on(desk: Desk) -> None:
@@ -245,12 +260,17 @@ def test_carriage_returns_alone_end_lines(desk: Desk) -> None:
     assert desk.check(write_csv(ROW, "b,P,Q,R,C").replace("\n", "\r")).report.candidates == 2
 
 
-@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\u0085"])
 def test_other_line_separators_do_not_end_a_row(desk: Desk, character: str) -> None:
     escaped = character if ord(character) > 0x20 else f"\\u{ord(character):04x}"
     checked = desk.check(OBJECT.replace('"C"', f'"one{escaped}two"') + "\n", "a.jsonl")
     assert desk.texts(checked, "text") == [f"one{character}two"]
     assert desk.texts(desk.check(write_csv(f"a,P,Q,R,one{character}two")), "text") == [f"one{character}two"]
+
+
+@pytest.mark.parametrize("character", ["\x0b", "\x0c", "\x1c"])
+def test_forbidden_line_separators_do_not_end_a_row(desk: Desk, character: str) -> None:
+    assert desk.refuse(write_csv(f"a,P,Q,R,one{character}two", ROW.replace("a", "\x01"))).problems[1].line == 3
 
 
 def test_a_cell_of_200_kb_is_read_and_one_above_the_cap_is_not(desk: Desk) -> None:

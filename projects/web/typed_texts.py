@@ -1,0 +1,25 @@
+"""Every text field of every form, the admin's too, refuses characters that no text may contain."""
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+from projects.language.characters import find_forbidden
+
+
+def check_typed(text: str) -> None:
+    """Raise ValidationError for a forbidden character, with its place and its code point."""
+    found = find_forbidden(text)
+    if found is None or found.character == "\0":  # Django's own fields refuse NUL
+        return
+    sentence = gettext("Line {line}, column {column}: the character {code} can't be used. Delete it and save again.")
+    raise ValidationError(
+        sentence.format(line=found.line, column=found.column, code=found.code), code="forbidden_character"
+    )
+
+
+def guard_text_fields() -> None:
+    """Add the check to Django's text fields: one that a form forgets would be a way in."""
+    for field in (forms.CharField, forms.EmailField):  # the others are made of these, or allow a few characters only
+        if check_typed not in field.default_validators:
+            field.default_validators = [*field.default_validators, check_typed]
