@@ -12,7 +12,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 
 from measures.agreement import krippendorff_alpha
 from measures.disagreement import map_to_scores, square_difference, sum_expected, sum_values
-from measures.jackknife import JackknifeInterval, Scale, jackknife_interval
+from measures.jackknife import LEAST_UNITS, JackknifeInterval, Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
@@ -69,7 +69,10 @@ def jackknife_alphas(
         if isinstance(outcome, Undefined):
             found[level] = Undefined(reason=outcome.reason)
             continue
-        left_out = np.repeat(_leave_out(patterns, parts, level), parts.times)
+        n_parts = int(parts.times.sum())
+        # Without the only part nothing is left.
+        is_enough = n_parts >= LEAST_UNITS
+        left_out = np.repeat(_leave_out(patterns, parts, level), parts.times) if is_enough else np.full(n_parts, np.nan)
         found[level] = jackknife_interval(
             outcome.alpha, left_out, scale=Scale.LOG_ONE_MINUS, confidence=confidence, unit=unit
         )

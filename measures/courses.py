@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
-from measures.bootstrap import Interval, alpha_interval
-from measures.columns import DAY, UNIT, VALUE, require_columns
+from measures.alpha_intervals import jackknife_alphas
+from measures.bootstrap import Interval
+from measures.columns import DAY, GROUP, UNIT, VALUE, require_columns
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 _DAYS, _WEEKS = 31, 31
 """Up to 31 days are shown by day, up to 31 weeks by week."""
-_MOST_PATTERNS = 2000
-"""A period with more distinct patterns, as sliders give, has no interval: the bootstrap's time grows with them."""
+_MOST_PATTERNS = 10_000
+"""A period with more distinct patterns, as sliders give, has no interval: the time it takes grows with them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +33,8 @@ class Period:
     outcome : Agreement or UndefinedAgreement
         Alpha of these items.
     interval : Interval or Undefined or None
-        Its bootstrap interval over items; None if alpha is undefined, and for more than 2,000 distinct patterns,
-        because that would take long.
+        Its jackknife interval; None if alpha is undefined, and for more than 10,000 distinct patterns, because that
+        would take long.
     so_far : float or None
         Alpha of all items finished by the end of the period; None if undefined.
     n_units_so_far : int
@@ -49,22 +48,18 @@ class Period:
     n_units_so_far: int
 
 
-def alpha_course(
-    frame: "pd.DataFrame", *, level: Level | str, seed: int, n_resamples: int = 1000
-) -> list[Period] | Undefined:
+def alpha_course(frame: "pd.DataFrame", *, level: Level | str, by_group: bool = False) -> list[Period] | Undefined:
     """Compute alpha period by period: by day over up to a month, by ISO week over up to 31 weeks, else by month.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A long frame of one criterion: `unit`, `value` and `day` (text, ISO 8601, UTC; missing where unknown). Rows
-        without a value or a day are left out.
+        A long frame of one criterion: `unit`, `value` and `day` (text, ISO 8601, UTC; missing where unknown), and
+        `group` if `by_group`. Rows without a value or a day are left out.
     level : Level or str
         The level of measurement.
-    seed : int
-        Seed of the resamples of each period.
-    n_resamples : int
-        Resamples for each interval.
+    by_group : bool
+        Whether intervals leave out groups (passages) instead of items.
 
     Returns
     -------
@@ -81,10 +76,10 @@ def alpha_course(
     >>> import pandas as pd
     >>> rows = [(1, 1, "2026-01-05"), (1, 1, "2026-01-06"), (2, 4, "2026-01-06"), (2, 5, "2026-01-06")]
     >>> frame = pd.DataFrame(rows, columns=["unit", "value", "day"]).astype({"value": "float64"})
-    >>> [(period.name, period.outcome.n_units) for period in alpha_course(frame, level="ordinal", seed=1)]
+    >>> [(period.name, period.outcome.n_units) for period in alpha_course(frame, level="ordinal")]
     [('2026-01-06', 2)]
     """
-    require_columns(frame, UNIT, VALUE, DAY)
+    require_columns(frame, UNIT, VALUE, DAY, *([GROUP] if by_group else []))
     frame = frame[frame[VALUE].notna() & frame[DAY].notna()]
     if frame.empty:
         return Undefined(reason="no rating has a date")
@@ -93,19 +88,19 @@ def alpha_course(
     name_of = _naming(date.fromisoformat(last.min()), date.fromisoformat(last.max()))
     period = last.map({day: name_of(date.fromisoformat(day)) for day in last.unique()})
     return [
-        _measure(name, frame[period == name], frame[period <= name], Level(level), seed, n_resamples)
+        _measure(name, frame[period == name], frame[period <= name], Level(level), by_group=by_group)
         for name in sorted(period.unique())
     ]
 
 
-def _measure(
-    name: str, own: "pd.DataFrame", until: "pd.DataFrame", level: Level, seed: int, n_resamples: int
-) -> Period:
-    patterns, so_far = (Patterns.from_frame(part[[UNIT, VALUE]]) for part in (own, until))
+def _measure(name: str, own: "pd.DataFrame", until: "pd.DataFrame", level: Level, *, by_group: bool) -> Period:
+    columns = [UNIT, VALUE, *([GROUP] if by_group else [])]
+    patterns, so_far = (Patterns.from_frame(part[columns]) for part in (own, until))
     outcome, whole = (krippendorff_alpha(each, level=level) for each in (patterns, so_far))
     interval = None
     if isinstance(outcome, Agreement) and len(patterns.sizes) <= _MOST_PATTERNS:
-        interval = alpha_interval(patterns, level=level, rng=np.random.default_rng(seed), n_resamples=n_resamples)
+        jackknifed = jackknife_alphas(patterns, levels=[level], by_group=by_group)[level]
+        interval = Interval.from_jackknife(jackknifed, by_group=by_group)
     return Period(
         name=name,
         outcome=outcome,

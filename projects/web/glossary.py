@@ -27,12 +27,12 @@ GLOSSARY = {
     ),
     "ci-candidates": Entry(
         "95 % CI (candidates)",
-        "The middle 95 % of the values from resampled candidates, each with all its ratings (percentile bootstrap).",
+        "Where the true value plausibly lies, if candidates are independent of each other.",
     ),
     "ci-passages": Entry(
         "95 % CI (passages)",
-        "As the interval over candidates, but whole passages are resampled: report it where passages have "
-        "several candidates.",
+        "Where the true value plausibly lies. Candidates of one passage depend on each other, so whole passages are "
+        "left out or resampled: report this one.",
     ),
     "single-ratings": Entry(
         "Single ratings",

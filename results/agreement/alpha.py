@@ -6,37 +6,45 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_ratings
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
-from measures.bootstrap import Interval, alpha_intervals
+from measures.alpha_intervals import jackknife_alphas
+from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, alpha_intervals
 from measures.ceiling import human_ceiling
+from measures.columns import GROUP, UNIT
 from measures.courses import alpha_course
+from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
-from results.scope.gold_settings import CONFIDENCE, CRITERION, RESAMPLES, SEED
+from results.scope.gold_settings import CONFIDENCE, CRITERION, SEED
 from results.scope.scopes import read_scope
 
-# A resample weighs each distinct pattern of ratings, and there are few on a scale of points. A slider gives nearly
-# every item a pattern of its own; then only the requested level gets intervals, in place of all four.
+# There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
+# own; then only the requested level gets intervals, in place of all four.
 MOST_PATTERNS = 500
+ITEMS, PASSAGES = "items", "passages"
+"""The units of an interval: what is left out, or resampled, as a whole."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What computed alpha. Both agree to 12 digits; the package needs a matrix that may not fit into memory."""
 
 
 @dataclass(frozen=True)
 class AlphaInterval:
-    """A percentile interval, or the reason why there is none."""
+    """A confidence interval, or the reason why there is none."""
 
     low: float | None = None
     high: float | None = None
     undefined_share: float = 0.0
     undefined: str = ""
+    n_parts: int | None = None
+    """The items or passages that a jackknife left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +61,12 @@ class AlphaLine:
     n_single: int
     by_unit: AlphaInterval | None = None
     by_passage: AlphaInterval | None = None
+    unit: str = ITEMS
+    """Which of the two is shown; reports of earlier versions show both."""
+
+    @property
+    def interval(self) -> AlphaInterval | None:
+        return self.by_passage if self.unit == PASSAGES else self.by_unit
 
 
 @dataclass(frozen=True)
@@ -71,10 +85,18 @@ class AgreementReport:
     levels: tuple[AlphaLine, ...]
     by: str
     groups: tuple[Group, ...]
-    n_resamples: int
-    seed: int
+    n_resamples: int | None
+    """None for the jackknife, which draws nothing; the seed alike."""
+    seed: int | None
     has_unknown_annotators: bool
     has_simulated_annotators: bool
+    method: str
+    """How intervals were computed; reports of earlier versions have none, and are percentile bootstraps."""
+    unit: str
+    n_passages: int
+    is_narrowed: bool
+    """Whether items were chosen as the unit although several share a passage, so that intervals are too narrow."""
+    has_few_passages: bool
 
     @property
     def main(self) -> AlphaLine:
@@ -82,21 +104,28 @@ class AgreementReport:
 
 
 @dataclass(frozen=True)
-class Resampling:
-    """How intervals are computed: number of resamples, seed, and whether candidates or whole passages are drawn."""
+class Intervals:
+    """How intervals are computed: by the jackknife, or from a number of resamples."""
 
-    n: int = RESAMPLES
+    unit: str = ""
+    """Items or passages; by default passages wherever several items share one."""
+    n_resamples: int | None = None
     seed: int = SEED
-    units: bool = True
-    passages: bool = False
+
+    def choose_unit(self, patterns: Patterns) -> str:
+        return self.unit or (PASSAGES if patterns.n_groups < patterns.n_units else ITEMS)
 
 
 def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the agreement page shows: the report, the included judgments, and the human ceiling."""
     scope = read_scope(project, settings)
-    resampling = Resampling(passages=True)
-    level = Level(settings["level"])
-    report = measure_agreement(scope, level=level, by=settings["by"], other_levels=True, resampling=resampling)
+    report = measure_agreement(
+        scope,
+        level=Level(settings["level"]),
+        by=settings["by"],
+        other_levels=True,
+        intervals=Intervals(unit=settings.get("unit", "")),
+    )
     # The ceiling needs every judgment by itself, which patterns of ratings no longer tell.
     ceiling = human_ceiling(fetch_judgments(scope), rng=np.random.default_rng(SEED))
     return {"report": report, "entering": count_inclusion(scope).as_dict(), "ceiling": ceiling}
@@ -108,74 +137,100 @@ def measure_agreement(
     level: Level,
     by: str = "",
     other_levels: bool = False,
-    resampling: Resampling | None = None,
+    intervals: Intervals | None = None,
 ) -> AgreementReport:
-    """Compute agreement in a scope; by default with intervals over candidates."""
-    resampling = resampling or Resampling()
-    ratings = fetch_ratings(scope, by_passage=resampling.passages)
+    """Compute agreement in a scope, by default with jackknife intervals over passages that several items share."""
+    intervals = intervals or Intervals()
+    ratings = fetch_ratings(scope, by_passage=True)
     # Alpha depends only on how many items have which ratings. A million judgments on five points make a few hundred
     # such patterns, so everything below is fast.
     patterns = ratings.patterns()
+    # One unit for all parts, so that their intervals can be compared.
+    shares, intervals = patterns.n_groups < patterns.n_units, replace(intervals, unit=intervals.choose_unit(patterns))
     levels = [level, *(each for each in Level if each is not level and other_levels)]
     is_large = len(patterns.sizes) > MOST_PATTERNS
     return AgreementReport(
         level=level,
-        levels=tuple(_make_lines(scope, patterns, levels, resampling, only=level if is_large else None)),
+        levels=tuple(_make_lines(scope, patterns, levels, intervals, only=level if is_large else None)),
         by=by,
         groups=tuple(
-            Group(name, *_make_lines(part_scope, part, [level], resampling))
-            for name, part_scope, part in _fetch_parts(scope, ratings, by, resampling)
+            Group(name, *_make_lines(part_scope, part, [level], intervals))
+            for name, part_scope, part in _fetch_parts(scope, ratings, by)
         ),
-        n_resamples=resampling.n,
-        seed=resampling.seed,
+        n_resamples=intervals.n_resamples,
+        seed=None if intervals.n_resamples is None else intervals.seed,
         has_unknown_annotators=ratings.has_unknown_annotators,
         has_simulated_annotators=Membership.Kind.SIMULATED in ratings.kinds,
+        method=JACKKNIFE if intervals.n_resamples is None else PERCENTILE,
+        unit=intervals.unit,
+        n_passages=patterns.n_groups,
+        is_narrowed=shares and intervals.unit == ITEMS,
+        has_few_passages=shares and intervals.unit == PASSAGES and patterns.n_groups < FEW_UNITS,
     )
 
 
-def _fetch_parts(
-    scope: Scope, ratings: Ratings, by: str, resampling: Resampling
-) -> Iterator[tuple[str, Scope, Patterns]]:
+def _fetch_parts(scope: Scope, ratings: Ratings, by: str) -> Iterator[tuple[str, Scope, Patterns]]:
     """Yield each part of a scope with its name, its scope and its patterns of ratings."""
     # Ratings of one criterion do not tell the other criteria, the stage or the batch apart: these are fetched again.
     if by == CRITERION:
         for criterion in criteria_in_use(scope.project, scope.batch):
             part = replace(scope, criterion=criterion)
-            yield criterion.name, part, fetch_ratings(part, by_passage=resampling.passages).patterns()
+            yield criterion.name, part, fetch_ratings(part, by_passage=True).patterns()
     elif by:
         if by in BY_COLLECTION:
-            ratings = fetch_ratings(scope, by_passage=resampling.passages, by=by)
+            ratings = fetch_ratings(scope, by_passage=True, by=by)
         for name, patterns in ratings.patterns_by(by).items():
             yield name, scope, patterns
 
 
 def _make_lines(
-    scope: Scope, patterns: Patterns, levels: list[Level], resampling: Resampling, only: Level | None = None
+    scope: Scope, patterns: Patterns, levels: list[Level], intervals: Intervals, only: Level | None = None
 ) -> list[AlphaLine]:
     if not scope.criterion.has_one_scale:
-        return [_make_line(patterns, _refuse_several_scales(scope.criterion, patterns, level)) for level in levels]
-    # One call for all levels: they share the resamples, and so the drawing.
+        return [
+            _make_line(patterns, _refuse_several_scales(scope.criterion, patterns, level), intervals.unit)
+            for level in levels
+        ]
+    # One call for all levels: they share what is left out, or drawn.
     with_intervals = [level for level in levels if only in (None, level)]
     by_unit, by_passage = (
-        alpha_intervals(
-            patterns,
-            levels=with_intervals if is_asked else [],
-            rng=np.random.default_rng(resampling.seed),
-            n_resamples=resampling.n,
-            confidence=CONFIDENCE,
-            by_group=by_group,
-        )
-        for by_group, is_asked in ((False, resampling.units), (True, resampling.passages))
+        _compute_intervals(patterns, with_intervals, intervals, by_group=by_group) for by_group in (False, True)
     )
     return [
-        _make_line(patterns, krippendorff_alpha(patterns, level=level), by_unit.get(level), by_passage.get(level))
+        _make_line(
+            patterns,
+            krippendorff_alpha(patterns, level=level),
+            intervals.unit,
+            by_unit.get(level),
+            by_passage.get(level),
+        )
         for level in levels
     ]
+
+
+def _compute_intervals(
+    patterns: Patterns, levels: list[Level], intervals: Intervals, *, by_group: bool
+) -> Mapping[Level, Interval | Undefined]:
+    if intervals.n_resamples is None:
+        found = jackknife_alphas(patterns, levels=levels, by_group=by_group, confidence=CONFIDENCE)
+        return {level: Interval.from_jackknife(each, by_group=by_group) for level, each in found.items()}
+    # Resamples take long, so only the unit that was asked for is drawn.
+    if by_group != (intervals.unit == PASSAGES):
+        return {}
+    return alpha_intervals(
+        patterns,
+        levels=levels,
+        rng=np.random.default_rng(intervals.seed),
+        n_resamples=intervals.n_resamples,
+        confidence=CONFIDENCE,
+        by_group=by_group,
+    )
 
 
 def _make_line(
     patterns: Patterns,
     outcome: Agreement | UndefinedAgreement,
+    unit: str,
     by_unit: Interval | Undefined | None = None,
     by_passage: Interval | Undefined | None = None,
 ) -> AlphaLine:
@@ -196,6 +251,7 @@ def _make_line(
         n_single=outcome.n_single,
         by_unit=_read_interval(by_unit),
         by_passage=_read_interval(by_passage),
+        unit=unit,
     )
 
 
@@ -204,7 +260,9 @@ def _read_interval(interval: Interval | Undefined | None) -> AlphaInterval | Non
         return None
     if isinstance(interval, Undefined):
         return AlphaInterval(undefined=interval.reason)
-    return AlphaInterval(low=interval.low, high=interval.high, undefined_share=interval.undefined_share)
+    return AlphaInterval(
+        low=interval.low, high=interval.high, undefined_share=interval.undefined_share, n_parts=interval.n_parts
+    )
 
 
 def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
@@ -219,9 +277,19 @@ def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
     """Return what the page of agreement over time shows."""
     scope = read_scope(project, settings)
     frame = fetch_judgments(scope)
+    shares = does_share_passages(frame)
+    unit = settings.get("unit") or (PASSAGES if shares else ITEMS)
     return {
         "level": settings["level"],
-        "periods": alpha_course(frame, level=settings["level"], seed=SEED, n_resamples=RESAMPLES),
+        "periods": alpha_course(frame, level=settings["level"], by_group=unit == PASSAGES),
+        "method": JACKKNIFE,
+        "unit": unit,
+        "is_narrowed": shares and unit == ITEMS,
         "n_undated": int(frame["day"].isna().sum()),
         "entering": count_inclusion(scope).as_dict(),
     }
+
+
+def does_share_passages(frame: pd.DataFrame) -> bool:
+    """Return whether several items of a frame are about one passage."""
+    return bool(frame[GROUP].nunique() < frame[UNIT].nunique())

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from measures.rubric import Level
+from results.agreement.alpha import ITEMS
 from results.agreement.forms import AgreementForm
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
 from results.scope.gold_settings import PARTS
@@ -22,6 +23,11 @@ class AgreementQuery(ScopeQuery):
     )
     by = serializers.ChoiceField(
         required=False, choices=PARTS, help_text="What alpha is broken down by; otherwise dataset."
+    )
+    unit = serializers.ChoiceField(
+        required=False,
+        choices=[ITEMS],
+        help_text="What intervals leave out one at a time; otherwise passages wherever candidates share them.",
     )
 
 

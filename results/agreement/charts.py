@@ -6,6 +6,7 @@ from typing import Any
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.names import spell_out
+from results.agreement.alpha import PASSAGES
 
 Figures = Mapping[str, Any]
 TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")
@@ -21,9 +22,10 @@ def chart_agreement(figures: Figures) -> list[Chart]:
     parts = [{"part": "all", **_read_interval(report["levels"][0])}]
     parts += [{"part": group["name"] or "none named", **_read_interval(group["line"])} for group in report["groups"]]
     spec = specs.intervals("part", "alpha", "low", "high", title=title, zero=0)
+    over = "passages" if report.get("unit") == PASSAGES else "candidates"
     chart = Chart(
         "parts",
-        "Alpha by {by}, with 95 % CI over candidates".format(by=spell_out(report["by"])),
+        f"Alpha by {spell_out(report['by'])}, with 95 % CI over {over}",
         [row for row in parts if row["alpha"] is not None],
         spec,
         columns=("part", "alpha", "low", "high", "n_units", "n_ratings"),
@@ -106,7 +108,8 @@ def chart_time(figures: Figures) -> list[Chart]:
 
 
 def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:
-    ends = line["by_unit"] or {}
+    # Reports of earlier versions name no unit, and their charts show the interval over candidates.
+    ends = line["by_passage" if line.get("unit") == PASSAGES else "by_unit"] or {}
     counts = {name: line[name] for name in ("n_units", "n_ratings")}
     return {"alpha": line["alpha"], "low": ends.get("low"), "high": ends.get("high"), **counts}
 

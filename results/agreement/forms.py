@@ -6,6 +6,7 @@ from django import forms
 
 from annotate.frames.criteria_in_use import Scope
 from projects.models import Criterion
+from results.agreement.alpha import ITEMS
 from results.scope.forms import JudgmentsForm
 from results.scope.gold_settings import PARTS
 from results.scope.scopes import scope_settings
@@ -22,6 +23,11 @@ class AgreementForm(JudgmentsForm):
         required=False,
         choices=[(name, name.replace("_", " ")) for name in PARTS],
     )
+    unit = forms.ChoiceField(
+        label="Interval over",
+        required=False,
+        choices=[("", "passages, where candidates share them"), (ITEMS, "candidates")],
+    )
 
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
         """Return the settings of a report of this kind, with every default; `read_scope` reads the scope back."""
@@ -30,4 +36,6 @@ class AgreementForm(JudgmentsForm):
             **scope_settings(scope),
             "level": data.get("level") or scope.criterion.level,
             **({"by": data.get("by") or "dataset"} if kind == "agreement" else {}),
+            # Only where it was chosen, so that the address of a question stays what it was.
+            **({"unit": data["unit"]} if data.get("unit") else {}),
         }

@@ -1,16 +1,19 @@
 """The agreement pages: alpha at every level and by part, annotators compared, and agreement over time."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from measures.jackknife import FEW_UNITS
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from results.agreement import charts
+from results.agreement.alpha import PASSAGES
 from results.agreement.forms import AgreementForm
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
@@ -28,7 +31,8 @@ PAGES = {
 def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpResponse:
     template, draw = PAGES[kind]
     form = AgreementForm(project, request.GET or None)
-    context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}
+    context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "few": FEW_UNITS}
+    context["confidence"] = CONFIDENCE
     scope = choose_scope(request, form, template, context)
     if isinstance(scope, HttpResponse):
         return scope
@@ -37,9 +41,18 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     if isinstance(state, HttpResponse):
         return state
     context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
+    if state.figures and kind == "agreement":
+        context |= _describe_interval(state.figures["report"])
     if state.figures:
         context["charts"] = {chart.name: chart for chart in draw(state.figures)}
     return render(request, template, context)
+
+
+def _describe_interval(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether a report is of an earlier version, which bootstrapped, and the interval beside its alpha."""
+    main = report["levels"][0]
+    ends = main["by_passage" if main.get("unit") == PASSAGES else "by_unit"]
+    return {"has_earlier_method": "method" not in report, "main_interval": ends}
 
 
 @requires(Right.READ)

@@ -6,13 +6,13 @@ from django.views.decorators.http import require_safe
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Batch
+from measures.jackknife import FEW_UNITS
 from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from results.agreement.alpha import measure_agreement
 from results.disagreements.spread import MOST_ITEMS, count_remarks, measure_spread
-from results.scope.gold_settings import RESAMPLES, SEED
 
 
 @requires(Right.READ)
@@ -38,7 +38,6 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         "spread": measure_spread(Scope(project=project, criterion=chosen, batch=batch)),
         "remarks": count_remarks(batch),
         "most_items": MOST_ITEMS,
-        "n_resamples": RESAMPLES,
-        "seed": SEED,
+        "few": FEW_UNITS,
     }
     return render(request, "results/overview/batch_results.html", context)

@@ -22,6 +22,8 @@ from results.models import Report
 
 AT_ONCE = 5_000
 """Up to this many judgments of a criterion, a page computes its figures itself."""
+METHODS = 2
+"""Raised where methods change: figures computed by earlier ones are still shown, and offered to be recomputed."""
 MOST_KEPT = 20
 """Reports of the same question; older ones are deleted."""
 
@@ -128,11 +130,11 @@ def _hash_question(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def _hash_judgments(project: Project) -> str:
-    """Return a hash of the version of the judgments: the acts that reach results and the submitted work are counted."""
+    """Return a hash of the methods and the judgments: acts that reach results and the submitted work are counted."""
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"project": project.pk})
         row = cursor.fetchone()
-    return hashlib.sha256(repr(row).encode()).hexdigest()
+    return hashlib.sha256(repr((METHODS, row)).encode()).hexdigest()
 
 
 def _has_many(project: Project, criterion: str) -> bool:

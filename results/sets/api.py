@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.frames.stages import Stage
+from measures.bootstrap import PERCENTILE
 from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
@@ -86,7 +87,12 @@ class NewSetSerializer(StrictSerializer):
         **SOME,
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
-    n_resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
+    n_resamples = serializers.IntegerField(
+        required=False,
+        min_value=100,
+        max_value=MOST_RESAMPLES,
+        help_text="Computes intervals by a percentile bootstrap, from the seed. Otherwise by the jackknife.",
+    )
 
 
 class SetList(ProjectEndpoint):
@@ -116,6 +122,8 @@ class SetList(ProjectEndpoint):
         sent = self.sent(NewSetSerializer)
         name = sent.pop("name")
         # What the request leaves out is as on the form: the project's stage and gold rule.
+        if "n_resamples" in sent:
+            sent["intervals"] = PERCENTILE
         settings = Settings.from_dict({**freezing.default_settings(self.project).as_dict(), **sent})
         judgment_set = freezing.request_set(project=self.project, actor=self.membership, name=name, settings=settings)
         location = reverse("api:set-show", args=[slug, judgment_set.number])

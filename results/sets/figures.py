@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
-from measures.bootstrap import Interval, alpha_intervals
+from measures.alpha_intervals import jackknife_alphas
+from measures.bootstrap import JACKKNIFE, Interval, alpha_intervals
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
+from results.agreement.alpha import ITEMS, PASSAGES
 from results.scope.gold_settings import CONFIDENCE
 from results.sets.scores import FACETS, Judgments
 from results.sets.selecting import ScaledCriterion
@@ -41,6 +43,8 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
         "agreement": _as_dict(outcomes[own]),
         "interval_over_candidates": _compute_interval(patterns, own, settings, by_group=False),
         "interval_over_passages": _compute_interval(patterns, own, settings, by_group=True),
+        # Which of the two to report: candidates of one passage are not independent.
+        "interval_unit": PASSAGES if patterns.n_groups < patterns.n_units else ITEMS,
         "alpha_by_level": {level.value: _store_alpha(outcome) for level, outcome in outcomes.items()},
         "by": {
             name: [
@@ -53,6 +57,13 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
 
 
 def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, by_group: bool) -> Figures:
+    if settings.intervals == JACKKNIFE:
+        jackknifed = jackknife_alphas(patterns, levels=[level], by_group=by_group, confidence=CONFIDENCE)[level]
+        method: Figures = {"confidence": CONFIDENCE, "n_resamples": None, "seed": None, "method": JACKKNIFE}
+        if isinstance(jackknifed, Undefined):
+            return {"low": None, "high": None, "undefined": jackknifed.reason, **method}
+        n_parts = {"n_resampled": jackknifed.n_units}
+        return {"low": jackknifed.low, "high": jackknifed.high, "undefined_share": 0.0, **method, **n_parts}
     found = alpha_intervals(
         patterns,
         levels=[level],

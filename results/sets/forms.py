@@ -11,7 +11,6 @@ from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.scope.forms import STAGES, FacetsForm
-from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.sets import freezing
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
@@ -56,12 +55,6 @@ class SetForm(FacetsForm):
         initial=True,
         help_text="Only affects z scores. Control items never get a score.",
     )
-    seed = forms.IntegerField(
-        label="Seed (confidence intervals)", required=False, initial=SEED, min_value=0, max_value=2**31 - 1
-    )
-    resamples = forms.IntegerField(
-        label="Resamples", required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
-    )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -102,8 +95,5 @@ class SetForm(FacetsForm):
             with_comments=data["comments"],
             gold=GoldRule(data["gold"] or self.defaults.gold),
             controls_in_z=data["controls"],
-            # 0 is a seed too, so `or` would not do.
-            seed=SEED if data["seed"] is None else data["seed"],
             studies=tuple(sorted(data.get("studies", ()))),
-            n_resamples=RESAMPLES if data["resamples"] is None else data["resamples"],
         )

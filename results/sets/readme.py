@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from measures.rubric import ScaleKind
+from results.agreement.alpha import PASSAGES
 from results.models import Study
 from results.sets import studies
 from results.sets.codebook import write_codebook
@@ -194,7 +195,7 @@ def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
     yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
     for each in figures["criteria"]:
-        found, interval = each["agreement"], each["interval_over_candidates"]
+        found, interval = each["agreement"], _choose_interval(each)
         alpha = f"{found['alpha']:.4f}" if found["alpha"] is not None else f"undefined: {found['undefined']}"
         ends = (
             f"{interval['low']:.4f} to {interval['high']:.4f}" if interval["low"] is not None else interval["undefined"]
@@ -206,14 +207,33 @@ def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
         )
     yield ""
     if figures["criteria"]:
-        interval = figures["criteria"][0]["interval_over_candidates"]
+        first = figures["criteria"][0]
         yield (
             f"Krippendorff's alpha; candidates with two ratings or more, and their ratings; single: candidates "
-            f"with one rating, which enter gold scores only. Intervals: percentile bootstrap, "
-            f"{interval['n_resamples']:,} resamples of candidates, seed {interval['seed']}. figures.json has intervals "
-            "over whole passages, other levels, and alpha by dataset, split and source."
+            f"with one rating, which enter gold scores only. {_describe_intervals(first)}"
+            "other levels, and alpha by dataset, split and source."
         )
         yield ""
+
+
+def _choose_interval(criterion: dict[str, Any]) -> dict[str, Any]:
+    """Return the interval to report: over passages where candidates share them, and always over candidates before."""
+    is_over_passages = criterion["interval_over_passages"].get("method") and criterion["interval_unit"] == PASSAGES
+    name = "interval_over_passages" if is_over_passages else "interval_over_candidates"
+    interval: dict[str, Any] = criterion[name]
+    return interval
+
+
+def _describe_intervals(criterion: dict[str, Any]) -> str:
+    interval = _choose_interval(criterion)
+    if interval.get("method") is None:
+        return (
+            f"Intervals: percentile bootstrap, {interval['n_resamples']:,} resamples of candidates, seed "
+            f"{interval['seed']}. figures.json has intervals over whole passages, "
+        )
+    unit, other = ("passages", "candidates") if criterion["interval_unit"] == PASSAGES else ("candidates", "passages")
+    n = f" ({interval['n_resampled']:,} for {criterion['criterion']})" if "n_resampled" in interval else ""
+    return f"Intervals: jackknife with Student's t over {unit}{n}. figures.json has intervals over {other}, "
 
 
 def _write_datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """The settings of a judgment set: which judgments, texts and evaluations it holds, and how scores are computed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 from annotate.frames.stages import Stage
+from measures.bootstrap import JACKKNIFE, PERCENTILE
 from measures.gold_rules import GoldRule
 from results.scope.gold_settings import SEED, GoldSettings
 
@@ -18,6 +21,13 @@ class Settings(GoldSettings):
     seed: int = SEED
     studies: tuple[int, ...] = ()
     """Numbers of metric evaluations; none by default."""
+    intervals: str = JACKKNIFE
+    """The method of intervals. Seed and number of resamples belong to the percentile bootstrap alone."""
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        # Sets of earlier versions name no method, and have bootstrap intervals.
+        return super().from_dict({"intervals": PERCENTILE, **stored})
 
     def list_choices(self) -> list[tuple[str, str]]:
         """Return the name and value of each choice as README.md and changes.json write them."""
@@ -39,7 +49,12 @@ class Settings(GoldSettings):
             ("Annotators' comments", "yes" if self.with_comments else "no"),
             ("Gold score", self.gold_in_words),
             ("Studies", ", ".join(map(str, self.studies)) or "none"),
-            ("Intervals", f"{self.n_resamples:,} resamples, seed {self.seed}"),
+            (
+                "Intervals",
+                "jackknife with Student's t"
+                if self.intervals == JACKKNIFE
+                else f"{self.n_resamples:,} resamples, seed {self.seed}",
+            ),
         ]
 
     @property

@@ -72,6 +72,7 @@ def test_units_of_one_pattern_count_as_often_as_they_are() -> None:
     ("rows", "reason"),
     [
         ([([1, 1], [0, 0]), ([1, 2], [1])], "fewer than three passages"),
+        ([([1, 1], [0, 0]), ([1, 2], [0])], "fewer than three passages"),
         ([([1, 1], [0, 1]), ([2, 2], [2])], "the estimate is exactly 1"),
         ([([1, 1], [0, 1]), ([2, 1], [2])], "the estimate without one passage is undefined"),
         ([([3, 3], [0, 1, 2])], "all ratings are equal"),

@@ -16,7 +16,7 @@ def make_frame(rows: list[tuple[int, int, str | None]]) -> pd.DataFrame:
 
 
 def course(rows: list[tuple[int, int, str | None]]) -> list[Period]:
-    found = alpha_course(make_frame(rows), level="interval", seed=1, n_resamples=50)
+    found = alpha_course(make_frame(rows), level="interval")
     assert isinstance(found, list)
     return found
 
@@ -50,5 +50,5 @@ def test_periods_grow_with_the_span(days: list[str], names: list[str]) -> None:
 
 
 def test_without_days_it_is_undefined() -> None:
-    found = alpha_course(make_frame([(1, 1, None), (1, 2, None)]), level="ordinal", seed=1)
+    found = alpha_course(make_frame([(1, 1, None), (1, 2, None)]), level="ordinal")
     assert found == Undefined(reason="no rating has a date")

@@ -9,21 +9,23 @@ from annotate.batches.trials import list_trials
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage, default_stage
+from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
-from results.agreement.alpha import AgreementReport, AlphaLine, Resampling, measure_agreement
-from results.scope.gold_settings import CONFIDENCE, PARTS, RESAMPLES, SEED
+from results.agreement.alpha import ITEMS, PASSAGES, AgreementReport, AlphaLine, Intervals, measure_agreement
+from results.scope.gold_settings import CONFIDENCE, PARTS, SEED
 from results.scope.scopes import choose_criterion_to_measure, find_batch
 
 # More than a page allows, as nobody waits for a command in front of a browser.
 MOST_RESAMPLES = 100_000
+UNITS = {None: "", "item": ITEMS, "passage": PASSAGES}
 
 
 class Command(ProjectCommand):
-    help = "Krippendorff's alpha over all counted judgments of a criterion, with its bootstrap interval."
+    help = "Krippendorff's alpha over all counted judgments of a criterion, with its jackknife interval."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -35,16 +37,17 @@ class Command(ProjectCommand):
         )
         parser.add_argument("--by", choices=PARTS, default="", help="also print alpha by part")
         parser.add_argument(
-            "--bootstrap",
-            type=reader(_read_resamples),
-            default=RESAMPLES,
-            metavar="N",
-            help=f"number of resamples (default {RESAMPLES})",
+            "--unit",
+            choices=("item", "passage"),
+            help="what the interval leaves out one at a time (default: passages wherever items share one)",
         )
         parser.add_argument(
-            "--unit", choices=("item", "passage"), default="item", help="unit of resampling (default item)"
+            "--bootstrap",
+            type=reader(_read_resamples),
+            metavar="N",
+            help="a percentile bootstrap with N resamples instead of the jackknife",
         )
-        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the resamples (default {SEED})")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the bootstrap (default {SEED})")
         parser.add_argument(
             "--pairs", action="store_true", help="also print each pair of annotators on their common items"
         )
@@ -67,12 +70,7 @@ class Command(ProjectCommand):
             scope,
             level=level,
             by=options["by"],
-            resampling=Resampling(
-                n=options["bootstrap"],
-                seed=options["seed"],
-                units=options["unit"] == "item",
-                passages=options["unit"] == "passage",
-            ),
+            intervals=Intervals(unit=UNITS[options["unit"]], n_resamples=options["bootstrap"], seed=options["seed"]),
         )
         result: dict[str, Any] = {"project": project.slug, "criterion": criterion.key}
         if batch:
@@ -85,6 +83,8 @@ class Command(ProjectCommand):
             result["annotators"] = "unknown: scores were imported without names"
         if report.has_simulated_annotators:
             result["simulated"] = True
+        if warnings := _list_warnings(report):
+            result["warnings"] = warnings
         if report.by:
             result["by"] = report.by
             result["groups"] = [{report.by: group.name, **_as_dict(group.line, report)} for group in report.groups]
@@ -103,20 +103,33 @@ def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
     }
     if line.alpha is None:
         return {"alpha": None, "undefined": line.undefined, **counts}
-    ends = line.by_unit or line.by_passage
-    if ends is None or ends.undefined:
+    ends = line.interval
+    if ends is None:
         return {"alpha": line.alpha, **counts}
+    if ends.undefined:
+        return {"alpha": line.alpha, **counts, "undefined_interval": ends.undefined}
     return {
         "alpha": line.alpha,
         **counts,
         "low": ends.low,
         "high": ends.high,
         "confidence": CONFIDENCE,
-        "resampled": "items" if line.by_unit else "passages",
+        "method": report.method,
+        "resampled": line.unit,
+        "n_resampled": ends.n_parts,
         "n_resamples": report.n_resamples,
         "seed": report.seed,
         "undefined_share": ends.undefined_share,
     }
+
+
+def _list_warnings(report: AgreementReport) -> list[str]:
+    found = []
+    if report.is_narrowed:
+        found.append("Items share passages, so the interval over items is too narrow.")
+    if report.has_few_passages:
+        found.append(f"Over {report.n_passages} passages only: fewer than {FEW_UNITS} give a rough interval.")
+    return found
 
 
 def _compute_pairs(scope: Scope) -> dict[str, Any]:

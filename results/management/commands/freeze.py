@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotate.frames.stages import Stage
+from measures.bootstrap import JACKKNIFE, PERCENTILE
 from measures.gold_rules import GoldRule
 from projects.commands import ProjectCommand
 from results.sets import freezing
@@ -47,14 +48,18 @@ class Command(ProjectCommand):
             metavar="NUMBER",
             help="include these metric evaluations, with their tables and metric scores",
         )
-        parser.add_argument("--seed", type=int, default=defaults.seed)
+        parser.add_argument("--seed", type=int, default=defaults.seed, help="seed of the bootstrap")
         parser.add_argument(
-            "--bootstrap", type=int, default=defaults.n_resamples, metavar="N", help="number of resamples"
+            "--bootstrap",
+            type=int,
+            metavar="N",
+            help="intervals by a percentile bootstrap with N resamples instead of the jackknife",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
-        if not 0 <= options["seed"] < 2**31 or not 1 <= options["bootstrap"] <= 100_000:
+        bootstrap = options["bootstrap"]
+        if not 0 <= options["seed"] < 2**31 or (bootstrap is not None and not 1 <= bootstrap <= 100_000):
             raise CommandError("--seed must be 0 or more, and --bootstrap from 1 to 100,000.", returncode=2)
         defaults = freezing.default_settings(project)
         settings = Settings(
@@ -72,7 +77,8 @@ class Command(ProjectCommand):
             controls_in_z=defaults.controls_in_z and not options["no_controls"],
             seed=options["seed"],
             studies=tuple(sorted(set(options["study"]))),
-            n_resamples=options["bootstrap"],
+            n_resamples=bootstrap or defaults.n_resamples,
+            intervals=PERCENTILE if bootstrap else JACKKNIFE,
         )
         judgment_set = freezing.freeze_now(project=project, name=options["name"], settings=settings)
         facts = judgment_set.facts

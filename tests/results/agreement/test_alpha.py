@@ -1,6 +1,7 @@
 """Agreement of a project: from the tables through the page and the command."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.utils import timezone
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
@@ -16,10 +18,13 @@ from annotate.frames.stages import Stage
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
+from projects.jobs import running
 from projects.models import Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
-from results.agreement.alpha import Resampling, measure_agreement
+from results.agreement.alpha import measure_agreement
 from results.management.commands.agreement import Command
+from results.models import Report
+from results.reports import reports
 from tests.factories import (
     make_candidates,
     make_corpus,
@@ -46,12 +51,13 @@ def compute_alpha(scope: Scope, level: str = "ordinal") -> float:
 @pytest.mark.parametrize(("level", "alpha"), PUBLISHED.items())
 def test_krippendorffs_example_through_the_tables(project: Project, level: str, alpha: float) -> None:
     canonical(project)
-    output = answer("agreement", "--project", "bridges", "--level", level)
+    output = answer("agreement", "--project", "bridges", "--level", level, "--unit", "item")
     assert round(output["alpha"], 3) == alpha
     counts = {"level": level, "n_units": 11, "n_annotators": 4, "n_ratings": 40, "n_single": 1}
     assert {key: output[key] for key in counts} == counts
     assert output["low"] < output["alpha"] <= output["high"]
-    assert (output["criterion"], output["seed"], output["n_resamples"]) == ("correctness", 1000, 1000)
+    assert (output["criterion"], output["method"], output["resampled"]) == ("correctness", "jackknife", "items")
+    assert (output["n_resampled"], output["seed"], output["n_resamples"]) == (11, None, None)
 
 
 def test_krippendorffs_example_through_the_import_and_the_page(
@@ -82,7 +88,7 @@ def test_krippendorffs_example_through_the_import_and_the_page(
     for alpha in ("0.7434", "0.8154", "0.8491", "0.7974"):
         assert alpha in page
     assert page.index("0.8154") < page.index("0.7434"), "the criterion's own level comes first"
-    assert "seed 1000" in page
+    assert "jackknife" in page
 
 
 def test_each_breakdown_is_the_alpha_of_its_part(project: Project) -> None:
@@ -277,23 +283,94 @@ def test_with_many_patterns_only_the_level_shown_has_intervals(
     assert all(line.alpha is not None for line in others)
 
 
-def test_intervals_over_passages_are_wider_where_passages_differ(project: Project) -> None:
-    """Two passages, one rated all low and one all high: which of them is drawn is all that matters."""
+def read_text(client: Client, query: str = "") -> str:
+    return " ".join(client.get(f"/p/bridges/agreement/{query}").content.decode().split())
+
+
+def judge_passages(project: Project, bases: Sequence[int]) -> None:
+    """Let two people rate ten candidates of each passage, all around the base of the passage."""
     corpus = make_corpus(project, n_candidates=0)
-    low, high = (make_question(make_passage(corpus)) for _ in range(2))
     people = [make_membership(project) for _ in range(2)]
     ratings = {
         candidate: dict(zip(people, (base, base + n % 2), strict=True))
-        for question, base in ((low, 1), (high, 4))
-        for n, candidate in enumerate(make_candidates(question, 10))
+        for base in bases
+        for n, candidate in enumerate(make_candidates(make_question(make_passage(corpus)), 10))
     }
     judge(project, ratings)
-    line = measure_agreement(make_scope(project), level=Level.INTERVAL, resampling=Resampling(passages=True)).main
+
+
+def test_passages_are_the_unit_where_candidates_share_them(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    """Passages rated all low or all high: how many of each there are is all that matters."""
+    judge_passages(project, (1, 1, 1, 1, 1, 4))
+    line = measure_agreement(make_scope(project), level=Level.INTERVAL).main
     assert line.by_unit is not None
     assert line.by_passage is not None
-    assert None not in (line.by_unit.low, line.by_passage.low)
+    assert line.unit == "passages"
+    assert line.interval == line.by_passage
+    assert (line.by_unit.n_parts, line.by_passage.n_parts) == (60, 6)
     widths = [float(ends.high or 0) - float(ends.low or 0) for ends in (line.by_unit, line.by_passage)]
     assert widths[1] > 2 * widths[0]
+    client = client_of(researcher)
+    page, narrowed = (read_text(client, query) for query in ("", "?unit=items"))
+    assert "95 % CI (passages)" in page
+    assert "95 % CI (candidates)" not in page
+    assert "over 6 passages" in page
+    assert "with fewer than 20 the intervals are rough. These judgments cover 6." in page
+    assert "seed" not in page[page.index("How these numbers are computed") :]
+    assert "95 % CI (candidates)" in narrowed
+    assert "the intervals are too narrow" in narrowed
+    assert client.get("/p/bridges/agreement/?unit=answers").status_code == 400
+    output, narrowed_output, old = (
+        answer("agreement", "--project", "bridges", "--level", "interval", *more)
+        for more in ((), ("--unit", "item"), ("--bootstrap", "200", "--seed", "7"))
+    )
+    assert (output["low"], output["resampled"], output["n_resampled"]) == (line.by_passage.low, "passages", 6)
+    assert output["warnings"] == ["Over 6 passages only: fewer than 20 give a rough interval."]
+    assert narrowed_output["low"] == line.by_unit.low
+    assert narrowed_output["warnings"] == ["Items share passages, so the interval over items is too narrow."]
+    assert (old["method"], old["resampled"], old["n_resamples"], old["seed"]) == ("percentile", "passages", 200, 7)
+    assert old["low"] != output["low"]
+
+
+def test_candidates_are_the_unit_where_none_share_a_passage(project: Project) -> None:
+    corpus = make_corpus(project, n_candidates=0)
+    people = [make_membership(project) for _ in range(2)]
+    candidates = [make_candidates(make_question(make_passage(corpus)), 1)[0] for _ in range(4)]
+    judge(project, {each: dict(zip(people, (1 + n, 1 + n // 2 * 2), strict=True)) for n, each in enumerate(candidates)})
+    output = answer("agreement", "--project", "bridges")
+    assert (output["resampled"], output["n_resampled"], "warnings" in output) == ("items", 4, False)
+
+
+def test_a_report_of_an_earlier_version_says_how_it_was_made(
+    project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge_passages(project, (1, 2, 4))
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
+    client = client_of(researcher)
+    client.post("/p/bridges/agreement/")
+    stored = Report.objects.get()
+    running.run(Report, stored.pk, reports.make, only_reads=True)
+    assert "percentile" not in client.get("/p/bridges/agreement/").content.decode()
+    stored.refresh_from_db()
+    # As versions before the jackknife stored it.
+    assert stored.result is not None
+    report = stored.result["report"]
+    for key in ("method", "unit", "n_passages", "is_narrowed", "has_few_passages"):
+        del report[key]
+    report |= {"n_resamples": 1000, "seed": 1000}
+    for line in [*report["levels"], *(group["line"] for group in report["groups"])]:
+        del line["unit"]
+        line["by_unit"] = {"low": 0.1234, "high": 0.5678, "undefined_share": 0.0, "undefined": ""}
+    stored.content = "of an earlier version"
+    stored.save()
+    page = read_text(client)
+    assert "computed by an earlier version of Concord" in page
+    assert "percentile bootstraps with" in page
+    assert "0.1234 to 0.5678" in page
+    assert "The project or the methods have changed since." in page
+    assert "Recompute figures" in page
 
 
 def test_an_empty_project_says_what_to_do(project: Project, researcher: Membership, client_of: SignIn) -> None:

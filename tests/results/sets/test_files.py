@@ -55,7 +55,7 @@ def test_figures_and_scores_follow_from_the_long_file(project: Project, manager:
     assert isinstance(found, Agreement)
     assert part["agreement"]["alpha"] == pytest.approx(found.alpha, abs=1e-12)
     assert part["alpha_by_level"]["nominal"]["alpha"] == pytest.approx(0.743, abs=5e-4)  # as published
-    output = answer("agreement", "--project", project.slug)
+    output = answer("agreement", "--project", project.slug, "--unit", "item")
     interval = part["interval_over_candidates"]
     assert [output["alpha"], output["low"], output["high"]] == pytest.approx(
         [part["agreement"]["alpha"], interval["low"], interval["high"]], abs=1e-12

@@ -14,7 +14,7 @@ from measures.gold_scores import gold_by
 from measures.rubric import Level
 from projects.jobs import running
 from projects.models import Membership, Project
-from results.agreement.alpha import AlphaInterval, Resampling, measure_agreement
+from results.agreement.alpha import AlphaInterval, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
@@ -34,12 +34,15 @@ def test_both_intervals_are_those_of_the_agreement_page(project: Project, manage
                 ratings[candidate] = {people[0]: 1 + (number + place) % 5, people[1]: 1 + (number * place) % 5}
     judge(project, ratings)
     scope = Scope(project=project, criterion=criteria_in_use(project)[0])
-    line = measure_agreement(scope, level=Level.ORDINAL, resampling=Resampling(passages=True)).main
+    line = measure_agreement(scope, level=Level.ORDINAL).main
     (part,) = freeze(project, manager).facts["criteria"]
     assert part["agreement"]["alpha"] == pytest.approx(line.alpha, abs=1e-12)
     for name, ends in (("interval_over_candidates", line.by_unit), ("interval_over_passages", line.by_passage)):
         assert isinstance(ends, AlphaInterval)
         assert [part[name]["low"], part[name]["high"]] == pytest.approx([ends.low, ends.high], abs=1e-12)
+        method = [part[name][key] for key in ("method", "seed", "n_resampled")]
+        assert method == ["jackknife", None, ends.n_parts]
+    assert part["interval_unit"] == line.unit == "passages"
 
 
 def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Membership) -> None:
