@@ -21,13 +21,13 @@ from measures.patterns import Floats
 from projects.database.csv import Value, guard_text, write_row
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, Project
+from projects.tables.tables import FORM_NAMES, Table, Wording
+from projects.tables.writing import write
 from results.models import MetricRun, MetricScore, Study
 from results.sets.selecting import Selection
 from results.sets.tables import list_candidates
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
-from results.studies.tables import FORM_NAMES, Table, Wording
-from results.studies.writing import write
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
 ID_COLUMNS = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")

@@ -26,9 +26,10 @@ from projects.api.serializers import (
 )
 from projects.errors import Refused
 from projects.models import Project, Question
+from projects.tables.writing import FORMS, write
 from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
-from results.studies import presentation, running, writing
+from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
 
 INT32 = 2**31 - 1
@@ -159,16 +160,16 @@ class StudyShow(ProjectEndpoint):
 
 
 class StudyTable(ProjectEndpoint):
-    @extend_schema(responses={(HTTPStatus.OK, kind): OpenApiTypes.STR for kind in writing.FORMS.values()})
+    @extend_schema(responses={(HTTPStatus.OK, kind): OpenApiTypes.STR for kind in FORMS.values()})
     def get(self, request: Request, slug: str, number: int, name: str, form: str) -> HttpResponse:
         """Download a table of a metric evaluation.
 
         As csv, tex or md, by its name in the evaluation's list of tables; csv has unrounded figures.
         """
-        table = presentation.find_table(_fetch(self.project, number), name) if form in writing.FORMS else None
+        table = presentation.find_table(_fetch(self.project, number), name) if form in FORMS else None
         if table is None:
             raise Http404
-        return HttpResponse(writing.write(table, form), content_type=writing.FORMS[form])
+        return HttpResponse(write(table, form), content_type=FORMS[form])
 
 
 def _fetch(project: Project, number: int) -> Study:

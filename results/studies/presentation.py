@@ -1,10 +1,11 @@
 """How an evaluation is groups: settings and exclusions in words, its tables and charts, and two side by side."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from projects.charts.drawing import Chart
+from projects.web.glossary import GLOSSARY
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
 from results.studies.settings import Settings
@@ -28,17 +29,15 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
     assert result is not None
     criterion = result["criterion"]["name"]
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
-    caption = (
-        "Criterion: {criterion}; gold score: {gold}; n = {n} {counted}, judgments of each at least {least}.".format(
-            counted=name_counted_unit(study),
-            criterion=criterion,
-            gold=settings.gold_in_words,
-            n=f"{result['n']:,}",
-            least=settings.least_judgments,
-        )
+    basis = "criterion: {criterion}; gold score: {gold}; n = {n} {counted}, judgments of each at least {least}".format(
+        counted=name_counted_unit(study),
+        criterion=criterion.rstrip(". "),
+        gold=settings.gold_in_words.replace(";", ","),
+        n=f"{result['n']:,}",
+        least=settings.least_judgments,
     )
-    sentences = [caption, "Missing scores count as zero."] if settings.as_zero else [caption]
-    sentences.append("Metrics: {metrics}.".format(metrics="; ".join(map(format_metric, result["metrics"]))))
+    notes = ["Missing scores count as zero."] if settings.as_zero else []
+    notes.append("Metrics: {metrics}.".format(metrics="; ".join(map(format_metric, result["metrics"]))))
     return About(
         number=study.number,
         criterion=criterion,
@@ -46,8 +45,9 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         n=result["n"],
         ceiling=result["ceiling"],
         labels=labels,
-        caption=" ".join(sentences),
-        resampling="Intervals: 95 per cent percentile bootstrap, {n} resamples, seed {seed}.".format(
+        basis=basis,
+        notes=notes,
+        resampling="95 % intervals by the percentile bootstrap, {n} resamples, seed {seed}".format(
             n=f"{settings.n_resamples:,}", seed=study.seed
         ),
         figures={**result["figures"], **_fetch_additions(study, with_texts=with_texts)},
@@ -80,7 +80,23 @@ def list_sections(study: Study, *, with_texts: bool = False) -> list[Section]:
     """Return every table and chart of a finished evaluation."""
     if not study.result or study.kind not in KINDS:
         return []
-    return KINDS[study.kind].sections(read_about(study, with_texts=with_texts))
+    about = read_about(study, with_texts=with_texts)
+    return [_complete_section(section, about) for section in KINDS[study.kind].sections(about)]
+
+
+def _complete_section(section: Section, about: About) -> Section:
+    """Return a section whose table has what all tables of an evaluation share: notes, a label, and hints."""
+    table = section.table
+    columns = [replace(column, hint=hint) if (hint := _find_hint(column)) else column for column in table.columns]
+    notes = [*table.notes, *about.notes]
+    label = f"study-{about.number}-{table.name}"
+    return replace(section, table=replace(table, columns=columns, notes=notes, label=label))
+
+
+def _find_hint(column: Column) -> str:
+    """Return the entry of the glossary about a column; columns that are named by data have none."""
+    key = f"study-{column.key}"
+    return key if key in GLOSSARY else ""
 
 
 def group_sections(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:
@@ -186,32 +202,54 @@ def _list_data(study: Study) -> dict[str, str]:
 
 def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     keys = list(one.columns[: one.n_keys])
-    common = [column for column in one.columns[one.n_keys :] if column.key in {each.key for each in other.columns}]
-    first_rows, second_rows = _index_rows(one), _index_rows(other)
+    places = {_identify(column): place for place, column in enumerate(other.columns)}
+    common = [
+        (column, place, places[_identify(column)])
+        for place, column in enumerate(one.columns)
+        if place >= one.n_keys and _identify(column) in places
+    ]
     # Both figures side by side and then the change, column by column.
     columns = [*keys]
-    for column in common:
+    for column, _place, _other_place in common:
         change_kind: ColumnKind = "count" if column.kind == "count" else "number"
         columns += [
             Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
             Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
             *([Column(f"{column.key}-d", "change", change_kind, column.digits)] if column.is_number else []),
         ]
-    rows: list[list[Value]] = []
-    for key in dict.fromkeys([*first_rows, *second_rows]):
-        row: list[Value] = list(key)
-        for column in common:
-            values = [found.get(key, {}).get(column.key) for found in (first_rows, second_rows)]
-            row += values
-            if column.is_number:
-                row.append(_subtract(*values))
-        rows.append(row)
-    return Table(one.name, one.title, columns, rows, n_keys=one.n_keys)
+
+    def join(rows: Sequence[Sequence[Value]], other_rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
+        indexed = {tuple(row[: one.n_keys]): row for row in rows}
+        other_indexed = {tuple(row[: one.n_keys]): row for row in other_rows}
+        joined: list[list[Value]] = []
+        for key in dict.fromkeys([*indexed, *other_indexed]):
+            cells: list[Value] = list(key)
+            for column, place, other_place in common:
+                values = [
+                    indexed[key][place] if key in indexed else None,
+                    other_indexed[key][other_place] if key in other_indexed else None,
+                ]
+                cells += [*values, _subtract(*values)] if column.is_number else values
+            joined.append(cells)
+        return joined
+
+    caption = f"{one.title}, metric evaluations {first.number} and {second.number}."
+    return Table(
+        one.name,
+        one.title,
+        columns,
+        join(one.rows, other.rows),
+        caption,
+        n_keys=one.n_keys,
+        foot=join(one.foot, other.foot),
+        notes=[f"({study.number}) {table.caption}" for study, table in ((first, one), (second, other))],
+        label=f"studies-{first.number}-{second.number}-{one.name}",
+    )
 
 
-def _index_rows(table: Table) -> dict[tuple[Value, ...], dict[str, Value]]:
-    names = [column.key for column in table.columns]
-    return {tuple(row[: table.n_keys]): dict(zip(names, row, strict=True)) for row in table.rows}
+def _identify(column: Column) -> str:
+    """Return what two evaluations have in common where they have the same column; parts of data are told by name."""
+    return f"part {column.title}" if column.key.startswith("part-") else column.key
 
 
 def _subtract(first: Value, second: Value) -> float | None:

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
-from projects.downloads import download_headers
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from results.models import Study
-from results.studies import causes, presentation, running, writing
+from results.studies import causes, presentation, running
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
@@ -163,14 +163,8 @@ def study_chart(request: ProjectRequest, project: Project, number: int, name: st
 @requires(Right.READ)
 @require_safe
 def study_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
-    table = presentation.find_table(_fetch(project, number), name)
-    if table is None or form not in writing.FORMS:
-        raise Http404("This table does not exist.")
-    return HttpResponse(
-        writing.write(table, form),
-        content_type=writing.FORMS[form],
-        headers=download_headers(f"{project.slug}-study-{number}-{name}.{form}"),
-    )
+    tables = [section.table for section in presentation.list_sections(_fetch(project, number))]
+    return answer_table(project, tables, name, form, stem=f"study-{number}")
 
 
 def _fetch(project: Project, number: int) -> Study:

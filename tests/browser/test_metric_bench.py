@@ -116,6 +116,33 @@ def run_study(page: Page) -> None:
     page.get_by_role("button", name="Copy Correlation with human scores as Markdown").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     assert "| bleurt |" in page.evaluate("navigator.clipboard.readText()")
+    sort_table(page.get_by_role("region", name="Correlation with human scores"))
+
+
+def sort_table(table: Locator) -> None:
+    """Sort by a click and by the keyboard, and come back to the order of the server."""
+    names = table.locator("tbody th")
+    in_order = names.all_inner_texts()
+    head = table.get_by_role("columnheader", name="Metric")
+    head.get_by_role("button", name="Metric").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    assert names.all_inner_texts() == sorted(in_order, key=str.lower)
+    pearson = table.get_by_role("columnheader", name=re.compile("^Pearson ")).first
+    pearson.get_by_role("button", name="Pearson", exact=True).press("Enter")
+    expect(pearson).to_have_attribute("aria-sort", "descending")
+    assert head.get_attribute("aria-sort") is None, "sorted by one column at a time"
+    values = [
+        float(each)
+        for each in table.locator("tbody td:nth-child(2)").evaluate_all("all => all.map(c => c.dataset.value ?? -9)")
+    ]
+    assert values == sorted(values, reverse=True), "undefined figures are last"
+    page = table.page
+    page.keyboard.press("Space")
+    expect(pearson).to_have_attribute("aria-sort", "ascending")
+    page.keyboard.press("Enter")
+    assert pearson.get_attribute("aria-sort") is None
+    assert names.all_inner_texts() == in_order
+    expect(table.locator("tfoot")).to_contain_text("Human ceiling")
 
 
 def find_row(table: Locator, line: int) -> Locator:

@@ -9,12 +9,12 @@ from measures.gold_rules import GoldRule
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
+from projects.tables.writing import write
 from results.models import Study
 from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_by_names
 from results.studies.kinds import KINDS, Kind
 from results.studies.tables import Table
-from results.studies.writing import write
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
 FACETS = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}

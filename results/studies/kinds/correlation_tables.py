@@ -43,7 +43,7 @@ def _make_whole(about: About) -> Section:
         ]
         for subject in order
     ]
-    rows.append(["Human ceiling", read_ceiling(about.ceiling), None, None, None])
+    foot: list[list[Value]] = [["Human ceiling", read_ceiling(about.ceiling), None, None, None]]
     drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
     title = "Pearson's r of each metric with human judgments"
     return Section(
@@ -55,6 +55,7 @@ def _make_whole(about: About) -> Section:
             columns,
             rows,
             about.captioned("Correlation of metrics with people"),
+            foot=foot,
         ),
         charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's r")],
         note="95 % CI in brackets: over candidates; in the last column over passages.",
@@ -89,13 +90,14 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
         ]
         for subject in order
     ]
+    foot: list[list[Value]] = []
     if coefficient == "pearson":
-        rows.append(["Human ceiling", *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
-    rows.append([ANSWERS, *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
+        foot.append(["Human ceiling", *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
+    foot.append([ANSWERS, *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _make_cells(about, parts, names, order, coefficient)
     return (
-        Table(key, title, columns, rows, about.captioned(title)),
+        Table(key, title, columns, rows, about.captioned(title), foot=foot),
         draw_heat_map(f"{key}-map", title, cells, row="metric", column="part"),
     )
 

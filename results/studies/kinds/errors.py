@@ -165,11 +165,12 @@ def _list_section(about: About, one: Figures, place: int) -> Section:
         for each in answers
     ]
     sides = f"{word_for_page(first)} and {second}"
-    caption = f"Largest gaps between {first} and {second}. {_caption_scale(about, one)}"
+    caption = f"Largest gaps between {first} and {second}"
+    notes = _caption_scale(about, one)
     return Section(
         name,
         "Largest gaps",
-        Table(name, f"Largest gaps: {sides}", columns, rows, about.captioned(caption), n_keys=2),
+        Table(name, f"Largest gaps: {sides}", columns, rows, about.captioned(caption), n_keys=2, notes=notes),
         note=_explain_scale(about, one),
         choice=sides,
         template="results/studies/_errors.html",
@@ -217,13 +218,13 @@ def _causes_section(about: About, one: Figures, place: int) -> Section:
     ]
     rows: list[list[Value]] = [[each.cause, each.n, each.share] for each in shares]
     n_given = sum(each.n for each in shares)
-    rows.append(["All with a cause", n_given, 1.0])
+    foot: list[list[Value]] = [["All with a cause", n_given, 1.0]]
     caption = f"Causes of the gaps between {first} and {second}"
     sides = f"{word_for_page(first)} and {second}"
     return Section(
         name,
         "Shares by cause",
-        Table(name, f"Causes of gaps: {sides}", columns, rows, about.captioned(caption)),
+        Table(name, f"Causes of gaps: {sides}", columns, rows, about.captioned(caption), foot=foot),
         note=f"{n_given} of {len(given)} candidates have a cause; shares are of these.",
         choice=sides,
     )
@@ -243,8 +244,8 @@ def _explain_scale(about: About, one: Figures) -> str:
     return " ".join(sentences)
 
 
-def _caption_scale(about: About, one: Figures) -> str:
-    """Return the same for the caption, in the words of frozen sets."""
+def _caption_scale(about: About, one: Figures) -> list[str]:
+    """Return the same for the notes of files, in the words of frozen sets."""
     scale = about.figures["scale"]
     sentences = []
     for subject in filter(None, (one["first"], one["second"])):
@@ -255,7 +256,7 @@ def _caption_scale(about: About, one: Figures) -> str:
             else "%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g."
         )
         sentences.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
-    return " ".join(sentences)
+    return sentences
 
 
 def list_limits(settings: Settings, figures: Figures) -> list[str]:

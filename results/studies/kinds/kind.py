@@ -33,18 +33,17 @@ class About:
     labels: Mapping[str, str]
     """The label of each metric by its subject, in the order in which they were chosen."""
     resampling: str
-    caption: str
-    """The end of each caption: criterion, gold rule, number of candidates, settings of the metrics."""
+    """How intervals are computed, as a part of a sentence."""
+    basis: str
+    """What the figures are of: criterion, gold rule, number of candidates; a part of a sentence too."""
+    notes: Sequence[str]
+    """Sentences below each table in files, such as the settings of the metrics."""
     figures: Figures
 
-    def captioned(self, title: str) -> str:
-        """Return the caption of a table, as files have it."""
-        return f"{end_sentence(title)} {self.caption} {self.resampling}"
-
-
-def end_sentence(title: str) -> str:
-    """Return a title with one full stop; some end with a sentence that has it already, such as a scale's."""
-    return f"{title.rstrip('. ')}."
+    def captioned(self, title: str, *, is_resampled: bool = True) -> str:
+        """Return the caption of a table, as files have it: one sentence with n, unit and method."""
+        basis = f"{self.basis}; {self.resampling}" if is_resampled else self.basis
+        return f"{title.rstrip('. ')} ({basis})."
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Section:
     charts: Sequence[Chart] = ()
     note: str = ""
     choice: str = ""
-    template: str = "results/studies/_table.html"
+    template: str = "projects/tables/_table.html"
     """The template of the table; `detail` is what it needs beside the table."""
     detail: Any = None
 

@@ -44,13 +44,13 @@ def _table_by_dataset(about: About) -> Section:
         *(row(label, each) for label, each in _sort_metrics(about)),
         *(row(*each) for each in _list_human_scores(about)),
     ]
-    rows.append(
+    foot: list[list[Value]] = [
         ["Pairs", *(f"{_count_pairs(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])]
-    )
+    ]
     return Section(
         "datasets",
         "By dataset",
-        Table("datasets", title, columns, rows, _make_caption(about, title)),
+        Table("datasets", title, columns, rows, _make_caption(about, title), foot=foot),
         charts=[_draw_intervals("datasets", title, drawn, axis), *_draw_map(about, "by_dataset", names, title)],
         note=_explain_pairs(about),
     )
@@ -66,12 +66,12 @@ def _table_by_phenomenon(about: About) -> Section:
         [label, *(_read_percent(each["by_phenomenon"].get(name)) for name in names)]
         for label, each in [*_sort_metrics(about), *_list_human_scores(about)]
     ]
-    rows.append(["Pairs", *(f"{_count_pairs(about, 'by_phenomenon', name):,}" for name in names)])
+    foot: list[list[Value]] = [["Pairs", *(f"{_count_pairs(about, 'by_phenomenon', name):,}" for name in names)]]
     title = "Accuracy on minimal pairs by phenomenon, in %"
     return Section(
         "phenomena",
         "By phenomenon",
-        Table("phenomena", title, columns, rows, _make_caption(about, title)),
+        Table("phenomena", title, columns, rows, _make_caption(about, title), foot=foot),
         charts=_draw_map(about, "by_phenomenon", names, title),
         note=_explain_pairs(about),
     )
@@ -120,8 +120,11 @@ def _list_excluded(about: About) -> Section:
         ]
         for each in figures["listed"]
     ]
-    caption = f"Minimal pairs that are left out. {_caption_excluded(figures, len(rows))}"
-    table = Table("left-out", "Excluded minimal pairs", columns, rows, caption, n_keys=2)
+    n = sum(figures["reasons"].values())
+    counted = "; ".join(f"{format_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
+    caption = f"Minimal pairs that are left out (n = {n:,} minimal pairs; {counted})."
+    notes = _note_excluded(figures, n, len(rows))
+    table = Table("left-out", "Excluded minimal pairs", columns, rows, caption, n_keys=2, notes=notes)
     return Section("left-out", "Excluded pairs", table, note=_explain_excluded(figures, len(rows)))
 
 
@@ -137,18 +140,14 @@ def _explain_excluded(figures: Figures, n_listed: int) -> str:
     return " ".join(sentences)
 
 
-def _caption_excluded(figures: Figures, n_listed: int) -> str:
-    """Return the same for the caption, in the words of frozen sets."""
-    n = sum(figures["reasons"].values())
-    counted = "; ".join(f"{format_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
-    sentences = [f"{n:,} pairs are left out. {counted}."]
-    if n > n_listed:
-        sentences.append(f"The first {n_listed:,} are listed.")
+def _note_excluded(figures: Figures, n: int, n_listed: int) -> list[str]:
+    """Return the same for the notes of files, in the words of frozen sets."""
+    sentences = [f"The first {n_listed:,} are listed."] if n > n_listed else []
     if NOT_HIGHER in figures["reasons"]:
         sentences.append(
             "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
         )
-    return " ".join(sentences)
+    return sentences
 
 
 def _make_caption(about: About, title: str) -> str:

@@ -77,12 +77,13 @@ def _make_metrics(about: About) -> Section:
     found: list[tuple[str, Value]] = [
         (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
     ]
-    rows = [[label, value] for label, value in found] + [["Human ceiling", read_ceiling(about.ceiling)]]
+    rows = [[label, value] for label, value in found]
+    foot = [["Human ceiling", read_ceiling(about.ceiling)]]
     title, caption = "Pearson's r of each metric with human scores", "Pearson's correlation of each metric with people"
     return Section(
         "metrics",
         "The metrics",
-        Table("metrics", title, columns, rows, about.captioned(caption)),
+        Table("metrics", title, columns, rows, about.captioned(caption), foot=foot),
         charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's r")],
     )
 
@@ -116,7 +117,7 @@ def _make_matrices(about: About) -> Iterator[Section]:
         yield Section(
             name,
             "Pairwise significance",
-            Table(name, words, columns, rows, about.captioned(f"{tested}. {words}")),
+            Table(name, words, columns, rows, about.captioned(f"{tested}, {words}")),
             charts=[draw_p_map(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note="One-sided p: the metric in the row correlates better with human scores than the one in the column.",
             choice=words,

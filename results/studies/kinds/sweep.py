@@ -168,12 +168,12 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
         points = [found["metrics"][subject][at] for subject in chosen]
         rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
     blanks: list[Value] = [None] * (2 * len(chosen) - 1)
-    rows.append(["Human ceiling", read_ceiling(found["ceiling"]), *blanks])
+    foot: list[list[Value]] = [["Human ceiling", read_ceiling(found["ceiling"]), *blanks]]
     caption = about.captioned(f"{title}, n = {found['n']:,}")
     return Section(
         name,
         title,
-        Table(name, title, columns, rows, caption),
+        Table(name, title, columns, rows, caption, foot=foot),
         charts=[_draw_chart(about, name, found)],
         note=f"{found['n']:,} candidates. Weight 0 is the metric without its bonus; gains are relative to it.",
     )

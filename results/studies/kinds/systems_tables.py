@@ -6,7 +6,7 @@ from typing import Any
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, draw_scatter
-from results.studies.kinds.kind import About, Figures, Section, end_sentence
+from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Missing, Table, Value, Wording, read_ceiling, read_number
 
 # Texts of tables stand in frozen sets; pages word them by `Wording`.
@@ -38,7 +38,7 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
         [label, value, "corpus" if figures["is_corpus"][subject] else "mean"]
         for (label, value), subject in zip(found, order, strict=True)
     ]
-    rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"])
+    foot: list[list[Value]] = [["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"]]
     caption = "Pearson's correlation of metrics with people over systems on drawn questions"
     title = "Pearson's r of metrics with human scores over systems, drawn questions"
     # The points are the same for every metric.
@@ -47,7 +47,7 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
     return Section(
         "draws",
         "Drawn questions",
-        Table("draws", title, columns, rows, _make_caption(about, caption)),
+        Table("draws", title, columns, rows, _make_caption(about, caption), foot=foot),
         charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis="Pearson's r")],
         note=note,
     )
@@ -98,7 +98,7 @@ def _make_systems(about: About) -> Section:
         [about.labels[subject], *(read_number(figures["whole"][subject][name]) for name in COEFFICIENTS)]
         for subject in order
     ]
-    rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["whole"]), None, None])
+    foot: list[list[Value]] = [["Human ceiling", read_ceiling(figures["ceiling"]["whole"]), None, None]]
     n = len(figures["whole"][order[0]]["systems"])
     caption = f"Correlation of metrics with people over {n} systems, one point each"
     title = f"Correlation with human scores over {n} systems"
@@ -106,7 +106,7 @@ def _make_systems(about: About) -> Section:
     return Section(
         "systems",
         "One point per system",
-        Table("systems", title, columns, rows, _make_caption(about, caption)),
+        Table("systems", title, columns, rows, _make_caption(about, caption), foot=foot),
         charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's r")],
     )
 
@@ -152,4 +152,4 @@ def _sort_metrics(about: About) -> list[str]:
 
 def _make_caption(about: About, title: str) -> str:
     """Return the caption without an interval, as nothing is resampled here."""
-    return f"{end_sentence(title)} {about.caption}"
+    return about.captioned(title, is_resampled=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from results.studies.kinds.kind import end_sentence
+from projects.tables.notes import end_sentence
 
 
 @pytest.mark.parametrize("title", ["Pairs in the order of people", "Pairs in the order of people, 0 to 1.", "Pairs. "])

@@ -24,7 +24,7 @@ def test_a_study_is_stored_and_printed_in_every_form(judged: Project, runs: list
     assert output["result"] == made.result
     assert output["result"]["n"] == 10
     for form, mark in (
-        ("--latex", r"\begin{tabular}{lrrrr}"),
+        ("--latex", r"\begin{tabular}{lS[table-format="),
         ("--csv", "Metric,Pearson,"),
         ("--markdown", "| Metric |"),
     ):

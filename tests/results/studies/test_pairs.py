@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from projects.models import Candidate, Membership, MinimalPair, Project
+from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.pair_frame import GOLDS
 from results.studies.presentation import find_table
 from results.studies.tables import Estimate, Missing
-from results.studies.writing import write
 from tests.factories import make_dataset, make_membership, make_pair, make_passage, make_question, make_rubric
 from tests.results.judged_batches import judge
 from tests.results.studies.factories import give_scores, study
@@ -41,7 +41,7 @@ def score(pairs: list[MinimalPair], n_higher: int, n_ties: int = 0) -> dict[int,
 def rows(made: Study, name: str) -> dict[Any, list[Any]]:
     table = find_table(made, name)
     assert table is not None, name
-    return {row[0]: [each.value if isinstance(each, Estimate) else each for each in row[1:]] for row in table.rows}
+    return {row[0]: [each.value if isinstance(each, Estimate) else each for each in row[1:]] for row in table.all_rows}
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_its_page_and_files_show_the_same(
     assert "<svg" in page
     table = find_table(table_8, "datasets")
     assert table is not None
-    assert "Good & 85.0 [" in write(table, "tex")
+    assert "Good & 85.0 & {[" in write(table, "tex")
     assert "n = 20 minimal pairs" in write(table, "tex")
     assert r"| Good | 85.0 \[" in write(table, "md")
     assert write(table, "csv").splitlines()[1].startswith("Good,85.0,")
@@ -173,7 +173,7 @@ def test_a_part_in_which_all_came_out_alike_has_no_interval(project: Project, ma
     made = study(project, manager, [run], kind="pairs")
     table = find_table(made, "datasets")
     assert table is not None
-    (value,) = [row[1] for row in table.rows if row[0] == "Metric"]
+    (value,) = [row[1] for row in table.all_rows if row[0] == "Metric"]
     assert value == Estimate(100.0)
     assert not isinstance(value, Missing)
     assert json.dumps(made.result)

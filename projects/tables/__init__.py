@@ -1,0 +1,1 @@
+"""Tables of figures: described once, shown on pages, and written as CSV, LaTeX and Markdown."""

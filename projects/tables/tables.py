@@ -1,0 +1,245 @@
+"""Tables of figures: columns and rows, which templates show and `writing` turns into files.
+
+A cell is a text, a number, an estimate with its interval, an interval, or undefined with its reason; each file format
+shows that in its own way, and none shows a zero for it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+FORM_NAMES = {"csv": "CSV", "tex": "LaTeX", "md": "Markdown"}
+
+
+class Wording(str):
+    """A text of the files that pages word in another way.
+
+    Frozen sets hold the tables of evaluations, so the same figures have to give the same words in every version. As a
+    string this is the text of the files; `page` is what pages show.
+    """
+
+    __slots__ = ("page",)
+    page: str
+
+    def __new__(cls, text: str, *, page: str) -> Self:
+        wording = super().__new__(cls, text)
+        wording.page = page
+        return wording
+
+
+def word_for_page(text: str) -> str:
+    """Return the text as pages show it."""
+    return text.page if isinstance(text, Wording) else text
+
+
+class Name(str):
+    """A text that pages show with a link, a badge, or both; in files it is the text alone."""
+
+    __slots__ = ("badge", "url")
+    url: str
+    badge: str
+
+    def __new__(cls, text: str, *, url: str = "", badge: str = "") -> Self:
+        name = super().__new__(cls, text)
+        name.url, name.badge = url, badge
+        return name
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The ends of an interval, with a note where they need one."""
+
+    low: float
+    high: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval; the ends are None where there is no interval, and the note may say why."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What is undefined, and why."""
+
+    reason: str
+
+
+Value = str | int | float | Estimate | Interval | Missing | None
+ColumnKind = Literal["text", "count", "number", "estimate", "interval", "p"]
+
+NO_NUMBER = Missing("not a number")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: key, title in files, kind of its values, and digits after the point."""
+
+    key: str
+    title: str
+    kind: ColumnKind = "text"
+    digits: int = 3
+    hint: str = ""
+    """The entry of the glossary that explains the column on pages."""
+    interval: str = "95 % CI"
+    """The heading of an estimate's interval, where it has a column of its own."""
+    is_signed: bool = False
+    """Whether pages show a plus sign, as for a difference."""
+
+    @property
+    def heading(self) -> str:
+        """The title on pages."""
+        return word_for_page(self.title)
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind != "text"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as a page shows it."""
+
+    column: Column
+    value: Value
+
+    @property
+    def text(self) -> str:
+        """The number with a real minus sign, or the text; empty where undefined."""
+        if isinstance(self.value, Wording):
+            return self.value.page
+        if self.column.kind == "interval":
+            return self.ends
+        text = format_cell(self.value, self.column)
+        if self.column.is_signed and text and text[0].isdigit() and text.strip("0.,"):
+            text = f"+{text}"
+        return text.replace("-", "\u2212") if self.column.is_number else text
+
+    @property
+    def ends(self) -> str:
+        return format_interval(self.value, self.column).replace("-", "\u2212")
+
+    @property
+    def reason(self) -> str:
+        return self.value.reason if isinstance(self.value, Missing) else ""
+
+    @property
+    def note(self) -> str:
+        return self.value.note if isinstance(self.value, Estimate | Interval) else ""
+
+    @property
+    def url(self) -> str:
+        return self.value.url if isinstance(self.value, Name) else ""
+
+    @property
+    def badge(self) -> str:
+        return self.value.badge if isinstance(self.value, Name) else ""
+
+    @property
+    def sort_key(self) -> str:
+        """The unrounded number that the browser sorts by; empty where there is none."""
+        number = self.value
+        if isinstance(number, Estimate):
+            number = number.value
+        elif isinstance(number, Interval):
+            number = number.low
+        return "" if number is None or isinstance(number, str | Missing) else repr(float(number))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures in rows. Pages show the title, files the caption."""
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value]]
+    caption: str = ""
+    """One sentence that says what the figures are, of how many units, and by which method."""
+    n_keys: int = 1
+    """Columns, from the first on, that identify a row."""
+    foot: Sequence[Sequence[Value]] = ()
+    """Rows that stay below the others in every order, such as a total."""
+    notes: Sequence[str] = ()
+    """Sentences below the table in files, such as the settings of metrics."""
+    label: str = ""
+    """What LaTeX refers to the table by; otherwise its name."""
+
+    # Without an annotation, so that the dataclass takes it for no field.
+    forms = tuple(FORM_NAMES.items())
+
+    @property
+    def body(self) -> list[tuple[list[Cell], list[Cell]]]:
+        """Each row as the cells that identify it, and the others."""
+        return [self._make_cells(row) for row in self.rows]
+
+    @property
+    def foot_cells(self) -> list[tuple[list[Cell], list[Cell]]]:
+        return [self._make_cells(row) for row in self.foot]
+
+    @property
+    def all_rows(self) -> list[list[Value]]:
+        """The rows and those of the foot, without numbers that are none."""
+        return [[check_value(value) for value in row] for row in [*self.rows, *self.foot]]
+
+    def _make_cells(self, row: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
+        cells = [Cell(column, check_value(value)) for column, value in zip(self.columns, row, strict=True)]
+        return cells[: self.n_keys], cells[self.n_keys :]
+
+
+def check_value(value: Value) -> Value:
+    """Return the value, or that it is undefined where a number is infinite or none at all."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else NO_NUMBER
+    if isinstance(value, Estimate):
+        if not math.isfinite(value.value):
+            return NO_NUMBER
+        ends = (value.low, value.high)
+        return value if all(end is None or math.isfinite(end) for end in ends) else Estimate(value.value)
+    if isinstance(value, Interval) and not (math.isfinite(value.low) and math.isfinite(value.high)):
+        return NO_NUMBER
+    return value
+
+
+def read_note(value: Value) -> str:
+    """Return why a figure is undefined, or the note on one that is not."""
+    if isinstance(value, Missing):
+        return value.reason
+    return value.note if isinstance(value, Estimate | Interval) else ""
+
+
+def format_cell(value: Value, column: Column) -> str:
+    """Return a figure with the digits of its column, and a hyphen for a minus."""
+    if value is None or isinstance(value, Missing):
+        return ""
+    if isinstance(value, Interval):
+        return format_interval(value, column)
+    number = value.value if isinstance(value, Estimate) else value
+    if isinstance(number, str):
+        return number
+    if column.kind == "count":
+        return f"{number:,.0f}"
+    if column.kind == "p" and number < 10**-column.digits:
+        return f"< {10**-column.digits:.{column.digits}f}"
+    return round_number(number, column.digits)
+
+
+def format_interval(value: Value, column: Column) -> str:
+    """Return the ends of an interval with as many digits; empty where there is none."""
+    if not isinstance(value, Estimate | Interval) or value.low is None or value.high is None:
+        return ""
+    return f"[{round_number(value.low, column.digits)}, {round_number(value.high, column.digits)}]"
+
+
+def round_number(number: float, digits: int) -> str:
+    """Return the number with so many digits after the point, and without a sign where these are all zero."""
+    text = f"{number:.{digits}f}"
+    # A small negative number would otherwise read as -0.000.
+    return text.removeprefix("-") if float(text) == 0 else text
