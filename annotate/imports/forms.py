@@ -43,12 +43,29 @@ MOST_REFERENCES = 9
 """Fields for references that are offered; a file that has more uses a list."""
 
 
+class FilesInput(forms.FileInput):
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Any]:
+        return files.getlist(name) if hasattr(files, "getlist") else files.get(name) or []
+
+
+class FilesField(forms.FileField):
+    """One file or several; its value is a list."""
+
+    widget = FilesInput
+
+    def clean(self, data: list[Any], initial: Any = None) -> list[Any]:
+        return [super(FilesField, self).clean(each, initial) for each in data or [None]]
+
+
 class UploadForm(forms.Form):
-    file = forms.FileField(
+    file = FilesField(
         label="File",
         max_length=None,
         help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet, MOCHA's JSON, or exports of Argilla, Label Studio, "
-        "Potato and DuReader. You see a preview before anything is stored.",
+        "Potato and DuReader. Several Parquet files of one data set can be chosen together. You see a preview before "
+        "anything is stored.",
     )
     kind = forms.ChoiceField(
         label="Content",
@@ -104,7 +121,7 @@ class ReadingForm(forms.Form):
 
 
 class CorrectedFileForm(forms.Form):
-    file = forms.FileField(label="Corrected file", max_length=None, help_text="The settings and the mapping stay.")
+    file = FilesField(label="Corrected file", max_length=None, help_text="The settings and the mapping stay.")
 
 
 class RatingsForm(forms.Form):

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFileForm, UploadForm
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
+from annotate.imports.several_files import join_files
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import send_file
@@ -69,9 +70,10 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
         if form.is_valid():
             sent = form.cleaned_data
             with refusals(request, form, field="file"):
-                job = uploading.receive(
-                    project=project, actor=request.membership, upload=sent["file"], kind=Kind(sent["kind"])
-                )
+                with join_files(sent["file"]) as upload:
+                    job = uploading.receive(
+                        project=project, actor=request.membership, upload=upload, kind=Kind(sent["kind"])
+                    )
                 _refuse_hopeless(job)
                 return _redirect_to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
@@ -124,7 +126,8 @@ def import_replace(request: ProjectRequest, project: Project, number: int) -> Ht
         messages.error(request, " ".join(map(str, form.errors["file"])))
         return _redirect_to(job)
     with refusals(request):
-        uploading.replace_file(job=job, upload=form.cleaned_data["file"])
+        with join_files(form.cleaned_data["file"]) as upload:
+            uploading.replace_file(job=job, upload=upload)
         _refuse_hopeless(job)
     return _redirect_to(job)
 

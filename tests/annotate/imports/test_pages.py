@@ -5,7 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
@@ -634,6 +636,34 @@ def test_other_forms_take_no_large_body(pages: Pages) -> None:
         CONTENT_LENGTH="5000000",
     )  # fmt: skip
     assert response.status_code == 413
+
+
+def test_several_parquet_files_are_one_import(pages: Pages, project: Project) -> None:
+    def choose(*files: tuple[str, bytes]) -> Any:
+        sent = {"file": [SimpleUploadedFile(name, content) for name, content in files], "kind": "candidates"}
+        return pages.client.post(pages.url("import-new"), sent)
+
+    def write(split: str, answers: list[str], **more: Any) -> bytes:
+        # A passage belongs to one split. Dictionaries differ from file to file.
+        row = {"passage": f"The ferry leaves at nine. {split}", "question": "When?", "reference": "At nine."}
+        table = pd.DataFrame([{**row, "id": f"{split}{n}", "candidate": each} for n, each in enumerate(answers)])
+        return table.assign(**more).astype({"question": "category"}).to_parquet()
+
+    train, test = write("train", ["At nine."]), write("test", ["At ten.", "At one."], rank=[1, 2])
+    wrong = choose(("train.parquet", train), ("notes.csv", b"a,b\n1,2\n"))
+    assert wrong.status_code == 422
+    assert "notes.csv isn’t a Parquet file." in wrong.content.decode()
+    assert "b.parquet can’t be read as Parquet" in choose(("a.parquet", train), ("b.parquet", b"PAR1")).content.decode()
+    unlike = write("test", ["At ten."], id=[["a list"]])
+    assert "don’t fit together" in choose(("train.parquet", train), ("test.parquet", unlike)).content.decode()
+    assert not Import.objects.exists()
+    assert choose(("train-00000-of-00001.parquet", train), ("test.parquet", test)).status_code == 302
+    job = Import.objects.get()
+    assert job.file_name == "test and 1 more.parquet"
+    pages.choose(job)
+    pages.work(job)
+    pages.write(job)
+    assert sorted(Passage.objects.values_list("split", flat=True)) == ["test", "train"]
 
 
 def refused_for_room(pages: Pages) -> str:

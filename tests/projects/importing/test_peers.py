@@ -11,7 +11,8 @@ import pytest
 
 from projects.errors import Refused
 from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, check, preview
-from projects.importing.folders import combine_parquet
+from projects.importing.folders import Part, combine_parquet, list_parquet
+from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.readers import open_reader
 from projects.importing.report import Notes
@@ -173,15 +174,23 @@ def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: 
         rows = [{**row, "passage": text, "id": f"{name}-{n}", "candidate": each} for n, each in enumerate(answers)]
         pd.DataFrame(rows).to_parquet(folder / name)
     target = tmp_path / "all.parquet"
-    assert combine_parquet(folder.parent, target) == 3
+    combine_parquet(list_parquet(folder.parent), target)
     checked = desk.check(target, "all.parquet")
     assert len(candidates(checked)) == 4
     assert sorted(passage["split"] for passage in checked.spool.rows("passages")) == ["test", "train"]
+    # What is decompressed is counted, whatever the files declare; a dictionary repeats a long text in a few bytes.
+    large = tmp_path / "large.parquet"
+    pd.DataFrame({"passage": ["At nine. " * 1_000] * 2_000}).astype("category").to_parquet(large)
+    assert large.stat().st_size < 100_000
+    with pytest.raises(Refused, match="larger than 10 MB when decompressed"):
+        combine_parquet([Part("a.parquet", large)], target, Limits(decoded_bytes=10 * 2**20))
+    with pytest.raises(Refused, match="At most 100"):
+        combine_parquet([Part("a.parquet", large)] * 101, target)
     with pytest.raises(Refused, match="no Parquet files"):
-        combine_parquet(FILES, target)
+        list_parquet(FILES)
     (folder / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(Refused, match=r"broken\.parquet"):
-        combine_parquet(folder, target)
+        combine_parquet(list_parquet(folder), target)
 
 
 ODD: tuple[Any, ...] = (None, 5, "text", [], {}, [[5]], [{"a": "b"}], {"a": ["b"]}, {"a": 5}, {"9" * 5_000: True})
