@@ -1,0 +1,164 @@
+"""Requests to one site: the token in a header, pages followed, reads repeated while the site is busy."""
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import requests
+from requests.auth import AuthBase
+
+from .errors import ConcordError
+from .multipart import FileForm
+
+API = "/api/v1/"
+PAGE_SIZE = 1_000
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+CONNECT_SECONDS, READ_SECONDS = 10, 120
+TRIES = 5
+"""Attempts of a read that is answered by 429 or 503."""
+LONGEST_WAIT = 120.0
+BUSY = (429, 503)
+CHUNK = 1 << 16
+
+Query = Mapping[str, Any]
+
+
+class Connection:
+    """The requests of one token to one site."""
+
+    def __init__(self, url: str, token: str, *, allow_http: bool = False) -> None:
+        parts = urlsplit(url.rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("Give the address of the site, such as https://rate.example.org.")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("The address of the site has no user, query or fragment.")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not allow_http:
+            raise ValueError(
+                "Everybody on the way could read the token. Use https://, or allow_http=True on a network you trust."
+            )
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise ValueError("Set CONCORD_TOKEN, or give a token of the project: Client(url, token=…).")
+        self.url = url.rstrip("/").removesuffix(API.rstrip("/"))
+        self._session = requests.Session()
+        # An object rather than a header: otherwise a password in ~/.netrc would replace the token.
+        self._session.auth = _Bearer(token)
+
+    def get(self, path: str, query: Query | None = None) -> Any:
+        """Return the JSON of a path."""
+        return self._send("GET", path, query).json()
+
+    def get_text(self, path: str) -> str:
+        response = self._send("GET", path)
+        response.encoding = "utf-8"
+        return response.text
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, *, method: str = "POST") -> Any:
+        """Send JSON once, and return the answer. A request that changes something is never repeated."""
+        return self._send(method, path, body={} if body is None else body).json()
+
+    def upload(self, path: str, file: Path, fields: Mapping[str, Any]) -> Any:
+        """Send a file with the fields of its form, piece by piece."""
+        return self._send("POST", path, form=FileForm(file, {name: _as_texts(fields[name]) for name in fields})).json()
+
+    def download(self, path: str, to: Path) -> Path:
+        """Write a file piece by piece; what was there before is replaced only by a whole file."""
+        response = self._send("GET", path, is_streamed=True)
+        part = to.with_name(f"{to.name}.part")
+        with response, part.open("wb") as file:
+            for chunk in response.iter_content(CHUNK):
+                file.write(chunk)
+        return part.replace(to)
+
+    def list_rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the rows of all pages of a list."""
+        asked = {"page_size": PAGE_SIZE, **_as_query(query)}
+        while True:
+            page = self.get(path, asked)
+            yield from page["results"]
+            following = page.get("next")
+            if not following:
+                return
+            # Only the query is taken: the token is never sent to an address that an answer names.
+            asked = dict(parse_qsl(urlsplit(following).query, keep_blank_values=True))
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        *,
+        body: Mapping[str, Any] | None = None,
+        form: FileForm | None = None,
+        is_streamed: bool = False,
+    ) -> requests.Response:
+        for attempt in range(1, TRIES + 1):
+            response = self._session.request(
+                method,
+                f"{self.url}{API}{path}",
+                params=_as_query(query),
+                json=body,
+                data=form,
+                headers={"Content-Type": form.content_type} if form else {},
+                timeout=(CONNECT_SECONDS, READ_SECONDS),
+                # A redirect could lead elsewhere with the token, or turn a POST into a GET.
+                allow_redirects=False,
+                stream=is_streamed,
+            )
+            if method != "GET" or response.status_code not in BUSY or attempt == TRIES:
+                break
+            response.close()
+            time.sleep(_read_wait(response, attempt))
+        if not 200 <= response.status_code < 300:
+            raise _read_error(response)
+        return response
+
+
+class _Bearer(AuthBase):
+    """The token as requests need it; its text never shows it."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+    def __repr__(self) -> str:
+        return "<token>"
+
+
+def quote_path(part: str) -> str:
+    """Return a name as one part of a path."""
+    return quote(part, safe="")
+
+
+def _as_query(query: Query | None) -> dict[str, Any]:
+    given = {name: value for name, value in (query or {}).items() if value is not None}
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+
+
+def _as_texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [str(each).lower() if isinstance(each, bool) else str(each) for each in values if each is not None]
+
+
+def _read_wait(response: requests.Response, attempt: int) -> float:
+    """Return the seconds to wait: as many as the site says, otherwise 1, 2, 4 and so on."""
+    said = response.headers.get("Retry-After", "")
+    return min(float(said) if said.isdigit() else 2.0 ** (attempt - 1), LONGEST_WAIT)
+
+
+def _read_error(response: requests.Response) -> ConcordError:
+    status = response.status_code
+    if 300 <= status < 400:
+        where = response.headers.get("Location", "another address")
+        return ConcordError(f"The site sends on to {where}. Give that site's address instead.", status=status)
+    try:
+        problem = response.json()
+        message = str(problem["detail"])
+        errors = [(str(each["field"]), str(each["detail"])) for each in problem.get("errors", ())]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ConcordError(f"The site answered with status {status} and no explanation.", status=status)
+    return ConcordError(message, status=status, errors=errors)

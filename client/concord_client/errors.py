@@ -1,0 +1,23 @@
+"""Errors: what the site refused, in its own words."""
+
+from collections.abc import Mapping, Sequence
+
+
+class ConcordError(Exception):
+    """A request that the site did not accept.
+
+    The text is the site's sentence. `status` is the HTTP status, `errors` the invalid fields as (field, sentence).
+    """
+
+    def __init__(self, message: str, *, status: int = 0, errors: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.errors = list(errors)
+
+
+class JobFailed(ConcordError):
+    """A job of the site that ended without a result; `job` is its last state."""
+
+    def __init__(self, message: str, *, job: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.job = dict(job)

@@ -1,0 +1,79 @@
+"""Data frames from answers: rows of lists, figures, and files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+TEXTS = ("dataset", "split", "source", "annotator", "batch_kind", "criterion", "question_type")
+"""Columns of CSV files that stay texts, besides those that end in `_id`: an id such as 007 is no number."""
+
+YES_NO = {"yes": True, "no": False}
+
+
+def make_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows as a frame, with times as times and nested objects as columns such as `progress.n_open`."""
+    frame = pd.json_normalize([dict(row) for row in rows])
+    for name in frame.columns:
+        if str(name).endswith("_at"):
+            frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
+    return frame
+
+
+def read_csv(text: str) -> pd.DataFrame:
+    """Return a CSV file of the site as a frame. Ids stay texts, and an answer such as “NA” is no missing value."""
+    names = pd.read_csv(StringIO(text), nrows=0).columns
+    texts = {str(name): str for name in names if str(name).endswith("_id") or name in TEXTS}
+    frame = pd.read_csv(StringIO(text), dtype=texts, keep_default_na=False, na_values=[""])
+    for name in frame.columns:
+        # The files of the site say yes and no.
+        if str(name).startswith(("is_", "has_")) and set(frame[name].dropna()) <= set(YES_NO):
+            frame[name] = frame[name].map(YES_NO).astype("boolean")
+    return frame
+
+
+def read_file(path: Path) -> pd.DataFrame:
+    """Return a file of a judgment set as a frame: CSV, JSON lines or Parquet."""
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    if path.suffix == ".jsonl":
+        return pd.read_json(path, lines=True, dtype=False)
+    if path.suffix == ".csv":
+        return read_csv(path.read_text(encoding="utf-8-sig"))
+    raise ValueError(f"{path.name} is no table. Download it instead.")
+
+
+def make_agreement_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each level of measurement over all judgments, then one for each part of the data."""
+    report = figures["report"]
+    rows = [{"part": "", **line} for line in report["levels"]]
+    rows += [{"part": group["name"], **group["line"]} for group in report["groups"]]
+    return make_frame(rows)
+
+
+def make_pairs_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each pair of annotators."""
+    return make_frame(figures["pairs"]["computed"])
+
+
+def make_systems_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each system and criterion; the empty criterion is the mean of all."""
+    scores: Mapping[str, Sequence[Mapping[str, Any]]] = figures["scores"]
+    return make_frame({"criterion": key, **line} for key, lines in scores.items() for line in lines)
+
+
+def make_golds_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each rule of aggregation and part of the data; the part “all” is all of it."""
+    rows = []
+    for rule in figures["rules"]:
+        if rule["undefined"]:
+            continue
+        parts = {"all": [rule["whole"]], **rule["parts"]}
+        rows += [
+            {"rule": rule["rule"], "by": by, **{name: line[name] for name in line if name != "counts"}}
+            for by, lines in parts.items()
+            for line in lines
+        ]
+    return make_frame(rows)

@@ -1,0 +1,223 @@
+"""One project: its data, batches, people and results."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from . import frames
+from .connection import Connection, quote_path
+from .errors import ConcordError, JobFailed
+
+WAIT_SECONDS = 600.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
+
+Json = dict[str, Any]
+
+
+class Project:
+    """A project of the site. Filters are those of the API, such as `source="gpt"`; an unknown one is refused."""
+
+    def __init__(self, connection: Connection, slug: str) -> None:
+        self._connection = connection
+        self.slug = slug
+
+    def __repr__(self) -> str:
+        return f"Project({self.slug!r} of {self._connection.url!r})"
+
+    # Reading whatever the API has, for what has no method of its own.
+
+    def get(self, path: str = "", **query: Any) -> Any:
+        """Return the JSON of a path within the project, such as `qualification/`."""
+        return self._connection.get(self._path(path), query)
+
+    def list_rows(self, path: str, **filters: Any) -> pd.DataFrame:
+        """Return a list of the API with all its pages, such as `people/`."""
+        return frames.make_frame(self._connection.list_rows(self._path(path), filters))
+
+    def post(self, path: str, **body: Any) -> Any:
+        """Send a request that changes or starts something; it is never repeated."""
+        return self._connection.post(self._path(path), body)
+
+    # Data
+
+    def datasets(self) -> pd.DataFrame:
+        """Return the number of rows of each split of each dataset."""
+        return frames.make_frame(self.get("datasets/")["results"])
+
+    def passages(self, **filters: Any) -> pd.DataFrame:
+        # Each comes with its whole text, so a page has fewer.
+        return self.list_rows("passages/", page_size=100, **filters)
+
+    def questions(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("questions/", **filters)
+
+    def candidates(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("candidates/", **filters)
+
+    def judgments(self, **filters: Any) -> pd.DataFrame:
+        """Return one row for each judgment, also those that don't count, with the reason."""
+        return self.list_rows("judgments/", **filters)
+
+    def import_file(
+        self, path: str | Path, kind: str = "candidates", *, timeout: float = WAIT_SECONDS, **options: Any
+    ) -> Json:
+        """Upload a file, have every row validated, and import it; return the import with its report.
+
+        Raises JobFailed with the site's sentence if a row is invalid: then nothing is imported.
+        """
+        made = self._connection.upload(self._path("imports/"), Path(path), {"kind": kind, **options})
+        place = f"imports/{made['number']}/"
+        self._wait(place, "The validation", timeout)
+        self.post(f"{place}write/")
+        return self._wait(place, "The import", timeout)
+
+    # Collection
+
+    def batches(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("batches/", **filters)
+
+    def batch(self, number: int) -> Json:
+        """Return a batch with its progress."""
+        return self._read(f"batches/{number}/")
+
+    def create_batch(self, **terms: Any) -> Json:
+        """Create a batch as a draft, such as `judgments=3, sources=["gpt"]`; open it by `move_batch`."""
+        made: Json = self.post("batches/", **terms)
+        return made
+
+    def move_batch(self, number: int, act: str, *, why: str = "") -> Json:
+        """Open, pause, close, reopen or archive a batch."""
+        moved: Json = self.post(f"batches/{number}/state/", act=act, **({"why": why} if why else {}))
+        return moved
+
+    def plans(self) -> pd.DataFrame:
+        return self.list_rows("plans/")
+
+    def people(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("people/", **filters)
+
+    def invite(self, role: str = "annotator", **terms: Any) -> Json:
+        """Create an invitation; its `link` is in this answer only."""
+        made: Json = self.post("invitations/", role=role, **terms)
+        return made
+
+    # Results
+
+    def agreement(self, *, kind: str = "agreement", timeout: float = WAIT_SECONDS, **settings: Any) -> pd.DataFrame:
+        """Return Krippendorff's alpha with its intervals: a row for each level, then for each part of the data.
+
+        With `kind="annotators"`, a row for each pair of annotators.
+        """
+        found = self.figures("agreement", timeout=timeout, kind=kind, **settings)
+        return frames.make_pairs_frame(found) if kind == "annotators" else frames.make_agreement_frame(found)
+
+    def scores(self, *, kind: str = "systems", timeout: float = WAIT_SECONDS, **settings: Any) -> pd.DataFrame:
+        """Return the mean of each system with its intervals, or with `kind="golds"` gold scores by every rule."""
+        found = self.figures("scores", timeout=timeout, kind=kind, **settings)
+        return frames.make_golds_frame(found) if kind == "golds" else frames.make_systems_frame(found)
+
+    def figures(self, name: str, *, timeout: float = WAIT_SECONDS, **settings: Any) -> Json:
+        """Return all figures of `agreement` or `scores` as the API has them, over all judgments so far."""
+        path = f"{name}/"
+        found: Json = self.get(path, **settings)
+        if not found["is_current"]:
+            self.post(path, **settings)
+        watch = _Watch("The figures", timeout)
+        while not found["is_current"]:
+            if found["state"] in ("failed", "cancelled"):
+                raise JobFailed(f"The figures could not be computed: the job has {found['state']}.", job=found)
+            watch.pause()
+            found = self.get(path, **settings)
+        figures: Json = found["figures"]
+        return figures
+
+    def metrics(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("metrics/", **filters)
+
+    def compute_metric(
+        self, metric: str, settings: Mapping[str, Any] | None = None, *, timeout: float = WAIT_SECONDS
+    ) -> pd.DataFrame:
+        """Compute a metric, and return the score of each candidate."""
+        run = self.post("metrics/", metric=metric, settings=dict(settings or {}))
+        self._wait(f"metrics/{run['id']}/", "The metric", timeout)
+        return self.metric_scores(run["id"])
+
+    def metric_scores(self, run: int) -> pd.DataFrame:
+        return frames.read_csv(self._connection.get_text(self._path(f"metrics/{run}/scores.csv")))
+
+    def studies(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("studies/", **filters)
+
+    def study(self, number: int) -> Json:
+        """Return a metric evaluation with its result and the names of its tables."""
+        return self._read(f"studies/{number}/")
+
+    def evaluate(
+        self, kind: str, *, metrics: Sequence[str] = (), timeout: float = WAIT_SECONDS, **settings: Any
+    ) -> Json:
+        """Run a metric evaluation, and return it with its result; without metrics, all that the kind can use."""
+        chosen = {"metrics": list(metrics)} if metrics else {}
+        made = self.post("studies/", kind=kind, **chosen, **settings)
+        return self._wait(f"studies/{made['number']}/", "The evaluation", timeout)
+
+    def study_table(self, number: int, name: str) -> pd.DataFrame:
+        """Return a table of a metric evaluation, unrounded."""
+        text = self._connection.get_text(self._path(f"studies/{number}/tables/{quote_path(name)}.csv"))
+        return frames.read_csv(text)
+
+    # Judgment sets
+
+    def sets(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("judgment-sets/", **filters)
+
+    def freeze_set(self, name: str, *, timeout: float = WAIT_SECONDS, **settings: Any) -> Json:
+        """Freeze a judgment set, and return it with its files. It never changes."""
+        made = self.post("judgment-sets/", name=name, **settings)
+        return self._wait(f"judgment-sets/{made['number']}/", "The judgment set", timeout)
+
+    def read_set(self, number: int, file: str = "long.csv") -> pd.DataFrame:
+        """Return a file of a judgment set, such as long.csv or judgments.parquet, as a frame."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"file{Path(file).suffix}"
+            self._connection.download(self._path(f"judgment-sets/{number}/files/{quote_path(file)}"), path)
+            return frames.read_file(path)
+
+    def download_set(self, number: int, to: str | Path) -> Path:
+        """Write the archive of a judgment set to a file, and return its path."""
+        return self._connection.download(self._path(f"judgment-sets/{number}/archive/"), Path(to))
+
+    def _path(self, path: str) -> str:
+        return f"projects/{quote_path(self.slug)}/{path}"
+
+    def _read(self, path: str) -> Json:
+        found: Json = self.get(path)
+        return found
+
+    def _wait(self, path: str, what: str, timeout: float) -> Json:
+        """Poll a job until it has ended; raise JobFailed with its error unless it is done."""
+        watch = _Watch(what, timeout)
+        while (job := self._read(path))["is_live"]:
+            watch.pause()
+        if job["state"] != "done":
+            raise JobFailed(job["error"] or f"{what} ended as “{job['state']}”.", job=job)
+        return job
+
+
+class _Watch:
+    """Pauses between polls, each longer than the one before, up to an end."""
+
+    def __init__(self, what: str, timeout: float) -> None:
+        self.what, self.timeout = what, timeout
+        self.until = time.monotonic() + timeout
+        self.seconds = FIRST_PAUSE
+
+    def pause(self) -> None:
+        """Wait. Raises ConcordError when the time is over; the job runs on."""
+        if time.monotonic() > self.until:
+            raise ConcordError(f"{self.what} is still running after {self.timeout:g} seconds. Read it again later.")
+        time.sleep(self.seconds)
+        self.seconds = min(2 * self.seconds, LONGEST_PAUSE)
