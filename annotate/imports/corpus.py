@@ -106,7 +106,7 @@ def _warn_of_merged(cursor: Any, report: Report) -> None:
     )
     n, lines = cursor.fetchone()
     if n and not any(warned.reason == EQUALS_MERGED for warned in report.warnings):
-        report.warnings += (Warned(EQUALS_MERGED, n, tuple(lines)),)
+        report.warnings += (Warned(EQUALS_MERGED, n, tuple(lines), report.unit),)
 
 
 def _link_passages(cursor: Any, checked: Checked) -> None:

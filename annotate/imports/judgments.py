@@ -11,6 +11,7 @@ from measures.rubric import CORRECTNESS, CriterionSpec, ScaleKind
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
+from projects.importing.report import LINE
 from projects.models import Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
 
@@ -183,12 +184,13 @@ def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
                  FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion
                                                     ORDER BY judged_at {direction} NULLS {nulls}, line {direction})"""
     if not checked.options.repeated:
+        where = "on line" if checked.report.unit == LINE else f"in {checked.report.unit}"
         refuse_rows(
             cursor,
             checked,
             "value",
             f"""SELECT line,
-                       format('the same annotator gave this candidate another value on line %%s; choose which counts',
+                       format('the same annotator gave this candidate another value {where} %%s; choose which counts',
                               first_line) AS reason
                 FROM ({placed}) placed WHERE value <> first_value""",
         )

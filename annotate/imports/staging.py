@@ -118,7 +118,10 @@ def refuse_rows(
             FROM ({query}) found GROUP BY reason ORDER BY 1, 2 LIMIT {DEFAULT_LIMITS.problems_shown}""",
         parameters or [],
     )
-    problems = [Problem(line, column, reason, n, tuple(lines)) for line, reason, n, lines in cursor.fetchall()]
+    problems = [
+        Problem(line, column, reason, n, tuple(lines), checked.report.unit)
+        for line, reason, n, lines in cursor.fetchall()
+    ]
     most = DEFAULT_LIMITS.rows_skipped
     cursor.execute(
         f"SELECT line, min(reason) FROM ({all_rows or query}) found GROUP BY line ORDER BY 1 LIMIT {most + 1}",

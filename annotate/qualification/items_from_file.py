@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,10 @@ def _read_rows(
 ) -> list[ItemSpec]:
     notes = Notes(LIMITS, skipped=skipped)
     specs: list[ItemSpec] = []
-    with (
-        reading(path, name, options, LIMITS, notes) as reader,
-        SkippedFile(skipped_path, reader.columns, skipped) as left_out,
-    ):
+    with ExitStack() as stack:
+        reader = stack.enter_context(reading(path, name, options, LIMITS, notes))
+        skipped.unit = notes.unit
+        left_out = stack.enter_context(SkippedFile(skipped_path, reader.columns, skipped))
         rows = _Rows(reader, criteria, notes, options.decimal or reader.decimal)
         for n, (line, record) in enumerate(skipped.follow(reader.records()), start=1):
             if n > MOST_ITEMS:
@@ -186,7 +187,8 @@ class _Rows:
         # Two ratings of the same answer could contradict each other, so a repetition is an error even if they agree.
         first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
-            self.notes.problem(line, self.columns["answer"], f"repeats the answer of line {first}", contradicts=first)
+            reason = f"repeats the answer of {self.notes.unit} {first}"
+            self.notes.problem(line, self.columns["answer"], reason, contradicts=first)
         return spec
 
     def _has_faults_at(self, line: int) -> bool:

@@ -197,6 +197,7 @@ def _read_rows(
         with reading(path, name, options, limits, notes) as reader:
             report.format = reader.format
             plan = _plan(reader, options, kind)
+            report.unit = skipped.unit = notes.unit
             rows: CandidateRows | JudgmentRows
             if kind == Kind.CANDIDATES:
                 # Both filters are in every report, so that 0 is visible too.
@@ -243,7 +244,7 @@ def load(folder: Path) -> Checked:
     spool = Spool(folder)
     manifest: dict[str, Any] = spool.manifest()
     report = manifest["report"]
-    report["warnings"] = tuple(Warned(each["reason"], each["n"], tuple(each["lines"])) for each in report["warnings"])
+    report["warnings"] = tuple(Warned(**each | {"lines": tuple(each["lines"])}) for each in report["warnings"])
     # A file that was checked by an earlier version has no skipped rows.
     skipped = report.get("skipped_rows", ())
     report["skipped_rows"] = tuple(Problem(**each | {"lines": tuple(each["lines"])}) for each in skipped)

@@ -90,7 +90,8 @@ class PassageRows:
             known = SeenPassage(self.n_passages, external_id or make_text_id(text, documents), mark, line, split)
             self._write_passage(dataset, known, has_id, is_given, title, text, documents)
         elif is_given and known.digest != mark:
-            reason = f"the passage “{shorten_name(external_id, 60)}” has a different text on line {known.line}"
+            place = self.notes.name_place(known.line)
+            reason = f"the passage “{shorten_name(external_id, 60)}” has a different text {place}"
             column = columns.get("passage", columns.get("documents", ""))
             self.notes.problem(line, column, reason, contradicts=known.line)
         elif split and split != known.split:
@@ -157,7 +158,8 @@ class PassageRows:
     def _note_other_split(self, line: int, passage: SeenPassage, split: str) -> None:
         if passage.split:
             name, here, there = shorten_name(passage.external_id, 60), shorten_name(split), shorten_name(passage.split)
-            reason = f"the passage “{name}” belongs to split “{here}” here but to “{there}” on line {passage.line}"
+            place = self.notes.name_place(passage.line)
+            reason = f"the passage “{name}” belongs to split “{here}” here but to “{there}” {place}"
             self.notes.problem(line, self.columns.get("split", ""), reason, contradicts=passage.line)
         else:
             passage.split = split

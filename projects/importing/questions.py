@@ -146,7 +146,8 @@ class QuestionRows(PassageRows):
             self.spool.add("questions", f"{key}\t{passage.key}\t{line}\t{flag}", texts)
         elif seen.digest(key) != mark:
             what = "a different text" if seen.passage(key) == passage.key else "a different passage"
-            reason = f"the question “{shorten_name(external_id, 60)}” has {what} on line {seen.line(key)}"
+            place = self.notes.name_place(seen.line(key))
+            reason = f"the question “{shorten_name(external_id, 60)}” has {what} {place}"
             self.notes.problem(line, self.columns["question"], reason, contradicts=seen.line(key))
             return None
         elif seen.about(key) != about_mark:

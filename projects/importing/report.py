@@ -8,12 +8,15 @@ from projects.errors import Refused
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.language.names import shorten_name
 
+LINE = "line"
+"""What readers count: physical lines, or entries or rows of a file that has several of them on one line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One cause of errors in the file: where first, why, how often, and the first lines.
 
-    `line` is a physical line, or None for the whole file.
+    `line` is a physical line, or the number of the `unit` that the reader counts instead; None is the whole file.
     """
 
     line: int | None
@@ -21,13 +24,14 @@ class Problem:
     reason: str
     n: int = 1
     lines: tuple[int, ...] = ()
+    unit: str = LINE
 
     def __str__(self) -> str:
         where = []
         if self.line is not None:
-            where.append(
-                f"line {self.line}" if self.n == 1 else f"{_list_lines(self.lines, self.n)} ({self.n:,} times)"
-            )
+            lines = (self.line,) if self.n == 1 else self.lines
+            times = f" ({self.n:,} times)" if self.n > 1 else ""
+            where.append(f"{_list_lines(self.unit, lines, self.n)}{times}")
         if self.column:
             where.append(f"column “{shorten_name(self.column)}”")
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
@@ -40,11 +44,12 @@ class Warned:
     reason: str
     n: int
     lines: tuple[int, ...] = ()
+    unit: str = LINE
 
     def __str__(self) -> str:
         if not self.lines:
             return self.reason
-        return f"{self.reason.removesuffix('.')} ({self.n:,}: {_list_lines(self.lines, self.n)})."
+        return f"{self.reason.removesuffix('.')} ({self.n:,}: {_list_lines(self.unit, self.lines, self.n)})."
 
 
 class FileRefused(Refused):
@@ -124,6 +129,7 @@ class Causes:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._found: dict[tuple[str, str], tuple[int | None, int, list[int]]] = {}
+        self.unit = LINE
 
     def add(self, line: int | None, column: str, reason: str, *, is_last: bool = False) -> None:
         """Count an error. Another cause after the first hundred is dropped, or replaces the hundredth if `is_last`."""
@@ -141,7 +147,7 @@ class Causes:
         """Yield the problems in the order of their lines; those of the whole file come last."""
         rows = sorted(self._found.items(), key=lambda each: (each[1][0] is None, each[1][0] or 0))
         for (column, reason), (line, n, lines) in rows:
-            yield Problem(line, column, reason, n, tuple(lines))
+            yield Problem(line, column, reason, n, tuple(lines), self.unit)
 
 
 class Notes:
@@ -160,7 +166,20 @@ class Notes:
         self._rows: dict[int, tuple[str, str]] = {}
         self._contradicted: dict[int, int] = {}
         self._is_whole = False
-        self._warned: dict[str, tuple[int, list[int]]] = {}
+        self._warned: dict[str, tuple[int, list[int], str]] = {}
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of places count; a reader sets it once it has seen the beginning of its file."""
+        return self._causes.unit
+
+    @unit.setter
+    def unit(self, unit: str) -> None:
+        self._causes.unit = unit
+
+    def name_place(self, line: int) -> str:
+        """Return where an earlier row is, as part of a sentence."""
+        return f"{'on' if self.unit == LINE else 'in'} {self.unit} {line}"
 
     @property
     def problems(self) -> list[Problem]:
@@ -188,14 +207,14 @@ class Notes:
         self.offers.update(error.offers)
 
     def warn(self, reason: str, line: int | None = None) -> None:
-        n, lines = self._warned.get(reason, (0, []))
-        if line is not None and len(lines) < self.limits.lines_shown:
+        n, lines, unit = self._warned.get(reason, (0, [], self.unit))
+        if line is not None and unit == self.unit and len(lines) < self.limits.lines_shown:
             lines.append(line)
-        self._warned[reason] = (n + 1, lines)
+        self._warned[reason] = (n + 1, lines, unit)
 
     @property
     def warnings(self) -> tuple[Warned, ...]:
-        return tuple(Warned(reason, n, tuple(lines)) for reason, (n, lines) in self._warned.items())
+        return tuple(Warned(reason, n, tuple(lines), unit) for reason, (n, lines, unit) in self._warned.items())
 
     def refuse_if_any(self, name: str) -> None:
         """Raise FileRefused if there are problems."""
@@ -230,6 +249,8 @@ class Report:
     skipped_rows: tuple[Problem, ...] = ()
     """Why rows were skipped, by cause; `skipped["wrong_rows"]` is their number."""
     warnings: tuple[Warned, ...] = ()
+    unit: str = LINE
+    """What the numbers of places count."""
 
     def count_skipped(self, name: str) -> None:
         self.skipped[name] = self.skipped.get(name, 0) + 1
@@ -239,5 +260,5 @@ class Report:
         return asdict(self) | {"warnings": [str(warned) for warned in self.warnings]}
 
 
-def _list_lines(lines: tuple[int, ...], n: int) -> str:
-    return "line " + ", ".join(map(str, lines)) + (", …" if n > len(lines) else "")
+def _list_lines(unit: str, lines: tuple[int, ...], n: int) -> str:
+    return f"{unit} " + ", ".join(map(str, lines)) + (", …" if n > len(lines) else "")

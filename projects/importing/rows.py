@@ -201,7 +201,7 @@ class CandidateRows(QuestionRows):
             if first == key:
                 continue
             line, first_line = self._ids.line(key), self._ids.line(first)
-            there = f"also occurs on line {first_line}"
+            there = f"also occurs {self.notes.name_place(first_line)}"
             if row["has_id"] == "t":
                 name = shorten_name(row["external_id"], 60)
                 column, reason = self.columns.get("candidate_id", ""), f"the ID “{name}” {there}"

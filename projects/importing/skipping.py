@@ -8,12 +8,11 @@ from typing import Any, Self
 
 from projects.database.csv import guard_text, write_row
 from projects.importing.readers.base import Record
-from projects.importing.report import Causes, FileRefused, Problem
+from projects.importing.report import LINE, Causes, FileRefused, Problem
 
 MOST_PASSES = 20
 """Readings of a file: without some rows others may become wrong, but seldom more than once."""
 SHARED = "the rows with errors cannot be skipped, because line {line} has several rows; correct the file"
-FIRST_COLUMNS = ("line", "what_is_wrong")
 
 
 class SkippedRows:
@@ -23,8 +22,9 @@ class SkippedRows:
         self.reasons: dict[int, tuple[str, str]] = {}
         """The column and what is wrong, by line; the first error of each row."""
         self.shared: set[int] = set()
-        """Lines with more than one row: their rows can't be skipped, as errors are kept by line."""
+        """Lines with more than one row, in a file whose beginning had none and which is therefore counted by lines."""
         self.n_passes = 0
+        self.unit = LINE
 
     def __contains__(self, line: object) -> bool:
         return line in self.reasons
@@ -36,6 +36,7 @@ class SkippedRows:
     def problems(self) -> tuple[Problem, ...]:
         """The reasons by cause, the first of each row."""
         causes = Causes()
+        causes.unit = self.unit
         for line in sorted(self.reasons):
             causes.add(line, *self.reasons[line])
         return tuple(causes)
@@ -68,17 +69,18 @@ class SkippedRows:
 
 
 class SkippedFile:
-    """Writes the list of skipped rows as CSV: line, reason, and the cells, so that they can be corrected."""
+    """Writes the list of skipped rows as CSV: place, reason, and the cells, so that they can be corrected."""
 
     def __init__(self, path: Path, columns: list[str], skipped: SkippedRows) -> None:
-        self._path, self._columns, self._reasons = path, columns, skipped.reasons
+        self._path, self._columns, self._reasons, self._unit = path, columns, skipped.reasons, skipped.unit
         self._lines: Iterator[int] = iter(sorted(skipped.reasons))
         self._next = next(self._lines, None)
 
     def __enter__(self) -> Self:
         self._file = self._path.open("wb") if self._reasons else None
         if self._file is not None:
-            write_row(self._file, [guard_text(_make_text(name)) for name in (*FIRST_COLUMNS, *self._columns)])
+            header = (self._unit, "what_is_wrong", *self._columns)
+            write_row(self._file, [guard_text(_make_text(name)) for name in header])
         return self
 
     def __exit__(

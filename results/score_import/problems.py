@@ -12,7 +12,7 @@ from projects.importing.report import Notes
 from projects.language.names import shorten_name
 
 KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")
-COLUMNS = ("line", "column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")
+COLUMNS = ("column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")
 SHOWN = 100
 """Problems of each kind that the report lists; the file has all."""
 VALUE_LENGTH = 200
@@ -29,14 +29,14 @@ class Problems(Notes):
 
     def __enter__(self) -> Self:
         self._file = self._path.open("wb") if self._path else None
-        if self._file:
-            write_row(self._file, COLUMNS)
+        self._has_header = False
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file:
+            self._write_header()
             self._file.close()
             if kind is not None and self._path:
                 self._path.unlink(missing_ok=True)
@@ -63,8 +63,15 @@ class Problems(Notes):
             }
             listed.append({**position, "value": value_text, "reason": reason})
         if self._file:
+            self._write_header()
             texts = (column, kind, dataset, name, value_text, reason)
             write_row(self._file, [line, *(guard_text(_make_encodable(text)) for text in texts)])
+
+    def _write_header(self) -> None:
+        # Only the reader knows what the places of its file count, once it has read the beginning.
+        if self._file and not self._has_header:
+            write_row(self._file, [self.unit, *COLUMNS])
+            self._has_header = True
 
 
 def format_value(value: object) -> str:

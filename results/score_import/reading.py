@@ -69,6 +69,7 @@ def read_scores(
         "delimiter": reader.delimiter,
         "id_column": rows.id_column,
         "dataset_column": rows.dataset_column,
+        "unit": problems.unit,
         "n_rows": rows.n_rows,
         "n_matched": rows.n_matched,
         "n_candidates": candidates.n,

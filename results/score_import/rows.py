@@ -174,7 +174,7 @@ class ScoreRows:
                 self._set_score(into, position, line, (dataset, name), column, cell)
         if repeated:
             column = repeated[0][0] if len(repeated) == 1 else ""
-            reason = f"is on line {repeated[0][2]} already; the first score is used"
+            reason = f"is {self.problems.name_place(repeated[0][2])} already; the first score is used"
             self.problems.add("duplicate", line, column, dataset, name, repeated[0][1], reason)
 
     def _match_candidate(self, line: int, dataset: str, name: str, half: int) -> int | None:

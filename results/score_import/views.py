@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.imports.forms import CorrectedFileForm
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import send_file
+from projects.importing.report import LINE
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.previews import Preview
@@ -182,6 +183,8 @@ def _render(
         "refusal": refusal,
         "counts": [(label, report["counts"][kind], note) for kind, (label, note) in COUNTED.items()] if report else [],
         "n_wrong": sum(report["counts"][kind] for kind in COUNTED) if report else 0,
+        # Files that were checked by an earlier version have lines.
+        "unit": report.get("unit", LINE) if report else LINE,
         "listed": sorted(listed, key=lambda each: each["line"] or 0),
         # A candidate lacks a score in each column, and is listed once; twenty are enough to see which they are.
         "missing": list(dict.fromkeys(each["id"] for each in report["problems"].get("missing", [])))[:20]

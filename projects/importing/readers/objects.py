@@ -8,7 +8,7 @@ from typing import Any
 from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import SPACE, NotTaken, Window, decoder_for, explain, explain_value
-from projects.importing.report import Broken
+from projects.importing.report import LINE, Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 from projects.importing.values import describe_type
 from projects.language.names import shorten_name
@@ -43,6 +43,8 @@ class ObjectReader(Reader):
     """Reads objects whose keys are the columns."""
 
     is_ragged = True
+    unit = "entry"
+    """What is counted where several records start on one line."""
     _stream: TextIOWrapper
 
     def open(self) -> None:
@@ -50,10 +52,20 @@ class ObjectReader(Reader):
         self._stream = open_text(self.path, self.encoding)
         self._objects = self._read()
         self._sample: list[Record] = []
-        for record in self._objects:
-            self._sample.append(record)
-            if len(self._sample) == SAMPLE:
-                break
+        self.notes.unit = LINE
+        try:
+            for record in self._objects:
+                self._sample.append(record)
+                if len(self._sample) == SAMPLE:
+                    break
+        except Broken as error:
+            if self._has_shared_lines():
+                raise self._name_record(error, len(self._sample) + 1) from error
+            raise
+        if self._has_shared_lines():
+            self.notes.unit = self.unit
+            self._sample = [(number, record) for number, (_, record) in enumerate(self._sample, start=1)]
+            self._objects = self._count(self._objects, len(self._sample))
         lines: dict[str, int] = {}
         for line, record in self._sample:
             for name in record:
@@ -73,6 +85,25 @@ class ObjectReader(Reader):
 
     def _read(self) -> Iterator[Record]:
         raise NotImplementedError
+
+    def _has_shared_lines(self) -> bool:
+        """Return whether several records of the sample start on one line, so that lines do not tell them apart."""
+        return len({line for line, _ in self._sample}) < len(self._sample)
+
+    def _count(self, records: Iterator[Record], n: int) -> Iterator[Record]:
+        """Yield the records after the first `n` with their numbers in place of lines."""
+        try:
+            for _, record in records:
+                n += 1
+                yield n, record
+        except Broken as error:
+            raise self._name_record(error, n + 1) from error
+
+    def _name_record(self, error: Broken, number: int) -> Broken:
+        """Return the error that ended the reading with the number of its record in place of the line."""
+        self.notes.unit = self.unit
+        problem = error.problem
+        return Broken(problem.reason, line=number, column=problem.column, offers=error.offers)
 
     def _check_columns(self, lines: dict[str, int]) -> None:
         if len(lines) > self.limits.columns:

@@ -33,6 +33,7 @@ class PeerReader(JsonlReader):
 
     tool: str
     is_of_judgments = False
+    unit = "row"
 
     def for_judgments(self) -> None:
         """Read the judgments instead of the items. Raises Broken."""

@@ -162,7 +162,7 @@ def test_an_id_given_twice_is_refused_with_both_lines(desk: Desk) -> None:
     assert refusal.problems[0].line == 4
     assert "also occurs on line 2" in str(refusal)
     on_one_line = json.dumps([BASE, BASE])
-    assert "also occurs on line 1" in str(desk.refuse(on_one_line, "a.json"))
+    assert "entry 2, column “id”: the ID “a” also occurs in entry 1" in str(desk.refuse(on_one_line, "a.json"))
 
 
 def test_ids_are_compared_as_exact_text(desk: Desk) -> None:

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from projects.errors import Refused
-from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, check, preview
+from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, check, load, preview
+from projects.importing.checking import SKIPPED_NAME
 from projects.importing.folders import Part, combine_parquet, list_parquet
 from projects.importing.limits import Limits
 from projects.importing.options import Options
@@ -131,7 +132,7 @@ def test_dureader_with_many_candidates_builds_its_documents_once(desk: Desk) -> 
         desk.check(json.dumps(many | {"answers": ["R"] * 201}), "a.jsonl", format="dureader")
 
 
-def test_a_wrong_row_among_several_on_one_line_is_not_skipped_with_the_others(desk: Desk) -> None:
+def test_rows_are_skipped_one_by_one_where_lines_do_not_tell_them_apart(desk: Desk) -> None:
     def response(who: str, value: int) -> dict[str, Any]:
         return {"user_id": who, "values": {"correctness": {"value": value}}, "status": "submitted"}
 
@@ -146,18 +147,38 @@ def test_a_wrong_row_among_several_on_one_line_is_not_skipped_with_the_others(de
     shared = {"id": "a", "responses": [response("r1", 9), response("r2", 4), response("r3", 2)]}
     alone = {"id": "b", "responses": [response("r1", 9)]}
     right = {"id": "c", "responses": [response("r1", 3), response("r2", 4)]}
+    checked = judge(shared, alone, right, skip_wrong_rows=True)
+    assert [row["line"] for row in checked.spool.rows("judgments")] == ["2", "3", "5", "6"]
+    assert checked.report.skipped == {"wrong_rows": 2}
+    (cause,) = checked.report.skipped_rows
+    assert str(cause).startswith("row 1, 4 (2 times)")
+    # Only the beginning of a file tells whether lines are enough.
+    many = [{"id": str(n), "responses": [response("r1", 3)]} for n in range(200)]
     with pytest.raises(FileRefused) as caught:
-        judge(shared, alone, right, skip_wrong_rows=True)
+        judge(*many, shared, skip_wrong_rows=True)
     assert not caught.value.rows, "Skipping is not offered."
-    assert "line 1 has several rows" in str(caught.value.details)
-    checked = judge(alone, right, skip_wrong_rows=True)
-    assert [row["line"] for row in checked.spool.rows("judgments")] == ["2", "2"]
-    assert checked.report.skipped == {"wrong_rows": 1}
+    assert "line 201 has several rows" in str(caught.value.details)
     # A list on one line; a repeated id there was read again and again, to be skipped.
-    texts = [{"id": own, "question": "Q", "candidate": text} for own, text in (("a", "A"), ("b", ""), ("c", "C"))]
-    assert not desk.refuse(json.dumps(texts), "a.json", skip_wrong_rows=True).rows
+    named = (("a", "A"), ("b", ""), ("c", "C"), ("a", "D"))
+    texts = [{"id": own, "question": "Q", "candidate": text} for own, text in named]
+    refusal = desk.refuse(json.dumps(texts), "a.json")
+    assert [str(problem).partition(":")[0] for problem in refusal.problems] == [
+        "entry 2, column “candidate”",
+        "entry 4, column “id”",
+    ]
+    assert "in entry 1" in refusal.problems[1].reason
+    checked = desk.check(json.dumps(texts), "a.json", skip_wrong_rows=True)
+    assert desk.texts(checked, "external_id") == ["a", "c"]
+    assert (checked.spool.folder / SKIPPED_NAME).read_text().splitlines()[1].startswith("2,candidate: is empty")
+    assert (checked.spool.folder / SKIPPED_NAME).read_text().startswith("entry,what_is_wrong")
+    assert load(checked.spool.folder).report.unit == "entry"
+    # What ends the reading is counted in entries too, early and late.
+    assert "entry 3: the list contains a number" in str(desk.refuse(json.dumps([*texts[::2], 5]), "a.json"))
+    late = json.dumps([{**texts[0], "id": str(n)} for n in range(250)] + [5])
+    assert "entry 251: the list contains a number" in str(desk.refuse(late, "a.json"))
     one_each = "[" + ",\n".join(map(json.dumps, texts)) + "]"
-    assert desk.texts(desk.check(one_each, "a.json", skip_wrong_rows=True), "external_id") == ["a", "c"]
+    assert desk.refuse(one_each, "a.json").problems[0].line == 2
+    assert "line 4" in str(desk.refuse(one_each, "a.json").problems[1])
 
 
 def test_a_folder_of_parquet_takes_its_splits_from_the_names_of_its_files(desk: Desk, tmp_path: Path) -> None:
