@@ -24,6 +24,7 @@ class Act(models.TextChoices):
     ASK_FOR_STUDY = "ask for study"
     CHANGE_CAPS = "change caps"
     CHANGE_CONSENT = "change consent"
+    CHANGE_DOI = "change DOI"
     CHANGE_GOLD_RULE = "change gold rule"
     CHANGE_INSTRUCTIONS = "change instructions"
     CHANGE_MINIMAL_PAIR = "change minimal pair"

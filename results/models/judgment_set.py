@@ -14,7 +14,7 @@ class JudgmentSetQuerySet(models.QuerySet["JudgmentSet"]):
 
 
 class JudgmentSet(Job):
-    """Judgments frozen as files. Once it is frozen, a trigger refuses every change but its retirement."""
+    """Judgments frozen as files. Once it is frozen, a trigger refuses every change but its retirement and DOI."""
 
     task = "results.freeze"
 
@@ -41,6 +41,9 @@ class JudgmentSet(Job):
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="predecessors", db_index=False
     )
 
+    doi = models.CharField(max_length=200, blank=True, default="", db_default="")
+    """Given after the set was deposited, so that no file of the set has it."""
+
     objects = JudgmentSetQuerySet.as_manager()
 
     class Meta:
@@ -55,6 +58,11 @@ class JudgmentSet(Job):
             models.CheckConstraint(
                 condition=Q(retired_at=None) | Q(frozen_at__isnull=False) & ~Q(retired_why=""),
                 name="judgment_set_retired_with_reason",
+            ),
+            models.CheckConstraint(
+                # The form of `citing.DOI`; `$` of PostgreSQL matches at the very end alone.
+                condition=Q(doi="") | Q(doi__regex=r"^10\.[0-9]{4,9}/[-._;()/:A-Za-z0-9]{1,180}$"),
+                name="judgment_set_doi_form",
             ),
         ]
 

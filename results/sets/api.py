@@ -7,7 +7,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,8 +27,10 @@ from projects.api.serializers import (
 from projects.models import Project
 from results.models import JudgmentSet
 from results.scope.gold_settings import MOST_RESAMPLES
-from results.sets import downloads, freezing
+from results.sets import citing, downloads, freezing
+from results.sets.depositing import Reference, read_reference
 from results.sets.downloads import ANYTHING, KINDS
+from results.sets.licences import LICENCES
 from results.sets.settings import Settings
 
 # A greater number would be an error of the database, and not of the request.
@@ -62,10 +64,48 @@ class SetSerializer(StrictSerializer):
     files = FileSerializer(many=True)
     n_bytes = serializers.IntegerField(help_text="Size of the archive.")
     sha256 = serializers.CharField(help_text="SHA-256 of the archive; empty until it is frozen.")
+    doi = serializers.CharField(help_text="Given after the set was deposited; empty without one.")
     frozen_at = serializers.DateTimeField(allow_null=True)
     retired_at = serializers.DateTimeField(allow_null=True)
     retired_why = serializers.CharField()
     successor = serializers.IntegerField(source="successor.number", default=None, allow_null=True)
+
+
+class CitationSerializer(StrictSerializer):
+    text = serializers.CharField()
+    bibtex = serializers.CharField()
+    cff = serializers.CharField(help_text="As CITATION.cff, with the DOI.")
+
+
+class WholeSetSerializer(SetSerializer):
+    citation = serializers.SerializerMethodField()
+    signatures = serializers.SerializerMethodField()
+
+    @extend_schema_field(CitationSerializer(allow_null=True, help_text="Null until the set is frozen."))
+    def get_citation(self, judgment_set: JudgmentSet) -> dict[str, str] | None:
+        reference = self._read_reference(judgment_set)
+        if reference is None:
+            return None
+        return {
+            "text": judgment_set.facts.get("citation", ""),
+            "bibtex": reference.bibtex,
+            "cff": reference.cff,
+        }
+
+    @extend_schema_field(
+        serializers.ListField(
+            child=serializers.CharField(), help_text="Signatures of the metrics whose scores the set holds."
+        )
+    )
+    def get_signatures(self, judgment_set: JudgmentSet) -> list[str]:
+        reference = self._read_reference(judgment_set)
+        return list(reference.signatures) if reference else []
+
+    def _read_reference(self, judgment_set: JudgmentSet) -> Reference | None:
+        # Both fields come from the archive, which is opened once.
+        if not hasattr(self, "_reference"):
+            self._reference = read_reference(judgment_set) if judgment_set.is_frozen else None
+        return self._reference
 
 
 class NewSetSerializer(StrictSerializer):
@@ -85,6 +125,18 @@ class NewSetSerializer(StrictSerializer):
         child=serializers.IntegerField(min_value=1, max_value=INT32),
         help_text="Numbers of metric evaluations. None by default.",
         **SOME,
+    )
+    authors = serializers.ListField(
+        child=TextField(max_length=citing.AUTHOR_LENGTH),
+        required=False,
+        max_length=citing.MOST_AUTHORS,
+        help_text="“Family, Given”, or an organisation in braces. By default those of the newest set.",
+    )
+    licence = serializers.ChoiceField(
+        required=False, allow_blank=True, choices=list(LICENCES), help_text="By default that of the newest set."
+    )
+    languages = serializers.ListField(
+        child=TextField(max_length=3), help_text="Codes of the languages of the texts, such as en.", **SOME
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     n_resamples = serializers.IntegerField(
@@ -133,13 +185,14 @@ class SetList(ProjectEndpoint):
 
 
 class SetShow(ProjectEndpoint):
-    @extend_schema(responses=SetSerializer)
+    @extend_schema(responses=WholeSetSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Read a judgment set.
 
-        Its progress and, once it is frozen, its figures and files with their SHA-256.
+        Its progress and, once it is frozen, its figures, its files with their SHA-256, and how to cite it.
         """
-        return Response(_serialize(self.project, number))
+        judgment_set = get_object_or_404(_sets(self.project), number=number)
+        return Response(WholeSetSerializer(judgment_set).data)
 
 
 class SetArchive(ProjectEndpoint):

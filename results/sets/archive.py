@@ -19,6 +19,9 @@ PACKED = (".parquet",)
 """Files that are compressed already, and stored as they are."""
 
 
+Unreadable = zipfile.BadZipFile
+
+
 @dataclass(frozen=True)
 class File:
     """A file of a set: its name, length and SHA-256."""

@@ -65,11 +65,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Identity:
-    """Number, name and folder of a set."""
+    """Number, name and folder of a set, and the address of its page; empty where the site has no public address."""
 
     number: int
     name: str
     folder: str
+    url: str = ""
 
 
 def read(selection: Selection, identity: Identity, folder: Path, on_progress: OnProgress) -> Preview:
@@ -88,7 +89,7 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
     about = {
         "set": {"number": identity.number, "name": identity.name},
         "settings": selection.settings.as_dict(),
-        **read_terms(selection),
+        **read_terms(selection, identity.url),
         "counts": {
             "n_included": whole.n_included,
             "left_out": dict(whole.left_out),
@@ -131,9 +132,10 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
             changes = describe(earlier, settings, figures, lines, progress.track("changes"))
         _write_json(folder / CHANGES, changes)
+    citation = readme.format_citation(about, figures)
+    readme.write_citation(folder, about, figures)
     # Last, as the README lists the files that are there.
     readme.write_texts(folder, about, figures, changes)
-    citation = readme.format_citation(about, figures)
     return {
         **figures,
         "annotators": sorted(judgments.everybody),

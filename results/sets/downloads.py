@@ -11,6 +11,8 @@ from results.models import JudgmentSet
 from results.sets import archive, freezing, retiring
 
 KINDS = {
+    "bib": "text/plain; charset=utf-8",
+    "cff": "text/plain; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/jsonl",

@@ -9,9 +9,11 @@ from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.gold_rules import GoldRule
+from projects.errors import Refused
 from projects.models import Project
 from results.scope.forms import STAGES, FacetsForm
-from results.sets import freezing
+from results.sets import citing, freezing
+from results.sets.licences import CHOICES
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
 
@@ -55,6 +57,18 @@ class SetForm(FacetsForm):
         initial=True,
         help_text="Only affects z scores. Control items never get a score.",
     )
+    authors = forms.CharField(
+        label="Authors",
+        required=False,
+        max_length=citing.MOST_AUTHORS * citing.AUTHOR_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="One per line: “Family, Given”, or an organisation in braces, {University of X}. "
+        "If you name none, the project is cited.",
+    )
+    licence = forms.ChoiceField(label="Licence", required=False, choices=[("", "not stated"), *CHOICES])
+    languages = forms.CharField(
+        label="Languages of the texts", required=False, max_length=200, help_text="Codes such as en, de."
+    )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,6 +79,9 @@ class SetForm(FacetsForm):
         self.fields["stage"].initial = self.defaults.stage
         self.fields["gold"].initial = self.defaults.gold
         self.fields["controls"].initial = self.defaults.controls_in_z
+        self.fields["authors"].initial = "\n".join(self.defaults.authors)
+        self.fields["licence"].initial = self.defaults.licence
+        self.fields["languages"].initial = ", ".join(self.defaults.languages)
         # Without a trial there is one stage, and nothing to choose.
         if not list_trials(project).exists():
             del self.fields["stage"]
@@ -79,6 +96,23 @@ class SetForm(FacetsForm):
             ]
         else:
             del self.fields["studies"]
+
+    def clean_authors(self) -> tuple[str, ...]:
+        if "authors" not in self.data:
+            return self.defaults.authors
+        authors = tuple(" ".join(line.split()) for line in self.cleaned_data["authors"].splitlines() if line.strip())
+        _check_terms(authors=authors)
+        return authors
+
+    def clean_licence(self) -> str:
+        return self.cleaned_data["licence"] if "licence" in self.data else self.defaults.licence
+
+    def clean_languages(self) -> tuple[str, ...]:
+        if "languages" not in self.data:
+            return self.defaults.languages
+        languages = tuple(dict.fromkeys(self.cleaned_data["languages"].replace(",", " ").lower().split()))
+        _check_terms(languages=languages)
+        return languages
 
     def settings(self) -> Settings:
         """Return the selected settings, with the project's defaults where nothing was sent."""
@@ -96,4 +130,14 @@ class SetForm(FacetsForm):
             gold=GoldRule(data["gold"] or self.defaults.gold),
             controls_in_z=data["controls"],
             studies=tuple(sorted(data.get("studies", ()))),
+            authors=data["authors"],
+            licence=data["licence"],
+            languages=data["languages"],
         )
+
+
+def _check_terms(*, authors: tuple[str, ...] = (), languages: tuple[str, ...] = ()) -> None:
+    try:
+        citing.refuse_wrong_terms(authors, "", languages)
+    except Refused as refusal:
+        raise forms.ValidationError(refusal.message) from refusal

@@ -27,7 +27,7 @@ from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from projects.web.uploads import delete_path
 from results.models import JudgmentSet
-from results.sets import archive, building, canonical, studies
+from results.sets import archive, building, canonical, citing, studies
 from results.sets.changes import Earlier
 from results.sets.selecting import Selection, preview, refuse_unknown
 from results.sets.settings import Settings
@@ -42,9 +42,21 @@ State = JudgmentSet.State
 
 
 def default_settings(project: Project) -> Settings:
-    """Return the settings of a set where nothing is selected: the project's stage and gold rule."""
+    """Return the settings of a set where nothing is selected.
+
+    The project's stage and gold rule; authors, licence and languages are those of its newest set.
+    """
     rule = read_gold_rule(project)
-    return Settings(stage=default_stage(project), gold=rule.rule, controls_in_z=rule.with_controls)
+    newest = project.judgment_sets.frozen().first()
+    terms = Settings.from_dict(newest.settings) if newest else Settings()
+    return Settings(
+        stage=default_stage(project),
+        gold=rule.rule,
+        controls_in_z=rule.with_controls,
+        authors=terms.authors,
+        licence=terms.licence,
+        languages=terms.languages,
+    )
 
 
 def request_set(
@@ -59,6 +71,7 @@ def request_set(
         raise Refused("Enter a name for the set.")
     if len(name) > NAME_LENGTH:
         raise Refused(f"The name is longer than {NAME_LENGTH} characters.")
+    citing.refuse_wrong_terms(settings.authors, settings.licence, settings.languages)
     refuse_unknown(project, settings)
     studies.choose_studies(project, settings.studies)
     settings = replace(settings, adjudication_wins=uses_adjudication(project))
@@ -78,7 +91,8 @@ def request_set(
             actor,
             Act.ASK_FOR_JUDGMENT_SET,
             judgment_set,
-            after={"name": name, "settings": judgment_set.settings},
+            # The log holds no names of people; those of the authors are in the set's own settings.
+            after={"name": name, "settings": {**judgment_set.settings, "authors": len(settings.authors)}},
         )
         if is_enqueued:
             queue.enqueue_on_commit(judgment_set)
@@ -123,7 +137,8 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     if judgment_set.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     settings = Settings.from_dict(judgment_set.settings)
-    identity = building.Identity(judgment_set.number, judgment_set.name, judgment_set.folder_name)
+    url = f"{site.SITE_URL}{judgment_set.get_absolute_url()}" if site.SITE_URL else ""
+    identity = building.Identity(judgment_set.number, judgment_set.name, judgment_set.folder_name, url)
     # The random part keeps an attempt that was taken for dead, and wakes late, from writing into its successor's
     # folder.
     stem = f"{judgment_set.pk}-{judgment_set.attempt}-{secrets.token_hex(8)}"

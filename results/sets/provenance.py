@@ -13,8 +13,8 @@ from results.sets.selecting import Selection
 Terms = dict[str, Any]
 
 
-def read_terms(selection: Selection) -> Terms:
-    """Return the provenance of the selected batches that hold judgments; no personal data."""
+def read_terms(selection: Selection, url: str) -> Terms:
+    """Return the provenance of the selected batches that hold judgments; no personal data. `url` is the set's page."""
     parameters = selection.parameters()
     with connection.cursor() as cursor:
         cursor.execute(_BATCHES, parameters)
@@ -34,6 +34,7 @@ def read_terms(selection: Selection) -> Terms:
         "project": {"slug": selection.project.slug, "name": selection.project.name},
         "snapshot_at": snapshot_at,
         "code_version": code_version(),
+        "url": url,
         "batches": [{**_describe_batch(batch), "n_judgments": counted[batch.pk][0]} for batch in batches],
         "rubrics": [
             _describe_rubric(rubric, keys)

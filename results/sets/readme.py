@@ -1,13 +1,14 @@
 """The texts of a set: README with citation, datasheet, codebook, rubric, instructions and consent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from measures.rubric import ScaleKind
 from results.agreement.alpha import PASSAGES
 from results.models import Study
-from results.sets import studies
+from results.sets import citing, studies
+from results.sets.archive import compute_sha256
 from results.sets.codebook import write_codebook
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
@@ -19,6 +20,8 @@ README, DATASHEET = "README.md", "datasheet.md"
 # to give the same bytes.
 FILES = {
     "README.md": "what the set holds, and how to cite it",
+    "CITATION.cff": "how to cite it, in the Citation File Format",
+    "citation.bib": "how to cite it, for BibTeX",
     "datasheet.md": Wording(
         "what, by whom, how, on which terms, agreement, limits",
         page="contents, annotators, method, terms, agreement, limits",
@@ -91,6 +94,29 @@ KINDS: dict[str, str] = {
 }
 
 
+def write_citation(folder: Path, about: Terms, figures: dict[str, Any]) -> None:
+    """Write the reference to the set as BibTeX and as CITATION.cff."""
+    sha256 = compute_sha256(folder / citing.FINGERPRINTED)
+    citation = describe_citation(about, figures, fingerprints=[(citing.FINGERPRINTED, sha256)])
+    (folder / citing.BIBTEX).write_text(citing.format_bibtex(citation), encoding="utf-8")
+    (folder / citing.CFF).write_text(citing.format_cff(citation), encoding="utf-8")
+
+
+def describe_citation(
+    about: Terms, figures: dict[str, Any], *, fingerprints: Sequence[tuple[str, str]], doi: str = ""
+) -> citing.Citation:
+    """Return the reference to the set; a DOI is given after its deposit, so the files of the set have none."""
+    return citing.make_citation(
+        about,
+        key=f"{about['project']['slug']}-set-{about['set']['number']}",
+        title=format_title(about),
+        sentence=f"{about['counts']['n_included']:,} {_name_judgments(figures)} of answers to questions, frozen on "
+        f"{about['snapshot_at'][:10]} with {about['code_version']}.",
+        fingerprints=fingerprints,
+        doi=doi,
+    )
+
+
 def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
     """Write every file of prose; the README lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
@@ -150,6 +176,7 @@ def _write_readme(
         "set was retired, and that file says why and by which set it is succeeded."
     )
     yield from ("", "## How to cite it", "", f"> {format_citation(about, figures)}", "")
+    yield from (f"`{citing.BIBTEX}` has an entry for BibTeX, `{citing.CFF}` the same for other tools.", "")
     yield from ("## What it holds", "", "| file | what it is |", "|---|---|")
     for name in sorted(names, key=str.encode):
         yield f"| `{name}` | {describe_file(name)} |"

@@ -23,6 +23,12 @@ class Settings(GoldSettings):
     """Numbers of metric evaluations; none by default."""
     intervals: str = JACKKNIFE
     """The method of intervals. Seed and number of resamples belong to the percentile bootstrap alone."""
+    authors: tuple[str, ...] = ()
+    """Who is cited, as `citing.parse_author` reads them; by default the project."""
+    licence: str = ""
+    """One of `licences.LICENCES`; by default none is stated."""
+    languages: tuple[str, ...] = ()
+    """Codes of the languages of the texts."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -55,6 +61,9 @@ class Settings(GoldSettings):
                 if self.intervals == JACKKNIFE
                 else f"{self.n_resamples:,} resamples, seed {self.seed}",
             ),
+            ("Authors", "; ".join(self.authors) or "not named"),
+            ("Licence", self.licence or "not stated"),
+            ("Languages", ", ".join(self.languages) or "not stated"),
         ]
 
     @property

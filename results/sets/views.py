@@ -18,7 +18,7 @@ from projects.web.lists import paginate
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from results.models import JudgmentSet
-from results.sets import downloads, freezing, readme, retiring
+from results.sets import depositing, downloads, freezing, readme, retiring
 from results.sets.forms import SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
@@ -73,6 +73,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
     context = {
         **_progress(judgment_set, can_manage=request.membership.can_manage),
         "chosen": _list_choices(settings),
+        "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
         "files": [(file, word_for_page(readme.describe_file(file.name))) for file in freezing.find_files(judgment_set)],
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
@@ -116,6 +117,15 @@ def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpRe
     with refusals(request):
         retiring.retire(judgment_set=judgment_set, actor=request.membership, why=request.POST.get("why", ""))
     return redirect(judgment_set)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def set_doi(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    judgment_set = _fetch(project, number)
+    with refusals(request):
+        depositing.set_doi(judgment_set=judgment_set, actor=request.membership, doi=request.POST.get("doi", ""))
+    return redirect(f"{judgment_set.get_absolute_url()}#citation")
 
 
 @requires(Right.MANAGE)

@@ -9,6 +9,7 @@ from measures.bootstrap import JACKKNIFE, PERCENTILE
 from measures.gold_rules import GoldRule
 from projects.commands import ProjectCommand
 from results.sets import freezing
+from results.sets.licences import LICENCES
 from results.sets.settings import Settings
 
 
@@ -48,6 +49,14 @@ class Command(ProjectCommand):
             metavar="NUMBER",
             help="include these metric evaluations, with their tables and metric scores",
         )
+        parser.add_argument(
+            "--author",
+            action="append",
+            metavar="NAME",
+            help="“Family, Given”, or an organisation in braces; once for each author (default: of the newest set)",
+        )
+        parser.add_argument("--licence", choices=list(LICENCES), help="default: that of the newest set")
+        parser.add_argument("--language", nargs="+", action="extend", metavar="CODE", help="of the texts, such as en")
         parser.add_argument("--seed", type=int, default=defaults.seed, help="seed of the bootstrap")
         parser.add_argument(
             "--bootstrap",
@@ -79,6 +88,9 @@ class Command(ProjectCommand):
             studies=tuple(sorted(set(options["study"]))),
             n_resamples=bootstrap or defaults.n_resamples,
             intervals=PERCENTILE if bootstrap else JACKKNIFE,
+            authors=defaults.authors if options["author"] is None else tuple(options["author"]),
+            licence=options["licence"] or defaults.licence,
+            languages=defaults.languages if options["language"] is None else tuple(options["language"]),
         )
         judgment_set = freezing.freeze_now(project=project, name=options["name"], settings=settings)
         facts = judgment_set.facts

@@ -9,7 +9,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
 from results.models import JudgmentSet
-from results.sets import archive, freezing
+from results.sets import archive, depositing, freezing
 from results.sets.changes import describe
 
 
@@ -22,6 +22,7 @@ class Command(ProjectCommand):
         parser.add_argument("--download", metavar="DIR", help="write the files to a new folder in DIR")
         parser.add_argument("--zip", action="store_true", help="with --download: write the archive, not its files")
         parser.add_argument("--against", type=int, metavar="M", help="print the changes since judgment set M")
+        parser.add_argument("--doi", metavar="DOI", help="store the DOI that the set was given; empty removes it")
         parser.add_argument("--verify", action="store_true", help="recompute every SHA-256; exit with 1 if one differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,6 +30,8 @@ class Command(ProjectCommand):
             raise CommandError("--zip needs --download.", returncode=2)
         project = self.project(options)
         judgment_set = _find(project, options["number"])
+        if options["doi"] is not None:
+            depositing.set_doi(judgment_set=judgment_set, actor=None, doi=options["doi"])
         result = {
             "project": project.slug,
             "set": judgment_set.number,
@@ -36,6 +39,8 @@ class Command(ProjectCommand):
             "frozen_at": judgment_set.frozen_at.isoformat() if judgment_set.frozen_at else None,
             "n_bytes": judgment_set.n_bytes,
             "sha256": judgment_set.sha256,
+            "doi": judgment_set.doi,
+            "citation": judgment_set.facts.get("citation", ""),
             "files": judgment_set.files,
         }
         if options["verify"]:

@@ -62,6 +62,7 @@ SAID = {
     "ask for study": ("study 3", "requested study 3"),
     "delete study": ("study 3", "deleted study 3"),
     "freeze judgment set": ("judgment set 3", "froze judgment set 3"),
+    "change DOI": ("judgment set 3", "changed the DOI of judgment set 3"),
     "retire judgment set": ("judgment set 3", "retired judgment set 3"),
     "find": ("membership a-x", "raised an alert about membership a-x"),
     "finish a review": ("membership a-x", "completed a spot check of membership a-x"),

@@ -39,7 +39,10 @@ def test_a_set_is_numbered_whole_and_as_its_hashes_say(project: Project, manager
     assert LogEntry.objects.filter(act="freeze judgment set", object_id=str(made.pk)).exists()
     second = freeze(project, manager, "Again")
     assert second.number == 2
-    differing = {"README.md", "datasheet.md", "manifest.json", "set.json", "SHA256SUMS"}
+    differing = {
+        *("README.md", "datasheet.md", "manifest.json", "set.json", "SHA256SUMS"),
+        *("CITATION.cff", "citation.bib", "croissant.json"),
+    }
     again = {file["name"]: file for file in second.files}
     assert again.keys() == {*list_names(made), "changes.json"}
     for file in made.files:
