@@ -47,8 +47,9 @@ def correlate_by_part(
 ) -> ByPart:
     """Correlate metrics with the human scores within each part, such as a dataset, and average over the parts.
 
-    Every part has the same weight in the mean, however many items it has. Resamples are drawn within each part, and
-    the mean is computed in each resample.
+    Every part has the same weight in the mean, however many items it has. The interval of the mean is a percentile
+    bootstrap: resamples are drawn within each part, and the mean is computed in each resample. Those of the parts are
+    jackknife intervals.
 
     Parameters
     ----------
@@ -94,12 +95,10 @@ def correlate_by_part(
     draws = {name: part.resample(n_resamples, rng) for name, part in own.items()}
     left_out = {name: reason for name, whole in wholes.items() if (reason := _why_undefined(whole))}
     averaged = tuple(name for name in own if name not in left_out)
+    left_outs = {name: part.leave_out(rng) for name, part in own.items()}
     found = {
         name: {
-            key: Correlations.of(
-                wholes[name][key], draws[name][key], n=part.n, n_groups=part.n_groups, confidence=confidence
-            )
-            for key in metrics
+            key: Correlations.jackknifed(wholes[name][key], left_outs[name][key], part, confidence) for key in metrics
         }
         for name, part in own.items()
     }

@@ -6,13 +6,25 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.correlation import kendall, pearson, spearman
+from measures.jackknife import LEAST_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
-from measures.studies.resampling import Column, Moments, Pairs, Ranks, draw_resamples
+from measures.studies.resampling import (
+    Column,
+    Moments,
+    Pairs,
+    Ranks,
+    draw_resamples,
+    leave_out_each,
+    merge_at_random,
+)
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 """In the order of the first axis of resampled coefficients."""
 _WHOLE = (pearson, spearman, kendall)
+MOST_RANKED = 2_000
+"""Up to this many items or groups, ranks are computed without each; of more, without random blocks of them."""
+N_BLOCKS = 1_000
 
 
 class Items:
@@ -80,6 +92,39 @@ class Items:
                 found[1, rows] = ranks.spearmans(weights)
                 found[2, rows] = np.stack([each.kendalls(weights) for each in pairs], axis=1)
         return {name: found[:, :, at] for at, name in enumerate(self.metrics)}
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether ranks leave out random blocks, not single items or groups."""
+        return self.n_drawn > MOST_RANKED
+
+    def leave_out(self, rng: np.random.Generator) -> dict[str, tuple[Floats, ...]]:
+        """Return each metric's three coefficients without each item or group, NaN where undefined.
+
+        Those of ranks are without each of 1,000 random blocks where there are more than 2,000 items or groups.
+        """
+        if self.n_drawn < LEAST_UNITS or not self.metrics:
+            return {name: (np.full(self.n_drawn, np.nan),) * len(COEFFICIENTS) for name in self.metrics}
+        columns = list(self.metrics.values())
+        parts = np.arange(self.n) if self.drawn is None else self.drawn
+        linear = Moments(self.human, columns).pearsons_without(parts)
+        if self.has_blocks:
+            parts = merge_at_random(parts, N_BLOCKS, rng)
+        ranks = Ranks(self.human, columns)
+        pairs = [Pairs(self.human, column) for column in columns]
+        ranked = [
+            (ranks.spearmans(weights), np.stack([each.kendalls(weights) for each in pairs], axis=1))
+            for weights in leave_out_each(parts)
+        ]
+        spearmans, kendalls = (np.concatenate(each) for each in zip(*ranked, strict=True))
+        return {name: (linear[:, at], spearmans[:, at], kendalls[:, at]) for at, name in enumerate(self.metrics)}
+
+    def leave_out_pearsons(self) -> Floats:
+        """Return each metric's Pearson without each item or group, shape (G, metrics), NaN where undefined."""
+        if self.n_drawn < LEAST_UNITS or not self.metrics:
+            return np.full((self.n_drawn, len(self.metrics)), np.nan)
+        parts = np.arange(self.n) if self.drawn is None else self.drawn
+        return Moments(self.human, list(self.metrics.values())).pearsons_without(parts)
 
     def resample_pearsons(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return each metric's Pearson, shape (resamples, metrics); all NaN with fewer than two items or groups."""

@@ -1,7 +1,8 @@
-"""Bootstrap resamples as weights of items, and the exact correlations of columns in each resample.
+"""Resamples as weights of items, and the exact correlations of columns in each resample.
 
-A resample is the number of times that each item was drawn. Columns are sorted once; in each resample, ranks and
-concordant pairs follow from running totals of the weights in sorted order, with the ties of the resample itself.
+A resample is the number of times that each item was drawn; 0 where it is left out. Columns are sorted once; in each
+resample, ranks and concordant pairs follow from running totals of the weights in sorted order, with the ties of the
+resample itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,58 @@ def draw_resamples(n: int, *, n_resamples: int, rng: np.random.Generator, groups
         for row in drawn:
             row[:] = np.bincount(rng.integers(k, size=k), minlength=k)
         yield drawn if groups is None else np.take(drawn, groups, axis=1)
+
+
+def leave_out_each(parts: Ints) -> Iterator[Ints]:
+    """Leave out each part of the items in turn.
+
+    Parameters
+    ----------
+    parts : ndarray of int64, shape (n,)
+        The part of each item, numbered from 0 without gaps.
+
+    Yields
+    ------
+    ndarray of int64, shape (b, n)
+        1 for each item that is kept, 0 for those of the part that is left out, for each part of a block.
+
+    Examples
+    --------
+    >>> next(leave_out_each(np.array([0, 1, 0]))).tolist()
+    [[0, 1, 0], [1, 0, 1]]
+    """
+    n_parts = int(parts.max()) + 1
+    block = max(1, _CELLS_AT_A_TIME // len(parts))
+    for start in range(0, n_parts, block):
+        left_out = np.arange(start, min(start + block, n_parts))
+        yield (parts != left_out[:, np.newaxis]).astype(np.int64)
+
+
+def merge_at_random(parts: Ints, n_blocks: int, rng: np.random.Generator) -> Ints:
+    """Put parts into blocks of as equal a number of parts as possible.
+
+    Parameters
+    ----------
+    parts : ndarray of int64, shape (n,)
+        The part of each item, numbered from 0 without gaps.
+    n_blocks : int
+        The number of blocks; at most that of parts.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The block of each item; items of one part are in one block.
+
+    Examples
+    --------
+    >>> blocks = merge_at_random(np.array([0, 0, 1, 2, 3]), 2, np.random.default_rng(1))
+    >>> bool(blocks[0] == blocks[1]), sorted(np.bincount(blocks[1:]).tolist())
+    (True, [2, 2])
+    """
+    n_parts = int(parts.max()) + 1
+    return (rng.permutation(n_parts) * n_blocks // n_parts)[parts]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,7 +178,14 @@ class Moments:
         """Return Pearson's correlation of each metric in each resample, (b, n) to (b, m), NaN if a side is constant."""
         # Not a matrix product: the threads of BLAS would compete with those of other workers, and sum in an order of
         # their own, so that the last digits would depend on the machine.
-        sums = np.einsum("bi,ki->bk", weights.astype(np.float64), self._moments)
+        return self._correlate(np.einsum("bi,ki->bk", weights.astype(np.float64), self._moments))
+
+    def pearsons_without(self, parts: Ints) -> Floats:
+        """Return Pearson's correlation of each metric without each part, (n,) to (G, m), NaN if a side is constant."""
+        of_parts = np.stack([np.bincount(parts, moment) for moment in self._moments], axis=1)
+        return self._correlate(self._moments.sum(axis=1) - of_parts)
+
+    def _correlate(self, sums: Floats) -> Floats:
         n, x, xx = sums[:, :1], sums[:, 1:2], sums[:, 2:3]
         y, yy, xy = np.split(sums[:, 3:], 3, axis=1)
         spread_x, spread_y = xx - x * x / n, yy - y * y / n

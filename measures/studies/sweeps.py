@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.correlation import pearson
+from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.items import Items
@@ -23,14 +24,14 @@ class SweptPoint:
     value : float or Undefined
         The correlation.
     low, high : float or None
-        Its 95 % percentile interval; None if the correlation or every resample is undefined.
+        Its 95 % jackknife interval; None where that is undefined.
     gain : float or Undefined
         The correlation minus that at the first weight.
     gain_low, gain_high : float or None
-        The interval of the gain. Both correlations come from the same resamples, so it is narrower than their two
-        intervals suggest.
+        The percentile interval of the gain. Both correlations come from the same resamples, so it is narrower than
+        their two intervals suggest.
     undefined_share : float
-        The share of resamples in which the correlation is undefined; they are left out.
+        The share of resamples in which the correlation is undefined; they are left out of the interval of the gain.
     """
 
     weight: float
@@ -64,13 +65,13 @@ def sweep(
     weights : sequence of float
         The weights. Gains are relative to the first, such as 0 for a metric without its bonus.
     rng : numpy.random.Generator
-        The source of randomness.
+        The source of randomness of the resamples.
     groups : sequence, shape (n,), optional
         The group of each item, such as its passage.
     n_resamples : int
         Number of resamples.
     by_group : bool
-        Resample whole groups instead of items.
+        Leave out and resample whole groups instead of items.
 
     Returns
     -------
@@ -97,17 +98,19 @@ def sweep(
     """
     items = Items(human, {str(at): score(weight) for at, weight in enumerate(weights)}, groups, by_group=by_group)
     drawn = items.resample_pearsons(n_resamples, rng)
+    left_out = items.leave_out_pearsons()
     values = [pearson(metric.values, items.human.values) for metric in items.metrics.values()]
-    return [_point(weight, at, values, drawn) for at, weight in enumerate(weights)]
+    return [_point(weight, at, values, drawn, left_out) for at, weight in enumerate(weights)]
 
 
-def _point(weight: float, at: int, values: Sequence[float | Undefined], drawn: Floats) -> SweptPoint:
+def _point(weight: float, at: int, values: Sequence[float | Undefined], drawn: Floats, left_out: Floats) -> SweptPoint:
     value, first = values[at], values[0]
     if isinstance(value, Undefined):
         gain: float | Undefined = value
     else:
         gain = first if isinstance(first, Undefined) else value - first
-    low, high = _ends(value, drawn[:, at])
+    interval = jackknife_interval(value, left_out[:, at], scale=Scale.FISHER_Z)
+    low, high = (None, None) if isinstance(interval, Undefined) else (interval.low, interval.high)
     gain_low, gain_high = _ends(gain, drawn[:, at] - drawn[:, 0])
     return SweptPoint(
         weight=float(weight), value=value, low=low, high=high, gain=gain, gain_low=gain_low, gain_high=gain_high,

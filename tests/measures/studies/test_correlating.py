@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from measures.jackknife import jackknife
 from measures.outcome import Undefined
-from measures.patterns import Floats
-from measures.studies import resampling
+from measures.patterns import Floats, Ints
+from measures.studies import items, resampling
 from measures.studies.by_part import correlate_by_part
 from measures.studies.correlating import Correlations, correlate, correlate_all
 
@@ -38,27 +39,78 @@ def scores(seed: int = 5, *, distinct: int = 1000) -> tuple[Floats, Floats]:
 def test_every_resample_is_what_scipy_says_of_its_items(distinct: int, by_group: bool) -> None:
     human, metric = scores(distinct=distinct)
     groups = np.repeat(np.arange(12), 5)
-    found = correlate(human, metric, rng=rng(9), groups=groups, n_resamples=80, by_group=by_group)
+    found = correlate(human, metric, rng=rng(9), groups=groups, n_resamples=80, by_group=by_group, method="percentile")
     random = rng(9)
     drawn = []
     for _ in range(80):
         if by_group:
-            items = np.concatenate([np.flatnonzero(groups == group) for group in random.integers(12, size=12)])
+            rows = np.concatenate([np.flatnonzero(groups == group) for group in random.integers(12, size=12)])
         else:
-            items = random.integers(N, size=N)
-        drawn.append(items)
+            rows = random.integers(N, size=N)
+        drawn.append(rows)
     for name, compute in BY_SCIPY.items():
         one = getattr(found, name)
-        naive = [compute(human[items], metric[items]) for items in drawn]
+        naive = [compute(human[rows], metric[rows]) for rows in drawn]
         assert one.value == pytest.approx(compute(human, metric), abs=1e-12)
         assert (one.low, one.high) == pytest.approx(tuple(np.quantile(naive, [0.025, 0.975])), abs=1e-12)
         assert (one.n, one.n_groups, one.undefined_share) == (N, 12, 0)
 
 
+@pytest.mark.parametrize("distinct", [10, 1000])
+@pytest.mark.parametrize("by_group", [False, True])
+def test_jackknife_leaves_out_what_scipy_leaves_out(distinct: int, by_group: bool) -> None:
+    human, metric = scores(distinct=distinct)
+    groups = np.repeat(np.arange(12), 5)[rng(2).permutation(N)]
+    found = correlate(human, metric, rng=rng(), groups=groups, by_group=by_group)
+    parts = groups if by_group else np.arange(N)
+    for name, compute in BY_SCIPY.items():
+
+        def of_rows(rows: Ints, compute: Callable[[Floats, Floats], float] = compute) -> float:
+            return compute(human[rows], metric[rows])
+
+        expected = jackknife(of_rows, parts, scale="fisher_z")
+        assert not isinstance(expected, Undefined)
+        one = getattr(found, name)
+        assert (one.low, one.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+        assert (one.n_parts, one.method, one.undefined_share) == (12 if by_group else N, "jackknife", 0)
+
+
+def test_worked_examples_of_the_jackknife_and_fisher_z() -> None:
+    human = np.array([1.0, 2, 2, 3, 4, 4, 5, 3])
+    metric = np.array([0.1, 0.3, 0.2, 0.5, 0.4, 0.7, 0.9, 0.3])
+    by_item = correlate(human, metric, rng=rng()).pearson
+    by_passage = correlate(human, metric, rng=rng(), groups=list("aabbccdd"), by_group=True).pearson
+    for one, low in ((by_item, 0.195), (by_passage, 0.215)):
+        assert one.low is not None
+        assert one.high is not None
+        assert (round(one.low, 3), round(one.high, 3)) == (low, 0.992)
+    normal = correlate(human, metric, rng=rng(), method="fisher_z")
+    ends = stats.pearsonr(human, metric).confidence_interval(0.95)
+    assert (normal.pearson.low, normal.pearson.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
+    assert normal.spearman == correlate(human, metric, rng=rng()).spearman
+    few = correlate(human[:3], metric[:3], rng=rng(), method="fisher_z").pearson
+    assert (few.low, few.why_no_interval) == (None, "fewer than four items")
+
+
+def test_ranks_of_many_items_leave_out_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    human, metric = scores()
+    exact = correlate(human, metric, rng=rng())
+    monkeypatch.setattr(items, "MOST_RANKED", 50)
+    monkeypatch.setattr(items, "N_BLOCKS", 20)
+    blocks, again, other = (correlate(human, metric, rng=rng(seed)) for seed in (1, 1, 2))
+    assert blocks == again
+    assert blocks.pearson == exact.pearson
+    assert (blocks.spearman.n_parts, blocks.kendall.n_parts) == (20, 20)
+    assert blocks.spearman != other.spearman
+    for one, of_all in ((blocks.spearman, exact.spearman), (blocks.kendall, exact.kendall)):
+        assert one.low == pytest.approx(of_all.low, abs=0.1)
+        assert one.high == pytest.approx(of_all.high, abs=0.1)
+
+
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
 def test_resamples_that_do_not_vary_are_left_out_and_counted() -> None:
     human, metric = np.array([1.0, 5, 5, 5, 5]), np.array([0.1, 0.4, 0.4, 0.4, 0.4])
-    found = correlate(human, metric, rng=rng(3), n_resamples=2000)
+    found = correlate(human, metric, rng=rng(3), n_resamples=2000, method="percentile")
     for one in (found.pearson, found.spearman, found.kendall):
         assert one.undefined_share == pytest.approx(0.8**5, abs=0.04)
         assert (one.value, one.low, one.high) == pytest.approx((1, 1, 1))
@@ -84,7 +136,10 @@ def test_one_passage_leaves_nothing_to_resample() -> None:
     human, metric = scores()
     found = correlate(human, metric, rng=rng(), groups=["p"] * N, by_group=True)
     assert not isinstance(found.pearson.value, Undefined)
-    assert (found.pearson.low, found.pearson.undefined_share, found.pearson.n_groups) == (None, 1, 1)
+    assert (found.pearson.low, found.pearson.n_groups) == (None, 1)
+    assert found.kendall.why_no_interval == "fewer than three passages"
+    drawn = correlate(human, metric, rng=rng(), groups=["p"] * N, by_group=True, method="percentile")
+    assert (drawn.pearson.low, drawn.pearson.undefined_share) == (None, 1)
 
 
 def test_metrics_of_one_table_share_their_resamples_and_blocks_change_no_result(
@@ -92,16 +147,21 @@ def test_metrics_of_one_table_share_their_resamples_and_blocks_change_no_result(
 ) -> None:
     human, metric = scores()
     other = scores(seed=8)[1]
-    together = correlate_all(human, {"a": metric, "b": other}, rng=rng(), n_resamples=60)
-    assert together["b"] == correlate(human, other, rng=rng(), n_resamples=60)
-    monkeypatch.setattr(resampling, "_CELLS_AT_A_TIME", 5 * N)
-    assert correlate_all(human, {"a": metric, "b": other}, rng=rng(), n_resamples=60) == together
+    both = {"a": metric, "b": other}
+    for method in ("percentile", "jackknife"):
+        together = correlate_all(human, both, rng=rng(), n_resamples=60, method=method)
+        assert together["b"] == correlate(human, other, rng=rng(), n_resamples=60, method=method)
+        with monkeypatch.context() as patch:
+            patch.setattr(resampling, "_CELLS_AT_A_TIME", 5 * N)
+            assert correlate_all(human, both, rng=rng(), n_resamples=60, method=method) == together
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_resamples": 0},
+        {"n_resamples": 0, "method": "percentile"},
+        {"method": "bca"},
+        {"method": "fisher_z", "groups": [1, 2, 3], "by_group": True},
         {"confidence": 1},
         {"by_group": True},
         {"groups": [1]},
@@ -146,7 +206,7 @@ def test_order_of_rows_does_not_matter_and_a_linear_map_of_a_metric_changes_noth
 @given(st.lists(st.integers(1, 5), min_size=3, max_size=30).filter(lambda side: len(set(side)) > 1))
 def test_a_metric_that_says_what_people_say_has_1_in_every_resample(side: list[int]) -> None:
     human = np.array(side, float)
-    found = correlate(human, human / 5, rng=rng(), n_resamples=50)
+    found = correlate(human, human / 5, rng=rng(), n_resamples=50, method="percentile")
     for one in each(found):
         assert (one.value, one.low, one.high) == pytest.approx((1, 1, 1), abs=1e-9)
 
