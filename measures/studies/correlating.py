@@ -242,6 +242,47 @@ def correlate(
     )["metric"]  # fmt: skip
 
 
+def correlate_linearly(
+    human: Floats,
+    metrics: Mapping[str, Floats],
+    *,
+    groups: Sequence[object] | npt.NDArray[np.generic] | None = None,
+    confidence: float = 0.95,
+    by_group: bool = False,
+) -> dict[str, Correlation]:
+    """Compute Pearson's correlation of several metrics with the human scores, with its jackknife interval.
+
+    Parameters
+    ----------
+    human, groups, confidence, by_group
+        As in `correlate`.
+    metrics : mapping of str to ndarray of float64, shape (n,)
+        The metrics by name, on the same items.
+
+    Returns
+    -------
+    dict of str to Correlation
+        For each metric, the `pearson` of `correlate`. Nothing is drawn.
+
+    Raises
+    ------
+    ValueError
+        As in `correlate`.
+
+    Examples
+    --------
+    >>> human, metric = np.array([1.0, 2, 3, 5, 4]), np.array([0.1, 0.3, 0.2, 0.9, 0.4])
+    >>> round(correlate_linearly(human, {"a": metric})["a"].low, 3)
+    0.315
+    """
+    items = Items(human, metrics, groups, by_group=by_group)
+    left_out = items.leave_out_pearsons()
+    return {
+        name: Correlation.jackknifed("pearson", values[0], left_out[:, at], items, confidence)
+        for at, (name, values) in enumerate(items.whole().items())
+    }
+
+
 def correlate_all(
     human: Floats,
     metrics: Mapping[str, Floats],

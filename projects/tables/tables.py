@@ -92,6 +92,8 @@ class Column:
     """The heading of an estimate's interval, where it has a column of its own."""
     is_signed: bool = False
     """Whether pages show a plus sign, as for a difference."""
+    on_page: bool = True
+    """Whether pages show it; files have every column."""
 
     @property
     def heading(self) -> str:
@@ -176,6 +178,10 @@ class Table:
     forms = tuple(FORM_NAMES.items())
 
     @property
+    def page_columns(self) -> list[Column]:
+        return [column for column in self.columns if column.on_page]
+
+    @property
     def body(self) -> list[tuple[list[Cell], list[Cell]]]:
         """Each row as the cells that identify it, and the others."""
         return [self._make_cells(row) for row in self.rows]
@@ -190,7 +196,8 @@ class Table:
         return [[check_value(value) for value in row] for row in [*self.rows, *self.foot]]
 
     def _make_cells(self, row: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
-        cells = [Cell(column, check_value(value)) for column, value in zip(self.columns, row, strict=True)]
+        pairs = zip(self.columns, row, strict=True)
+        cells = [Cell(column, check_value(value)) for column, value in pairs if column.on_page]
         return cells[: self.n_keys], cells[self.n_keys :]
 
 

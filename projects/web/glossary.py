@@ -133,7 +133,7 @@ GLOSSARY = {
     ),
     "study-by_passage": Entry(
         "Pearson by passage",
-        "Pearson's r with the 95 % interval from resampled passages instead of single candidates.",
+        "Pearson's r with its 95 % interval over passages instead of single candidates.",
     ),
     "study-ceiling": Entry(
         "Human ceiling",

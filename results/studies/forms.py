@@ -90,6 +90,10 @@ class StudyForm(FacetsForm):
         # A field without effect would mislead.
         if not kind.is_resampled:
             del self.fields["resamples"]
+        elif kind.resampled_for:
+            self.fields["resamples"].help_text = kind.resampled_for
+        if not kind.has_seed:
+            del self.fields["seed"]
         self.own = list(kind.fields(project))
         self.fields.update(kind.fields(project))
 
@@ -127,7 +131,7 @@ class StudyForm(FacetsForm):
         )
 
     def read_seed(self) -> int:
-        seed: int | None = self.cleaned_data["seed"]
+        seed: int | None = self.cleaned_data.get("seed")
         return SEED if seed is None else seed
 
 

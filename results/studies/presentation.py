@@ -7,7 +7,9 @@ from typing import Any
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
 from results.models import Study
-from results.studies.kinds import KINDS, About, Section
+from results.studies import intervals
+from results.studies.intervals import describe_bootstrap, describe_method
+from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
 from results.studies.tables import Column, ColumnKind, Estimate, Table, Value
 
@@ -47,9 +49,9 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         labels=labels,
         basis=basis,
         notes=notes,
-        resampling="95 % intervals by the percentile bootstrap, {n} resamples, seed {seed}".format(
-            n=f"{settings.n_resamples:,}", seed=study.seed
-        ),
+        resampling=describe_method(result["figures"], settings, study.seed),
+        resampling_of_parts=describe_method(result["figures"], settings, study.seed, of_parts=True),
+        bootstrap=describe_bootstrap(result["figures"], settings, study.seed),
         figures={**result["figures"], **_fetch_additions(study, with_texts=with_texts)},
     )
 
@@ -135,9 +137,33 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
         ("Criterion", settings.criterion),
         *settings.list_choices(),
         *options,
-        *([("Resamples", f"{settings.n_resamples:,}")] if kind is None or kind.is_resampled else []),
-        ("Seed", str(study.seed)),
+        *([("Resamples", f"{settings.n_resamples:,}")] if _has_resamples(kind, study) else []),
+        *([("Seed", str(study.seed))] if kind is None or kind.has_seed or _has_resamples(kind, study) else []),
     ]
+
+
+def _has_resamples(kind: Kind | None, study: Study) -> bool:
+    if kind is None or kind.has_resamples is None or not study.result:
+        return kind is None or kind.is_resampled
+    return kind.has_resamples(study.result["figures"])
+
+
+def list_caveats(study: Study) -> list[str]:
+    """Return what to keep in mind of the figures, in sentences; those about intervals come first."""
+    kind = KINDS.get(study.kind)
+    if kind is None or not study.result:
+        return []
+    figures, settings = study.result["figures"], Settings.from_dict(study.settings)
+    about_intervals = intervals.list_caveats(figures, settings, study.seed) if kind.has_intervals else []
+    return [*about_intervals, *kind.limits(settings, figures)]
+
+
+def list_warnings(study: Study) -> list[str]:
+    """Return why figures may mislead, in sentences for the top of the page."""
+    kind = KINDS.get(study.kind)
+    if kind is None or not study.result:
+        return []
+    return intervals.list_warnings(study.result["figures"])
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:

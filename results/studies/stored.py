@@ -19,12 +19,13 @@ def store_number(value: float | Undefined) -> Any:
 
 def store_correlation(found: Correlation) -> dict[str, Any]:
     """Return a correlation with its interval, or the reason why there is none."""
-    return {
+    stored = {
         "value": store_number(found.value),
         "low": found.low,
         "high": found.high,
         "undefined_share": found.undefined_share,
     }
+    return {**stored, "undefined_interval": found.why_no_interval} if found.why_no_interval else stored
 
 
 class Steps:

@@ -37,7 +37,9 @@ def read_value(stored: Any) -> Value:
             return Missing(stored["reason"])
         if isinstance(stored["value"], Mapping):
             return Missing(stored["value"]["reason"])
-        return Estimate(stored["value"], stored.get("low"), stored.get("high"))
+        reason = stored.get("undefined_interval", "")
+        note = f"no interval: {reason}" if reason else ""
+        return Estimate(stored["value"], stored.get("low"), stored.get("high"), note)
     value: Value = stored
     return value
 

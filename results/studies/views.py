@@ -21,7 +21,6 @@ from results.models import Study
 from results.studies import causes, presentation, running
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
-from results.studies.settings import Settings
 
 
 @requires(Right.READ)
@@ -62,7 +61,6 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
 def study_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
     chosen = request.GET.get("show", "")
-    settings = Settings.from_dict(study.settings)
     context = {
         **_progress(study),
         "kind": KINDS.get(study.kind),
@@ -72,7 +70,8 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "missing": presentation.list_missing(study),
         "metrics": [(metric, presentation.format_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
         # Caveats depend on the figures: some hold only where something was undefined.
-        "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
+        "limits": presentation.list_caveats(study),
+        "warnings": presentation.list_warnings(study),
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
     }

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from django import forms
 
 from measures.patterns import Floats
 from measures.studies.by_part import correlate_by_part
-from measures.studies.correlating import Correlations, correlate_all
+from measures.studies.correlating import Correlations, Method, correlate_all
 from projects.jobs.running import OnProgress
+from projects.models import Project
 from results.models import Study
 from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
+from results.studies.intervals import Intervals, make_field
 from results.studies.joining import EXTERNAL_ID
 from results.studies.kinds.correlation_tables import COEFFICIENTS, make_sections
 from results.studies.kinds.kind import Figures, Kind
@@ -34,15 +37,18 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     parts = {name: list(frame.parts(*columns)) for name, columns in BREAKDOWNS.items()}
     # A single part would repeat the figures of the whole.
     parts = {name: found for name, found in parts.items() if len(found) > 1}
-    # The whole twice, over candidates and over passages; the mean of datasets once; each breakdown once. Time grows
-    # with candidates and metrics.
-    n_times = 2 + ("dataset" in parts) + len(parts)
+    # The whole once, and again over passages where the intervals are narrowed to candidates; the mean of datasets once;
+    # each breakdown once. Time grows with candidates and metrics.
+    intervals = Intervals.choose(frame, settings)
+    n_times = 1 + intervals.is_narrowed + ("dataset" in parts) + len(parts)
     steps = Steps(on_progress, n_times * len(frame.table) * len(frame.metrics))
     every = np.ones(len(frame.table), dtype=bool)
     whole = _correlate(frame, every, settings, seed, steps)
+    by_passage = _correlate(frame, every, settings, seed, steps, by_group=True) if intervals.is_narrowed else whole
     return {
+        "intervals": intervals.store(),
         "whole": whole,
-        "whole_by_passage": _correlate(frame, every, settings, seed, steps, by_group=True),
+        "whole_by_passage": by_passage,
         "parts": {
             name: [_correlate_part(frame, names, rows, settings, seed, steps) for names, rows in found]
             for name, found in parts.items()
@@ -56,14 +62,15 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
 def _correlate(
     frame: Frame, rows: Rows, settings: Settings, seed: int, steps: Steps, *, by_group: bool = False
 ) -> dict[str, Any]:
-    """Correlate each metric with the gold scores, all under the same resamples."""
+    """Correlate each metric with the gold scores."""
+    intervals = Intervals.choose(frame, settings, rows)
     found = correlate_all(
         frame.gold[rows],
         {metric.subject: frame.scores(metric)[rows] for metric in frame.metrics},
         groups=frame.codes(PASSAGE)[rows],
-        n_resamples=settings.n_resamples,
         rng=np.random.default_rng(seed),
-        by_group=by_group,
+        by_group=by_group or intervals.by_group,
+        method=Method.JACKKNIFE if by_group else intervals.method,
     )
     steps.take(int(rows.sum()) * len(frame.metrics))
     return {subject: _as_dict(each) for subject, each in found.items()}
@@ -91,6 +98,7 @@ def _average_datasets(
     names = frame.table[DATASET].to_numpy(str)
     defined = [metric for metric in frame.metrics if not isinstance(whole[metric.subject]["pearson"]["value"], dict)]
     columns = {metric.label: frame.scores(metric) for metric in defined}
+    intervals = Intervals.choose(frame, settings)
     # Only which datasets are averaged matters here, so one resample is enough.
     found = correlate_by_part(frame.gold, columns, names, rng=np.random.default_rng(seed), n_resamples=1)
     rows = np.isin(names, found.averaged)
@@ -106,6 +114,8 @@ def _average_datasets(
                 names[rows],
                 n_resamples=settings.n_resamples,
                 rng=np.random.default_rng(seed),
+                groups=frame.codes(PASSAGE)[rows],
+                by_group=intervals.by_group,
             )
             means[metric.subject] = _as_dict(one.means[metric.subject])
         steps.take(len(frame.table))
@@ -149,12 +159,15 @@ def _cut_into_bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
 
 def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        "Candidates of the same passage are not independent: consider the interval over passages too.",
         (
             "A correlation shows how a metric ranks and spaces candidates, not whether its scores have the "
             "same meaning as human scores."
         ),
     ]
+
+
+def make_fields(project: Project) -> dict[str, forms.Field]:
+    return make_field(with_fisher_z=True)
 
 
 KIND = Kind(
@@ -164,4 +177,8 @@ KIND = Kind(
     compute=compute,
     sections=make_sections,
     limits=list_limits,
+    fields=make_fields,
+    has_intervals=True,
+    resampled_for="For the mean of the datasets.",
+    has_resamples=lambda figures: "intervals" not in figures or figures["mean"] is not None,
 )

@@ -7,6 +7,7 @@ from django.utils.text import capfirst
 
 from projects.charts.drawing import Chart
 from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
+from results.studies.intervals import name_units
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Estimate, Table, Value, Wording, read_ceiling, read_value, word_for_page
 
@@ -28,11 +29,18 @@ def make_sections(about: About) -> list[Section]:
 
 
 def _make_whole(about: About) -> Section:
-    figures = about.figures
+    figures, units = about.figures, name_units(about.figures)
+    # Where all intervals are over passages, the page need not repeat Pearson's; files keep the column.
+    is_repeated = bool(units) and not figures["intervals"]["is_narrowed"]
     columns = [
         Column("metric", "Metric"),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
-        Column("by_passage", Wording("Pearson by passage", page="Pearson (CI over passages)"), "estimate"),
+        Column(
+            "by_passage",
+            Wording("Pearson by passage", page="Pearson (CI over passages)"),
+            "estimate",
+            on_page=not is_repeated,
+        ),
     ]
     order = sort_metrics(about)
     rows: list[list[Value]] = [
@@ -54,11 +62,13 @@ def _make_whole(about: About) -> Section:
             "Correlation with human scores",
             columns,
             rows,
-            about.captioned("Correlation of metrics with people"),
+            about.captioned("Correlation of metrics with people", about.resampling),
             foot=foot,
         ),
         charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's r")],
-        note="95 % CI in brackets: over candidates; in the last column over passages.",
+        note=f"95 % CI in brackets: over {units}{'' if is_repeated else '; in the last column over passages'}."
+        if units
+        else "95 % CI in brackets: over candidates; in the last column over passages.",
     )
 
 
@@ -97,7 +107,7 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _make_cells(about, parts, names, order, coefficient)
     return (
-        Table(key, title, columns, rows, about.captioned(title), foot=foot),
+        Table(key, title, columns, rows, _caption_parts(about, title, has_mean=mean is not None), foot=foot),
         draw_heat_map(f"{key}-map", title, cells, row="metric", column="part"),
     )
 
@@ -124,7 +134,7 @@ def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: 
     title = f"{COEFFICIENTS[coefficient]} {_BY['dataset_source']}"
     cells = _make_cells(about, parts, [_name_part(part) for part in parts], order, coefficient)
     return (
-        Table(key, title, columns, rows, about.captioned(title), n_keys=2),
+        Table(key, title, columns, rows, _caption_parts(about, title), n_keys=2),
         draw_heat_map(f"{key}-map", title, cells, row="part", column="metric"),
     )
 
@@ -143,6 +153,10 @@ def _make_cells(
         for metric, name, each in found
         if isinstance(each, Estimate)
     ]
+
+
+def _caption_parts(about: About, title: str, *, has_mean: bool = False) -> str:
+    return about.captioned(title, about.resampling_of_parts, *([f"of means {about.bootstrap}"] if has_mean else []))
 
 
 def _explain_mean(about: About, name: str) -> str:

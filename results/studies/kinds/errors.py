@@ -294,5 +294,6 @@ KIND = Kind(
     limits=list_limits,
     fields=make_fields,
     beside=fetch_causes,
+    is_resampled=False,
     texts=fetch_texts,
 )

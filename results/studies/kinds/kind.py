@@ -39,10 +39,14 @@ class About:
     notes: Sequence[str]
     """Sentences below each table in files, such as the settings of the metrics."""
     figures: Figures
+    resampling_of_parts: str
+    """The same for parts of the candidates, which have fewer passages."""
+    bootstrap: str
+    """How intervals of means and differences are computed."""
 
-    def captioned(self, title: str, *, is_resampled: bool = True) -> str:
-        """Return the caption of a table, as files have it: one sentence with n, unit and method."""
-        basis = f"{self.basis}; {self.resampling}" if is_resampled else self.basis
+    def captioned(self, title: str, *methods: str) -> str:
+        """Return the caption of a table, as files have it: one sentence with n, unit and methods."""
+        basis = "; ".join(dict.fromkeys([self.basis, *methods]))
         return f"{title.rstrip('. ')} ({basis})."
 
 
@@ -93,3 +97,11 @@ class Kind:
     least_metrics: int = 1
     is_resampled: bool = True
     """Whether the form offers a number of resamples."""
+    resampled_for: str = ""
+    """What resamples are for, where not all intervals come from them."""
+    has_resamples: Callable[[Figures], bool] | None = None
+    """Whether a result depends on the number of resamples, where that differs between results."""
+    has_seed: bool = True
+    """Whether anything is drawn."""
+    has_intervals: bool = False
+    """Whether its intervals are of `results.studies.intervals`; those of earlier versions are bootstraps."""

@@ -7,7 +7,13 @@ from django import forms
 
 from annotate.data.pairs import pair_position
 from measures.outcome import Undefined
-from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
+from measures.studies.minimal_pairs import (
+    WILSON,
+    MeanAccuracy,
+    MinimalPairAccuracy,
+    PairAccuracy,
+    minimal_pair_accuracy,
+)
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
@@ -26,16 +32,17 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     found = {}
     for metric in frame.metrics:
         one, other = frame.both(metric)
-        found[metric.subject] = _measure_accuracy(one, other, frame.table, settings, seed)
+        found[metric.subject] = _measure_accuracy(one, other, frame.table)
         steps.take()
     human_scores = {}
     for name, scored in frame.human.items():
         one, other = (scored[f"{name}_{number}"].to_numpy(np.float64) for number in (1, 2))
         # Imported scores or gold scores may be missing altogether.
         if len(scored):
-            human_scores[name] = _measure_accuracy(one, other, scored, settings, seed)
+            human_scores[name] = _measure_accuracy(one, other, scored)
         steps.take()
     return {
+        "intervals": {"method": WILSON},
         "metrics": found,
         "people": human_scores,
         "datasets": sorted(set(frame.table[DATASET])),
@@ -46,15 +53,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     }
 
 
-def _measure_accuracy(one: Any, other: Any, table: Any, settings: Settings, seed: int) -> dict[str, Any]:
-    found = minimal_pair_accuracy(
-        one,
-        other,
-        datasets=list(table[DATASET]),
-        phenomena=list(table[PHENOMENON]),
-        rng=np.random.default_rng(seed),
-        n_resamples=settings.n_resamples,
-    )
+def _measure_accuracy(one: Any, other: Any, table: Any) -> dict[str, Any]:
+    found = minimal_pair_accuracy(one, other, datasets=list(table[DATASET]), phenomena=list(table[PHENOMENON]))
     return _as_dict(found)
 
 
@@ -68,14 +68,10 @@ def _as_dict(found: MinimalPairAccuracy) -> dict[str, Any]:
 
 
 def _store_accuracy(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
-    """Return an accuracy as a stored result holds it: an estimate without ends where it has no interval."""
+    """Return an accuracy with its interval as a stored result holds it."""
     if isinstance(found, Undefined):
         return {"reason": found.reason}
-    interval = found.interval
-    # Where every pair comes out alike, resampling gives one value and no interval.
-    ends: dict[str, float | None] = {"low": None, "high": None}
-    if not isinstance(interval, Undefined):
-        ends = {"low": interval.low, "high": interval.high}
+    ends = {"low": found.interval.low, "high": found.interval.high}
     counts = {"n": found.n, "n_ties": found.n_ties} if isinstance(found, PairAccuracy) else {}
     return {"value": found.accuracy, **ends, **counts}
 
@@ -92,8 +88,19 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         "A pair counts only if its first candidate has the higher human score. The others are listed.",
         "A tie counts half, so a metric that gives every candidate the same score has 50 %. Scores are not rounded.",
-        "There is no interval where a metric is right, or wrong, on every pair: resampling them shows no variation.",
+        *_list_interval_limits(settings, figures),
     ]
+
+
+def _list_interval_limits(settings: Settings, figures: Figures) -> list[str]:
+    if "intervals" in figures:
+        return ["Intervals treat pairs as independent of each other, although pairs may share a passage."]
+    sentence = (
+        "An earlier version of Concord computed this evaluation: its intervals are percentile bootstraps with "
+        f"{settings.n_resamples:,} resamples, and there is none where a metric is right, or wrong, on every pair. Run "
+        "it again for Wilson's intervals."
+    )
+    return [sentence]
 
 
 KIND = Kind(
@@ -106,4 +113,7 @@ KIND = Kind(
     fields=make_fields,
     read=read_pairs,
     is_of_pairs=True,
+    is_resampled=False,
+    has_resamples=lambda figures: "intervals" not in figures,
+    has_seed=False,
 )

@@ -152,7 +152,7 @@ def _note_excluded(figures: Figures, n: int, n_listed: int) -> list[str]:
 
 def _make_caption(about: About, title: str) -> str:
     by = "%(title)s; which candidate of a pair is better goes by %(human)s"
-    return about.captioned(by % {"title": title, "human": about.figures["human"]})
+    return about.captioned(by % {"title": title, "human": about.figures["human"]}, about.resampling)
 
 
 def _sort_metrics(about: About) -> list[tuple[str, Figures]]:
@@ -179,8 +179,8 @@ def _read_percent(part: Figures | None) -> Value:
         return Missing("no pairs with scores")
     if "reason" in part:
         return Missing(part["reason"])
-    ends = [None if part[end] is None else 100 * part[end] for end in ("low", "high")]
-    return Estimate(100 * part["value"], *ends)
+    low, high = (None if part[end] is None else 100 * part[end] for end in ("low", "high"))
+    return Estimate(100 * part["value"], low, high)
 
 
 def _count_pairs(about: About, by: str, name: str) -> int:

@@ -8,20 +8,19 @@ import numpy as np
 from django import forms
 
 from measures.outcome import Undefined
-from measures.studies.correlating import correlate
+from measures.studies.correlating import correlate_linearly
 from measures.studies.significance import MetricComparison, compare_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
 from results.studies.charts import draw_metrics, draw_p_map
 from results.studies.frame import PASSAGE, Frame
+from results.studies.intervals import Intervals, make_field
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
 from results.studies.tables import Column, Estimate, Missing, Table, Value, Wording, read_ceiling, read_value
 
-PASSAGES = "passages"
-OVER = [("answers", "candidates"), (PASSAGES, "whole passages")]
 MATRICES = {
     "bootstrap-holm": "Paired bootstrap, Holm",
     "bootstrap": "Paired bootstrap",
@@ -31,27 +30,25 @@ MATRICES = {
 
 
 def make_fields(project: Project) -> dict[str, forms.Field]:
-    return {"over": forms.ChoiceField(label="Resample", choices=OVER, initial="answers")}
+    return make_field()
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Return each metric with its interval, and every metric against every other under the same resamples."""
-    steps = Steps(on_progress, len(frame.metrics) + 1)
-    chosen: dict[str, Any] = {
-        "groups": frame.codes(PASSAGE),
-        "by_group": settings.options["over"] == PASSAGES,
+    steps, intervals = Steps(on_progress, 2), Intervals.choose(frame, settings)
+    chosen: dict[str, Any] = {"groups": frame.codes(PASSAGE), "by_group": intervals.by_group}
+    scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
+    found = correlate_linearly(frame.gold, scores, **chosen)
+    steps.take()
+    # One call for all pairs: a resample is drawn once and every metric correlated in it.
+    pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), n_resamples=settings.n_resamples, **chosen)
+    steps.take()
+    return {
+        "intervals": intervals.store(),
+        "metrics": {subject: store_correlation(each) for subject, each in found.items()},
+        "pairs": [_as_dict(pair) for pair in pairs],
         "n_resamples": settings.n_resamples,
     }
-    found = {}
-    for metric in frame.metrics:
-        one = correlate(frame.gold, frame.scores(metric), rng=np.random.default_rng(seed), **chosen)
-        found[metric.subject] = store_correlation(one.pearson)
-        steps.take()
-    # One call for all pairs: a resample is drawn once and every metric correlated in it.
-    scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
-    pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
-    steps.take()
-    return {"metrics": found, "pairs": [_as_dict(pair) for pair in pairs], "n_resamples": settings.n_resamples}
 
 
 def _as_dict(pair: MetricComparison) -> dict[str, Any]:
@@ -83,7 +80,7 @@ def _make_metrics(about: About) -> Section:
     return Section(
         "metrics",
         "The metrics",
-        Table("metrics", title, columns, rows, about.captioned(caption), foot=foot),
+        Table("metrics", title, columns, rows, about.captioned(caption, about.resampling), foot=foot),
         charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's r")],
     )
 
@@ -117,7 +114,13 @@ def _make_matrices(about: About) -> Iterator[Section]:
         yield Section(
             name,
             "Pairwise significance",
-            Table(name, words, columns, rows, about.captioned(f"{tested}, {words}")),
+            Table(
+                name,
+                words,
+                columns,
+                rows,
+                about.captioned(f"{tested}, {words}", about.bootstrap),
+            ),
             charts=[draw_p_map(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note="One-sided p: the metric in the row correlates better with human scores than the one in the column.",
             choice=words,
@@ -166,7 +169,8 @@ def _make_pairs(about: About) -> Section:
     ]
     caption = "Each pair of metrics, the one that follows people better first"
     title = "Each pair of metrics, the higher correlation first"
-    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, about.captioned(caption), n_keys=2))
+    words = about.captioned(caption, about.bootstrap)
+    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, words, n_keys=2))
 
 
 def _read_difference(bootstrap: Figures) -> Value:
@@ -204,5 +208,7 @@ KIND = Kind(
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,
+    has_intervals=True,
+    resampled_for="For the tests and the differences.",
     least_metrics=2,
 )

@@ -20,6 +20,7 @@ from results.metrics.answers import read_answers
 from results.metrics.registry import find_metric, load_metrics
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
+from results.studies.intervals import Intervals, describe_jackknife, make_field
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
@@ -59,6 +60,10 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         for name, each in rows.items()
     }
     steps = Steps(on_progress, len(chosen))
+    # Each sweep has the candidates of one type of question, and so passages of its own.
+    intervals = {name: Intervals.choose(frame, settings, each) for name, each in rows.items() if each.any()}
+    for name, chosen_intervals in intervals.items():
+        found[name]["intervals"] = chosen_intervals.store()
     for subject in chosen:
         score = _count_once(frame, metrics[subject], np.logical_or.reduce(list(rows.values())))
         for name, each in rows.items():
@@ -70,12 +75,13 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
                         partial(_score_at, score, name, each),
                         weights,
                         groups=frame.codes(PASSAGE)[each],
+                        by_group=intervals[name].by_group,
                         n_resamples=settings.n_resamples,
                         rng=np.random.default_rng(seed),
                     )
                 ]
         steps.take()
-    return {"weights": weights, "sweeps": found}
+    return {"weights": weights, "sweeps": found, "intervals": min(intervals.values(), key=lambda each: each.n).store()}
 
 
 def _list_weights(settings: Settings) -> list[float]:
@@ -169,7 +175,8 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
         rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
     blanks: list[Value] = [None] * (2 * len(chosen) - 1)
     foot: list[list[Value]] = [["Human ceiling", read_ceiling(found["ceiling"]), *blanks]]
-    caption = about.captioned(f"{title}, n = {found['n']:,}")
+    method = describe_jackknife(found["intervals"]) if "intervals" in found else about.resampling
+    caption = about.captioned(f"{title}, n = {found['n']:,}", method, about.bootstrap)
     return Section(
         name,
         title,
@@ -214,12 +221,13 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         *(words for name, words in none.items() if not figures["sweeps"][name]["n"]),
         "The best weight was found on these candidates. On others it will perform worse.",
-        "The gain has its own interval: both weights are evaluated on the same resamples.",
+        "The gain has its own interval, a percentile bootstrap: both weights are evaluated on the same resamples.",
     ]
 
 
 def make_fields(project: Project) -> dict[str, forms.Field]:
     return {
+        **make_field(),
         LARGEST: forms.FloatField(label="Largest weight", required=False, initial=5, min_value=0.01, max_value=100),
         STEP: forms.FloatField(label="Step", required=False, initial=0.5, min_value=0.01, max_value=100),
     }
@@ -233,6 +241,8 @@ KIND = Kind(
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,
+    has_intervals=True,
+    resampled_for="For the gain.",
     without_metrics="Compute adapted BLEU or adapted ROUGE-L first: only these have a bonus.",
     takes=has_bonus,
 )

@@ -152,4 +152,4 @@ def _sort_metrics(about: About) -> list[str]:
 
 def _make_caption(about: About, title: str) -> str:
     """Return the caption without an interval, as nothing is resampled here."""
-    return about.captioned(title, is_resampled=False)
+    return about.captioned(title)

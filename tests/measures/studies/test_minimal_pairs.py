@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from measures.outcome import Undefined
 from measures.studies.minimal_pairs import MinimalPairAccuracy, minimal_pair_accuracy, pair_outcomes
@@ -29,8 +30,7 @@ PAIRS = st.lists(
 def accuracy(first: Any, second: Any, datasets: Any = None, phenomena: Any = None, **over: Any) -> MinimalPairAccuracy:
     datasets = ["one"] * len(first) if datasets is None else datasets
     phenomena = [""] * len(first) if phenomena is None else phenomena
-    rng = over.pop("rng", np.random.default_rng(5))
-    return minimal_pair_accuracy(first, second, datasets=datasets, phenomena=phenomena, rng=rng, **over)
+    return minimal_pair_accuracy(first, second, datasets=datasets, phenomena=phenomena, **over)
 
 
 @pytest.mark.parametrize("name", TABLE_8)
@@ -70,14 +70,14 @@ def test_a_missing_score_leaves_the_pair_out_and_names_it() -> None:
     assert (found.overall.accuracy, found.overall.n, found.overall.n_ties) == (0.75, 2, 1)
 
 
-def test_without_a_pair_or_a_spread_it_says_so() -> None:
+def test_without_a_pair_it_says_so_and_without_a_spread_it_has_an_interval() -> None:
     nothing = accuracy([math.nan], [1.0])
     assert nothing.overall == nothing.mean == Undefined(reason="no pairs with scores")
     alike = accuracy([1.0] * 5, [0.0] * 5)
     assert not isinstance(alike.overall, Undefined)
     assert alike.overall.accuracy == 1.0
-    assert isinstance(alike.overall.interval, Undefined)
-    wrong: list[dict[str, Any]] = [{"n_resamples": 0}, {"confidence": 1.0}, {"phenomena": []}]
+    assert (alike.overall.interval.low, alike.overall.interval.high) == pytest.approx((0.5655, 1.0), abs=5e-5)
+    wrong: list[dict[str, Any]] = [{"confidence": 1.0}, {"phenomena": []}]
     for over in wrong:
         with pytest.raises(ValueError, match=r"must be|Each pair needs"):
             accuracy([1.0], [0.0], **over)
@@ -85,23 +85,45 @@ def test_without_a_pair_or_a_spread_it_says_so() -> None:
         pair_outcomes([1.0], [1.0, 2.0])
 
 
-def test_the_interval_is_that_of_resampled_pairs() -> None:
-    """30 of 50 right: the percentiles of 50 draws of a coin, 23.2 and 36.7 by the normal curve."""
-    found = accuracy([1.0] * 30 + [0.0] * 20, [0.5] * 50, n_resamples=4000)
-    assert not isinstance(found.overall, Undefined)
-    assert not isinstance(found.overall.interval, Undefined)
-    assert found.overall.interval.low == pytest.approx(0.464, abs=0.021)
-    assert found.overall.interval.high == pytest.approx(0.736, abs=0.021)
+@pytest.mark.parametrize(("right", "n", "low", "high"), [(45, 50, 0.786, 0.957), (50, 50, 0.929, 1.0)])
+def test_the_interval_is_wilsons(right: int, n: int, low: float, high: float) -> None:
+    found = accuracy([1.0] * right + [0.0] * (n - right), [0.5] * n).overall
+    assert not isinstance(found, Undefined)
+    assert (round(found.interval.low, 3), round(found.interval.high, 3)) == (low, high)
+    by_scipy = stats.binomtest(right, n).proportion_ci(0.95, method="wilson")
+    assert (found.interval.low, found.interval.high) == pytest.approx((by_scipy.low, by_scipy.high), abs=1e-12)
+    assert (found.interval.method, found.interval.n_resamples) == ("wilson", None)
+
+
+def test_ties_count_half_in_the_interval_too() -> None:
+    """Wilson's ends solve |p - x| = z sqrt(x (1 - x) / n)."""
+    found = accuracy([1.0] * 6 + [0.5] * 3 + [0.0], [0.5] * 10).overall
+    assert not isinstance(found, Undefined)
+    assert found.accuracy == 0.75
+    for end in (found.interval.low, found.interval.high):
+        assert abs(0.75 - end) == pytest.approx(stats.norm.ppf(0.975) * math.sqrt(end * (1 - end) / 10))
+
+
+def test_the_interval_of_the_mean_is_the_movers() -> None:
+    found = accuracy([1.0] * 45 + [0.0] * 5 + [1.0] * 50 + [1.0] * 3, [0.5] * 103, ["a"] * 50 + ["b"] * 50 + ["c"] * 3)
+    assert not isinstance(found.mean, Undefined)
+    parts = list(found.by_dataset.values())
+    below = sum((part.accuracy - part.interval.low) ** 2 for part in parts) ** 0.5 / 3
+    above = sum((part.interval.high - part.accuracy) ** 2 for part in parts) ** 0.5 / 3
+    assert found.mean.accuracy == pytest.approx((0.9 + 1 + 1) / 3)
+    assert found.mean.interval.low == pytest.approx(found.mean.accuracy - below)
+    assert found.mean.interval.high == pytest.approx(found.mean.accuracy + above)
+    assert found.mean.interval.method == "mover"
 
 
 @given(pairs=PAIRS, seed=st.integers(0, 99))
 def test_bounds_mirror_and_order(pairs: list[tuple[float, float, str, str]], seed: int) -> None:
     first, second, datasets, phenomena = ([row[n] for row in pairs] for n in range(4))
-    found = accuracy(first, second, datasets, phenomena, n_resamples=50)
-    mirrored = accuracy(second, first, datasets, phenomena, n_resamples=50)
+    found = accuracy(first, second, datasets, phenomena)
+    mirrored = accuracy(second, first, datasets, phenomena)
     order = np.random.default_rng(seed).permutation(len(pairs))
     shuffled = [[column[place] for place in order] for column in (first, second, datasets, phenomena)]
-    again = accuracy(*shuffled, n_resamples=50)
+    again = accuracy(*shuffled)
     assert (again.overall, again.mean) == (found.overall, found.mean)
     assert (again.by_dataset, again.by_phenomenon) == (found.by_dataset, found.by_phenomenon)
     assert sum(part.n for part in found.by_dataset.values()) + len(found.left_out) == len(pairs)
@@ -115,5 +137,5 @@ def test_bounds_mirror_and_order(pairs: list[tuple[float, float, str, str]], see
             continue
         assert 0 <= part.accuracy <= 1
         assert part.accuracy + other.accuracy == pytest.approx(1)
-        if not isinstance(part.interval, Undefined):
-            assert 0 <= part.interval.low <= part.interval.high <= 1
+        assert 0 <= part.interval.low <= part.accuracy + 1e-12
+        assert part.accuracy - 1e-12 <= part.interval.high <= 1

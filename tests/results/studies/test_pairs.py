@@ -15,8 +15,8 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.pair_frame import GOLDS
-from results.studies.presentation import find_table
-from results.studies.tables import Estimate, Missing
+from results.studies.presentation import find_table, list_settings
+from results.studies.tables import Estimate
 from tests.factories import make_dataset, make_membership, make_pair, make_passage, make_question, make_rubric
 from tests.results.judged_batches import judge
 from tests.results.studies.factories import give_scores, study
@@ -167,13 +167,15 @@ def test_a_study_of_nothing_is_refused(project: Project, manager: Membership) ->
     )
 
 
-def test_a_part_in_which_all_came_out_alike_has_no_interval(project: Project, manager: Membership) -> None:
+def test_a_part_in_which_all_came_out_alike_has_an_interval(project: Project, manager: Membership) -> None:
     make_rubric(project)
     run = give_scores(project, manager, "Metric", score(make_pairs(project, "a", 5), 5))
     made = study(project, manager, [run], kind="pairs")
     table = find_table(made, "datasets")
     assert table is not None
     (value,) = [row[1] for row in table.all_rows if row[0] == "Metric"]
-    assert value == Estimate(100.0)
-    assert not isinstance(value, Missing)
+    assert isinstance(value, Estimate)
+    assert (value.value, value.low, value.high) == pytest.approx((100, 56.55, 100), abs=0.005)
+    assert table.caption.endswith("95 % intervals by Wilson's method, of means of datasets by the MOVER).")
+    assert {"Seed", "Resamples"}.isdisjoint(dict(list_settings(made)))
     assert json.dumps(made.result)
