@@ -1,6 +1,7 @@
 """The preview of an import's file, read with the settings of its forms."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,12 @@ class FilePreview:
     @property
     def columns_id(self) -> str:
         """A hash of the columns, by which a form tells whether it was filled in for them."""
-        columns = self.preview.columns if self.preview else ()
-        return hashlib.sha256(orjson.dumps(columns)).hexdigest()[:16]
+        return hash_columns(self.preview.columns if self.preview else ())
+
+
+def hash_columns(columns: Sequence[str]) -> str:
+    """Return a text that differs for other columns; a mapping is sent with that of the columns it was made for."""
+    return hashlib.sha256(orjson.dumps(columns)).hexdigest()[:16]
 
 
 def read_preview(job: Import, data: Any = None) -> FilePreview:

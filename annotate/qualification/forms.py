@@ -1,6 +1,6 @@
 """Forms of the qualification test; the rules are in `design` and `items`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -267,11 +267,10 @@ class FileForm(ReadingForm):
             raise ValidationError(f"The file is larger than {LIMITS.file_bytes // MIB} MB. Split it and try again.")
         return upload
 
-    def options(self) -> Options:
+    def options(self, mapping: Mapping[str, str]) -> Options:
         sent = self.cleaned_data
-        return Options(
-            **{name: sent[name] for name in ("format", "encoding", "delimiter", "decimal", "skip_wrong_rows")}
-        )
+        names = ("format", "encoding", "delimiter", "decimal", "skip_wrong_rows")
+        return Options(**{name: sent[name] for name in names}, mapping=dict(mapping))
 
 
 class CandidatesForm(forms.Form):

@@ -11,6 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.imports.forms import MappingForm
+from annotate.imports.preview import hash_columns
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file
 from annotate.qualification.attempt_page import make_page_context
@@ -111,15 +113,18 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     if upload := form.cleaned_data["file"]:
         kept = keep_for_retry(upload, whose=whose)
     assert kept is not None, "Without a file of its own the form needs a kept one."
-    skipped, refusal = SkippedRows(), None
+    skipped, refusal, mapping = SkippedRows(), None, None
     with refusals(request, form):
         try:
+            mapping = _read_mapping(request, test, kept, form)
+            if request.POST.get("then") == "look" or (mapping.is_bound and not mapping.is_valid()):
+                return _render_file(request, test, form, kept=kept, mapping=mapping)
             made = items_from_file.import_items(
                 test=test,
                 actor=request.membership,
                 path=kept.path,
                 name=kept.name,
-                options=form.options(),
+                options=form.options(mapping.mapping() if mapping.is_bound else {}),
                 skipped=skipped,
             )
         except FileRefused as refused:
@@ -134,7 +139,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
                 return redirect(f"{reverse('annotate:qualification-file', args=[project.slug])}?skipped={kept.token}")
             kept.delete()
             return redirect("annotate:qualification-test", project.slug)
-    return _render_file(request, test, form, kept=kept, refusal=refusal)
+    return _render_file(request, test, form, kept=kept, refusal=refusal, mapping=mapping)
 
 
 @requires(Right.MANAGE)
@@ -230,6 +235,14 @@ def _make_preview(test: QualificationTest, form: ItemForm, item: QualificationIt
     return make_page_context(test.project, [shown], read_criteria(test.rubric), Prefill())  # type: ignore[list-item]
 
 
+def _read_mapping(request: ProjectRequest, test: QualificationTest, kept: KeptUpload, form: FileForm) -> MappingForm:
+    """Return the form that maps the columns of the file, with what was sent if that was for these columns."""
+    criteria = items.find_quality_criteria(test.rubric)
+    found = items_from_file.preview_items(path=kept.path, name=kept.name, criteria=criteria, options=form.options({}))
+    is_for_these = request.POST.get("columns") == hash_columns(found.columns)
+    return MappingForm(found, {}, {}, request.POST if is_for_these else None)
+
+
 def _name_keeper(request: ProjectRequest) -> str:
     return f"items of membership {request.membership.pk}"
 
@@ -242,6 +255,7 @@ def _render_file(
     kept: KeptUpload | None = None,
     skipped: KeptUpload | None = None,
     refusal: FileRefused | None = None,
+    mapping: MappingForm | None = None,
 ) -> HttpResponse:
     if kept is not None:
         form.keep()
@@ -250,7 +264,10 @@ def _render_file(
         "kept": kept,
         "skipped": skipped,
         "refusal": refusal.as_dict() if refusal else None,
+        "mapping": mapping,
+        "columns_id": hash_columns(mapping.preview.columns) if mapping else "",
         "criteria": items.find_quality_criteria(test.rubric),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal or form.errors else HTTPStatus.OK
+    has_errors = refusal or form.errors or (mapping is not None and mapping.errors)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if has_errors else HTTPStatus.OK
     return render(request, "annotate/qualification/file.html", context, status=status)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from annotate.qualification.items import (
     shown_key,
 )
 from projects.errors import Refused
-from projects.importing.checking import reading
+from projects.importing.checking import Preview, preview, reading
+from projects.importing.fields import Plan, normal_name, plan_columns
 from projects.importing.limits import MIB, Limits
 from projects.importing.options import Options
 from projects.importing.readers import Reader
@@ -31,20 +32,35 @@ from projects.rubric.rubrics import CriterionOnPage
 
 # 20 MiB hold 500 items with passages of 40 kB; archive_bytes is the limit of what a spreadsheet unpacks to.
 LIMITS = Limits(file_bytes=20 * MIB, rows=MOST_ITEMS, archive_bytes=64 * MIB)
-NAMES = {
-    "title": ("passage_title", "title"),
-    "passage": ("passage", "passage_text", "context"),
+FIELDS = {
+    "question": "Question",
+    "answer": "Answer to rate",
+    "expected": "Correct rating",
+    "tolerance": "Tolerance",
+    "title": "Passage title",
+    "passage": "Passage",
+    "reference": "Reference",
+    "references": "References (list)",
+    "explanation": "Explanation",
+    "purpose": "Purpose",
+    "ignore": "Ignore",
+}
+SYNONYMS = {
     "question": ("question", "question_text"),
-    "references": ("references", "reference_answers"),
     "answer": ("answer", "candidate"),
     "expected": ("expected", "right_answer", "score"),
     "tolerance": ("tolerance",),
+    "title": ("passage_title", "title"),
+    "passage": ("passage", "passage_text", "context"),
+    "reference": ("reference", "reference_1"),
+    "references": ("references", "reference_answers"),
     "explanation": ("explanation", "why"),
     "purpose": ("purpose",),
 }
-"""Column names for each part of an item, besides `reference`, `reference_2` … and `expected_<criterion>`."""
+"""Column names for each part of an item, besides `reference_2` … and `expected_<criterion>`."""
 
-_REFERENCE = re.compile(r"reference(?:_([1-9][0-9]?))?")
+_OTHER_ANSWER = re.compile(r"answer_?[0-9]+")
+"""In imports these are further references; beside an answer to rate nobody knows what they are."""
 _RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
 
 
@@ -104,7 +120,7 @@ def _read_rows(
         reader = stack.enter_context(reading(path, name, options, LIMITS, notes))
         skipped.unit = notes.unit
         left_out = stack.enter_context(SkippedFile(skipped_path, reader.columns, skipped))
-        rows = _Rows(reader, criteria, notes, options.decimal or reader.decimal)
+        rows = _Rows(reader, criteria, notes, options)
         for n, (line, record) in enumerate(skipped.follow(reader.records()), start=1):
             if n > MOST_ITEMS:
                 raise Broken(f"more than {MOST_ITEMS} rows, the maximum for a test", line=line)
@@ -136,34 +152,62 @@ def read_range(text: str) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
+def list_fields(criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
+    """Return what a column of items may hold, with the label of each; several criteria have a rating each."""
+    if len(criteria) == 1:
+        return FIELDS
+    fields: dict[str, str] = {}
+    for name, label in FIELDS.items():
+        if name == "expected":
+            fields |= {_name_expected(each, criteria): f"Correct rating: {each.name}" for each in criteria}
+        else:
+            fields[name] = label
+    return fields
+
+
+def plan_items(columns: Sequence[str], criteria: Sequence[CriterionOnPage], mapping: Mapping[str, str]) -> Plan:
+    """Map columns to the parts of an item, as imports do. Raises Broken for a wrong mapping."""
+    own = {_name_expected(each, criteria): (normal_name(f"expected_{each.key}"),) for each in criteria}
+    if len(criteria) == 1:
+        own = {"expected": (*own["expected"], *SYNONYMS["expected"])}
+    synonyms = {name: names for name, names in SYNONYMS.items() if name != "expected"} | own
+    others = {column: "ignore" for column in columns if _OTHER_ANSWER.fullmatch(normal_name(column))}
+    return plan_columns(columns, others | dict(mapping), fields=list_fields(criteria), synonyms=synonyms)
+
+
+def preview_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage], options: Options) -> Preview:
+    """Return the columns of a file with their fields and its first rows. Raises FileRefused."""
+    return preview(
+        path=path,
+        name=name,
+        options=options,
+        limits=LIMITS,
+        make_plan=lambda reader: plan_items(reader.columns, criteria, options.mapping),
+    )
+
+
+def _name_expected(criterion: CriterionOnPage, criteria: Sequence[CriterionOnPage]) -> str:
+    return "expected" if len(criteria) == 1 else f"expected_{criterion.key}"
+
+
 class _Rows:
     """Turns rows into items and collects their errors."""
 
-    def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes, decimal: str) -> None:
+    def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes, options: Options) -> None:
         self.notes = notes
         self.values = Values(LIMITS, notes)
-        self.values.decimal = decimal
+        self.values.decimal = options.decimal or reader.decimal
         self.criteria = criteria
         self.lines: dict[tuple[str, ...], int] = {}
-        # "Expected (Fluency)" and "expected_fluency" are the same column: case and punctuation don't matter.
-        by_name = {re.sub(r"[^0-9a-z]+", "_", column.casefold()).strip("_"): column for column in reader.columns}
-        self.columns = {
-            part: next((by_name[name] for name in names if name in by_name), "") for part, names in NAMES.items()
-        }
-        numbered = [(int(found[1] or 1), by_name[name]) for name in by_name if (found := _REFERENCE.fullmatch(name))]
-        self.references = [column for _number, column in sorted(numbered)]
-        self.expected = {
-            criterion.key: by_name.get(f"expected_{criterion.key}".replace("-", "_"))
-            or (self.columns["expected"] if len(criteria) == 1 else "")
-            for criterion in criteria
-        }
+        plan = plan_items(reader.columns, criteria, options.mapping)
+        self.columns = {part: plan.column(part) for part in FIELDS}
+        self.references = [column for column, _opinion in plan.references]
+        self.expected = {each.key: plan.column(_name_expected(each, criteria)) for each in criteria}
         missing = [part for part in ("question", "answer") if not self.columns[part]]
-        missing += [
-            f"expected_{key}" if len(criteria) > 1 else "expected" for key, at in self.expected.items() if not at
-        ]
+        missing += [_name_expected(each, criteria) for each in criteria if not self.expected[each.key]]
         if missing:
             columns = ", ".join(reader.columns[:12])
-            raise Broken(f"no column “{missing[0]}” (found: {columns})", column=missing[0])
+            raise Broken(f"no column “{missing[0]}” (found: {columns}); map one to it", column=missing[0])
 
     def spec(self, line: int, record: dict[str, Any]) -> ItemSpec:
         def text(part: str) -> str:

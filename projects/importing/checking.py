@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_columns
+from projects.importing.fields import JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_columns
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import CriterionColumn, Options, fingerprint, normal_label
@@ -98,12 +98,16 @@ def preview(
     options: Options | None = None,
     kind: Kind = Kind.CANDIDATES,
     limits: Limits = DEFAULT_LIMITS,
+    make_plan: Callable[[Reader], Plan] | None = None,
 ) -> Preview:
-    """Return the beginning of a file, without rows that can't be read. Raises FileRefused."""
+    """Return the beginning of a file, without rows that can't be read. Raises FileRefused.
+
+    `make_plan` maps the columns of a file that is no import of candidates or judgments.
+    """
     options = options or Options()
     notes = PreviewNotes(limits)
     with reading(path, name, options, limits, notes) as reader:
-        plan = _plan(reader, options, kind)
+        plan = make_plan(reader) if make_plan else _plan(reader, options, kind)
         rows: list[tuple[str, ...]] = []
         words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
         n_rows, is_whole = 0, True
@@ -122,7 +126,7 @@ def preview(
         decimal=options.decimal or reader.decimal,
         columns=tuple(reader.columns),
         mapping=dict(plan.meanings),
-        fields=FIELDS if kind == Kind.CANDIDATES else JUDGMENT_FIELDS,
+        fields=plan.fields,
         rows=tuple(rows),
         n_rows=n_rows,
         is_whole=is_whole,

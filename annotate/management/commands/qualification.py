@@ -11,10 +11,12 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
 from annotate.qualification.admission import find_admissions
 from annotate.qualification.item_statistics import compute_item_figures
+from annotate.qualification.items import find_quality_criteria
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.importing import Options
+from projects.importing.fields import parse_meaning
 from projects.importing.skipping import SkippedRows
 from projects.models import Project
 
@@ -29,6 +31,9 @@ class Command(ProjectCommand):
         parser.add_argument("act", nargs="?", choices=("show", "import", "open", "close"), default="show")
         parser.add_argument("file", nargs="?", type=Path, help="file of items, for import")
         add_format_arguments(parser)
+        parser.add_argument(
+            "--map", action="append", default=[], metavar="COLUMN=FIELD", help="map a column to a field of an item"
+        )
         add_skipping_argument(parser)
 
     def handle(self, *args: Any, act: str, file: Path | None, **options: Any) -> None:
@@ -43,13 +48,16 @@ class Command(ProjectCommand):
                 raise Refused(f"There is no file {file}.")
             test = design.make_test(project=project, actor=None)
             skipped, skipped_path = SkippedRows(), options["skip_wrong_rows"]
+            fields = items_from_file.list_fields(find_quality_criteria(test.rubric))
             made = items_from_file.import_items(
                 test=test,
                 actor=None,
                 path=file,
                 name=file.name,
                 options=Options(
-                    **{name: options[name] for name in FORMAT_OPTIONS}, skip_wrong_rows=skipped_path is not None
+                    **{name: options[name] for name in FORMAT_OPTIONS},
+                    mapping=dict(parse_meaning(each, fields) for each in options["map"]),
+                    skip_wrong_rows=skipped_path is not None,
                 ),
                 skipped=skipped,
                 skipped_path=skipped_path,

@@ -49,3 +49,12 @@ def test_errors_are_printed_and_change_nothing(project: Project, tmp_path: Path)
     for wrong in (["import"], ["open", str(path)]):
         with pytest.raises(CommandError):
             ask("qualification", *wrong, "--project", project.slug)
+
+
+def test_columns_are_mapped(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text("Frage,Antwort,score\nWho?,Ann,4\n")
+    given = (str(path), "--project", project.slug, "--map=Frage=question")
+    assert ask("qualification", "import", *given, "--map=Antwort=answer")["items_added"] == 1
+    with pytest.raises(CommandError, match="Known fields: question, answer, expected"):
+        ask("qualification", "import", *given, "--map=Antwort=nothing")

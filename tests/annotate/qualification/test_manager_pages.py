@@ -217,6 +217,35 @@ def test_after_an_error_the_file_of_items_is_kept_and_its_wrong_rows_can_be_skip
     assert client_of(owner).get(link[1]).status_code == 404
 
 
+def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Project, client: Client) -> None:
+    post(client, f"{TEST}make/")
+    address = f"{TEST}items/file/"
+    content = "Frage;Antwort;answer_2;Punkte\nWer?;<b>Ann</b>;Bob;4\nWo?;Hier;Dort;2\n"
+    page = post(client, address, 422, file=SimpleUploadedFile("Fragen.csv", content.encode()))
+    assert "no column “question” (found: Frage, Antwort, answer_2, Punkte); map one to it" in page
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in page
+    found = {name: re.search(f'name="{name}" value="([^"]+)"', page) for name in ("kept", "columns")}
+    sent = {name: match[1] for name, match in found.items() if match is not None}
+    chosen = {"column_0": "question", "column_1": "answer", "column_2": "ignore", "column_3": "expected"}
+    wrong = post(client, address, 422, **sent, **{**chosen, "column_2": "answer"})
+    assert "is already mapped to this field" in wrong
+    assert "no column “question”" in post(client, address, 422, **{**sent, "columns": "others"}, **chosen)
+    shown = post(client, address, 200, **sent, **chosen, then="look")
+    assert '<option value="answer" selected>' in shown
+    assert not QualificationItem.objects.exists()
+    post(client, address, **sent, **chosen)
+    items = QualificationItem.objects.order_by("pk")
+    assert [(item.question, item.answer, item.references) for item in items] == [
+        ("Wer?", "<b>Ann</b>", []),
+        ("Wo?", "Hier", []),
+    ]
+    # A first look adds nothing either, and an answer beside the one to rate is no reference unless one says so.
+    content = b"question,answer,answer_2,expected\nWho?,Ann,Bob,4\n"
+    looked = post(client, address, 200, file=SimpleUploadedFile("a.csv", content), then="look")
+    assert QualificationItem.objects.count() == 2
+    assert looked.count('<option value="ignore" selected>') == 1
+
+
 def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
     project: Project,
     client: Client,
