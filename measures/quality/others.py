@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import t
 
 from measures.agreement import alphas, krippendorff_alpha
 from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
 from measures.correlation import pearson
+from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
@@ -36,10 +38,14 @@ class Others:
     mean_difference : float
         Mean absolute difference from the unweighted mean, in points.
     bias, bias_low, bias_high : float
-        Mean signed difference (above 0: rates higher than the others), in points, and its interval of about 95 % by
-        the normal approximation; the interval is NaN for one item.
+        Mean signed difference (above 0: rates higher than the others), in points, and its 95 % interval by Student's t;
+        by the jackknife where items share groups. NaN where there is none.
     n : int
         Items that somebody else has rated too.
+    n_groups : int
+        The groups (passages) that the interval leaves out; 0 where it is over items.
+    why_no_interval : str
+        Why the interval is undefined; empty otherwise.
     """
 
     r: float | Undefined
@@ -49,6 +55,8 @@ class Others:
     bias_low: float
     bias_high: float
     n: int
+    n_groups: int = 0
+    why_no_interval: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +112,9 @@ def others_means(units: Ints, annotators: Ints, scores: Floats) -> tuple[Floats,
     return plain, _means_without(units, scores, weights[annotators])
 
 
-def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -> Others | Undefined:
+def against_others(
+    own: Floats, others: Floats, trusted: Floats | None = None, *, groups: Ints | None = None
+) -> Others | Undefined:
     """Compare an annotator's scores with the mean of the others'.
 
     Parameters
@@ -113,6 +123,9 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
         The annotator's score of each item, and the mean of everybody else's; NaN where missing.
     trusted : ndarray of float64, shape (n,), optional
         The weighted mean of everybody else's scores (see `others_means`); the plain one by default.
+    groups : ndarray of int64, shape (n,), optional
+        The group of each item, such as its passage. Where several items share one, they are not independent, and the
+        interval of the bias leaves out whole groups.
 
     Returns
     -------
@@ -124,6 +137,8 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
     >>> found = against_others(np.array([1.0, 3, 5, 2]), np.array([2.0, 3, 5, np.nan]))
     >>> round(found.r, 4), round(found.mean_difference, 4), round(found.bias, 4), found.n
     (0.982, 0.3333, -0.3333, 3)
+    >>> round(found.bias_low, 3), round(found.bias_high, 3)
+    (-1.768, 1.101)
     """
     both = ~(np.isnan(own) | np.isnan(others))
     trusted = others if trusted is None else trusted
@@ -132,18 +147,40 @@ def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -
     if not n:
         return Undefined(reason=NOBODY_ELSE)
     difference = own - others
-    # 1.96: the interval is an estimate for a hint, and no test is based on it.
-    half = 1.96 * float(difference.std(ddof=1)) / np.sqrt(n) if n > 1 else np.nan
     bias = float(difference.mean())
+    groups = None if groups is None else groups[both]
+    if groups is not None and len(np.unique(groups)) == n:
+        groups = None
+    low, high, why = _find_ends(difference, groups)
     return Others(
         r=pearson(own, others),
         r_trusted=pearson(own, trusted),
         mean_difference=float(np.abs(difference).mean()),
         bias=bias,
-        bias_low=float(bias - half),
-        bias_high=float(bias + half),
+        bias_low=low,
+        bias_high=high,
         n=n,
+        n_groups=0 if groups is None else len(np.unique(groups)),
+        why_no_interval=why,
     )
+
+
+def _find_ends(difference: Floats, groups: Ints | None) -> tuple[float, float, str]:
+    """Return the interval of the mean difference, and why there is none."""
+    n, mean = len(difference), float(difference.mean())
+    if groups is None:
+        if n == 1:
+            return np.nan, np.nan, "one item only"
+        half = float(t.ppf(0.975, n - 1) * difference.std(ddof=1) / np.sqrt(n))
+        return mean - half, mean + half, ""
+    number = np.unique(groups, return_inverse=True)[1]
+    counts, sums = np.bincount(number), np.bincount(number, difference)
+    if len(counts) == 1:
+        return np.nan, np.nan, "one passage only"
+    # The mean without each passage, from the sums.
+    left_out = (difference.sum() - sums) / (n - counts)
+    found = jackknife_interval(mean, left_out, scale=Scale.PLAIN, unit="passage")
+    return (np.nan, np.nan, found.reason) if isinstance(found, Undefined) else (found.low, found.high, "")
 
 
 def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object, AlphaEffect | Undefined]":

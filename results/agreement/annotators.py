@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from annotate.frames.judgments_frame import fetch_judgments
-from measures.columns import ANNOTATOR, QUESTION_TYPE, UNIT, VALUE
+from measures.columns import ANNOTATOR, GROUP, QUESTION_TYPE, UNIT, VALUE
 from measures.outcome import Undefined
 from measures.pairs import PairAgreement, Pairs, pair_agreements
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
@@ -68,7 +68,7 @@ def compare_people(frame: pd.DataFrame, *, level: Level) -> list[Person]:
     names = frame[ANNOTATOR].astype("str").to_numpy()
     people, numbers = np.unique(names, return_inverse=True)
     units = np.unique(frame[UNIT], return_inverse=True)[1]
-    scores = frame[VALUE].to_numpy(np.float64)
+    scores, passages = frame[VALUE].to_numpy(np.float64), np.unique(frame[GROUP], return_inverse=True)[1]
     plain, trusted = others_means(units, numbers, scores)
     effects = alpha_effects(frame, level=level)
     # Sorted once and cut where the annotator changes: a mask for each of 200 annotators would read a million ratings
@@ -83,7 +83,7 @@ def compare_people(frame: pd.DataFrame, *, level: Level) -> list[Person]:
                 n=len(own),
                 mean=float(scores[own].mean()),
                 sd=float(scores[own].std(ddof=1)) if len(own) > 1 else None,
-                others=against_others(scores[own], plain[own], trusted[own]),
+                others=against_others(scores[own], plain[own], trusted[own], groups=passages[own]),
                 effect=effects[name],
             )
         )

@@ -10,6 +10,7 @@ from scipy import stats
 
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.correlation import pearson, spearman
+from measures.jackknife import jackknife
 from measures.outcome import Undefined
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from tests.measures.frames import CANONICAL, from_table, random_frame
@@ -41,8 +42,35 @@ def test_against_others_known_values() -> None:
     assert isinstance(found, Others)
     assert (found.n, found.bias, found.mean_difference) == (4, 0.0, 0.5)
     assert found.r == pytest.approx(stats.pearsonr([5, 4, 2, 1], [4, 4, 3, 1]).statistic)
-    low, high = stats.norm.interval(0.95, 0, np.std([1, 0, -1, 0], ddof=1) / 2)
-    assert (found.bias_low, found.bias_high) == pytest.approx((low, high), abs=1e-4)
+    low, high = stats.t.interval(0.95, 3, 0, np.std([1, 0, -1, 0], ddof=1) / 2)
+    assert (found.bias_low, found.bias_high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_the_interval_of_the_bias_is_students_and_the_jackknifes_where_items_share_passages() -> None:
+    difference = np.array([0.5, 0, -0.5, 1, 1.5])
+    found = against_others(3 + difference, np.full(5, 3.0), groups=np.arange(5))
+    assert isinstance(found, Others)
+    assert (found.bias, found.n_groups) == (0.5, 0)
+    assert found.bias_high - found.bias == pytest.approx(0.982, abs=5e-4)
+    assert (found.bias_low, found.bias_high) == pytest.approx(
+        stats.t.interval(0.95, 4, difference.mean(), stats.sem(difference))
+    )
+    passages = np.array([7, 7, 8, 9, 9])
+    shared = against_others(3 + difference, np.full(5, 3.0), groups=passages)
+    expected = jackknife(lambda rows: float(difference[rows].mean()), passages, scale="plain")
+    assert isinstance(shared, Others)
+    assert not isinstance(expected, Undefined)
+    assert shared.n_groups == 3
+    assert (shared.bias_low, shared.bias_high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    for groups, n, reason in (
+        (None, 1, "one item only"),
+        (np.zeros(5, int), 5, "one passage only"),
+        (np.array([1, 1, 1, 2, 2]), 5, "fewer than three passages"),
+    ):
+        one = against_others(difference[:n], np.zeros(n), groups=groups)
+        assert isinstance(one, Others)
+        assert np.isnan(one.bias_low)
+        assert one.why_no_interval == reason
 
 
 def test_overlap_one_gives_nothing_and_says_so() -> None:
