@@ -45,6 +45,9 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
         return "Batch opened. Annotators can now take its HITs."
+    if act in ("pay-by-item", "pay-in-full"):
+        lifecycle.change_short_hit_pay(batch=batch, actor=actor, is_prorated=act == "pay-by-item")
+        return "Pay for short HITs saved. Check the expected cost."
     acts = {
         "pause": (lifecycle.pause, "Batch paused. HITs in progress can still be finished."),
         "close": (lifecycle.close, "Batch closed. HITs in progress can still be finished."),

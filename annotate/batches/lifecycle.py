@@ -136,6 +136,20 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
     )
 
 
+@transaction.atomic
+def change_short_hit_pay(*, batch: Batch, actor: Membership | None, is_prorated: bool) -> None:
+    """Let HITs of a draft with fewer items pay their share, or in full. Raises Refused once it was opened."""
+    # The state is in the filter, as above: what annotators were told of their pay doesn't change.
+    before = Batch.objects.filter(pk=batch.pk).values_list("is_pay_prorated", flat=True).first()
+    if not Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(is_pay_prorated=is_prorated):
+        raise Refused("Only a draft can change its pay, because annotators were told the pay of an open batch.")
+    if before != is_prorated:
+        name = "is_pay_prorated"
+        log.record(
+            batch.project, actor, Act.CHANGE_SHORT_HIT_PAY, batch, before={name: before}, after={name: is_prorated}
+        )
+
+
 def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") -> None:
     """Change the state with a compare-and-swap: of two people who press a button at once, the second is refused.
 

@@ -77,6 +77,9 @@ class WantedForm(forms.Form):
 
 class StateForm(forms.Form):
     act = forms.ChoiceField(
-        choices=[(act, act) for act in ("open", "pause", "close", "reopen", "archive", "delete", "pin")]
+        choices=[
+            (act, act)
+            for act in ("open", "pause", "close", "reopen", "archive", "delete", "pin", "pay-by-item", "pay-in-full")
+        ]
     )
     why = forms.CharField(required=False, max_length=500)

@@ -34,6 +34,7 @@ VERBS: dict[str, str] = {
     "change role": "changed the role of",
     "change rubric": "changed",
     "change settings": "changed the project settings",
+    "change pay of short HITs": "changed the pay for short HITs of",
     "change standing": "changed the status of",
     "change whether annotates": "changed the annotating right of",
     "close batch": "closed",

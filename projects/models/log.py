@@ -34,6 +34,7 @@ class Act(models.TextChoices):
     CHANGE_ROLE = "change role"
     CHANGE_RUBRIC = "change rubric"
     CHANGE_SETTINGS = "change settings"
+    CHANGE_SHORT_HIT_PAY = "change pay of short HITs"
     CHANGE_STANDING = "change standing"  # only in old entries: the acts of moderation have their own names
     CHANGE_WHETHER_ANNOTATES = "change whether annotates"
     CLOSE_BATCH = "close batch"

@@ -38,7 +38,10 @@ class Command(ProjectCommand):
         parser.add_argument("--hits", type=reader(parse_numbers), metavar="1-5,9", help="only for these HITs")
         parser.add_argument("--reopen", action="store_true", help="also reopen a closed batch")
         parser.add_argument(
-            "--dry-run", action="store_true", help="show what --judgments would change, without changing it"
+            "--short-hits", choices=("item", "hit"), help="pay short HITs of a draft by item or in full"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what --judgments would change, without changing anything"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,6 +53,9 @@ class Command(ProjectCommand):
         with transaction.atomic():
             if options["judgments"] is not None:
                 answer |= _change_wanted(batch, options)
+            if options["short_hits"] and not options["dry_run"]:
+                is_prorated = options["short_hits"] == "item"
+                lifecycle.change_short_hit_pay(batch=batch, actor=None, is_prorated=is_prorated)
             if not options["dry_run"]:
                 _act(batch, options)
         if options["act"] == "delete":

@@ -1,4 +1,7 @@
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -11,7 +14,7 @@ from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project, User
-from tests.factories import make_corpus, make_membership, make_project
+from tests.factories import make_batch, make_corpus, make_membership, make_project
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.previews import confirm
@@ -237,6 +240,33 @@ def test_buttons_move_the_batch_and_refusals_are_sentences(
     response = client.post(url("batch-state", 1), {"act": "delete"}, follow=True)
     assert "Only a draft can be deleted" in response.content.decode()
     assert client.post(url("batch-state", 1), {"act": "explode"}).status_code == 302
+
+
+def test_the_pay_for_short_hits_is_changed_in_a_draft_only(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    make_corpus(project)
+    batch = make_batch(project, is_open=False, cents_per_hit=40)
+    client = client_of(manager)
+    assert "Pay short HITs by item" in body(client, url("batch-show", batch.number))
+    page = client.post(url("batch-state", batch.number), {"act": "pay-by-item"}, follow=True).content.decode()
+    assert "Pay short HITs in full" in page
+    assert "items in proportion" in page
+    entry = LogEntry.objects.latest("pk")
+    assert (entry.act, entry.before, entry.after) == (
+        "change pay of short HITs",
+        {"is_pay_prorated": False},
+        {"is_pay_prorated": True},
+    )
+    call_command("batch", str(batch.number), "--short-hits", "hit", project=project.slug, json=True, stdout=StringIO())
+    batch.refresh_from_db()
+    assert not batch.is_pay_prorated
+    lifecycle.open_batch(batch=batch, actor=manager)
+    assert "Pay short HITs" not in body(client, url("batch-show", batch.number))
+    page = client.post(url("batch-state", batch.number), {"act": "pay-by-item"}, follow=True).content.decode()
+    assert "Only a draft can change its pay" in page
+    batch.refresh_from_db()
+    assert not batch.is_pay_prorated
 
 
 def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager: Membership, client_of: SignIn) -> None:

@@ -36,6 +36,7 @@ SAID = {
     "change gold rule": ("", "changed the gold-score method"),
     "change instructions": ("instructions 3", "changed instructions 3"),
     "change minimal pair": ("minimal pair 3", "changed minimal pair 3"),
+    "change pay of short HITs": ("batch 3", "changed the pay for short HITs of batch 3"),
     "change plan": ("overlap plan 3", "changed overlap plan 3"),
     "change qualification test": ("qualification test 3", "changed qualification test 3"),
     "change quality rules": ("", "changed the quality rules"),
