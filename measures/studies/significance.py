@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from enum import StrEnum
+from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
 
+from measures.corrections import holm
 from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -17,6 +19,16 @@ _SAME = 1e-12
 """A smaller difference of correlations is a rounding error, and counts as a tie."""
 
 
+class PRule(StrEnum):
+    """How the p of a bootstrap test follows from B defined resamples, in k of which A is not better.
+
+    ``plus_one``: (k + 1) / (B + 1), which is never 0. ``yang2018``: k / B, as published by Yang et al. (2018).
+    """
+
+    PLUS_ONE = "plus_one"
+    YANG2018 = "yang2018"
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairedBootstrap:
     """The paired bootstrap test of whether metric A correlates better with human scores than metric B.
@@ -24,13 +36,14 @@ class PairedBootstrap:
     Attributes
     ----------
     p : float
-        One-sided: the share of resamples in which A's correlation is not higher than B's; a tie counts against A.
+        One-sided, from the resamples in which A's correlation is not higher than B's (a tie counts against A), by the
+        `PRule` of the test.
     difference : float
         A's correlation minus B's, over all items.
     low, high : float
         Its 2.5th and 97.5th percentiles over the resamples.
     n_resamples : int
-        Resamples drawn; a `p` of 0 means below 1 / n_resamples.
+        Resamples drawn.
     undefined_share : float
         The share of resamples in which a correlation is undefined; they are left out.
     """
@@ -58,7 +71,8 @@ class MetricComparison:
     williams : Williams or Undefined
         Williams' test, which assumes independent items.
     bootstrap_holm, williams_holm : float or None
-        The p-values after Holm's correction over all ordered pairs; None if undefined.
+        Two-sided p-values after Holm's correction over all unordered pairs, for the direction that the test favours;
+        1 for the other direction, and None if undefined.
     """
 
     first: str
@@ -81,6 +95,7 @@ def paired_bootstrap(
     groups: Sequence[object] | npt.NDArray[np.generic] | None = None,
     n_resamples: int = 1000,
     by_group: bool = False,
+    p_rule: PRule | str = PRule.PLUS_ONE,
 ) -> PairedBootstrap | Undefined:
     """Test by resampling whether metric A correlates better with human scores than metric B.
 
@@ -96,6 +111,8 @@ def paired_bootstrap(
         Number of resamples; Yang et al. use 100.
     by_group : bool
         Resample whole groups instead of items.
+    p_rule : PRule or str
+        How p is computed.
 
     Returns
     -------
@@ -110,51 +127,23 @@ def paired_bootstrap(
     References
     ----------
     P. Koehn (2004), Statistical Significance Tests for Machine Translation Evaluation, EMNLP; A. Yang et al. (2018),
-    section 4.2.
+    section 4.2; A. C. Davison and D. V. Hinkley (1997), Bootstrap Methods and their Application, section 4.2; B. V.
+    North et al. (2002), A Note on the Calculation of Empirical P Values from Monte Carlo Procedures, American Journal
+    of Human Genetics 71.
 
     Examples
     --------
     >>> human, rng = np.arange(20.0), np.random.default_rng(1)
     >>> noise = rng.normal(size=20)
-    >>> paired_bootstrap(human, human + noise, human + 30 * noise, rng=rng).p
-    0.0
+    >>> near, far = human + noise, human + 30 * noise
+    >>> round(paired_bootstrap(human, near, far, rng=rng).p, 6), paired_bootstrap(human, near, far, rng=rng,
+    ...                                                                           p_rule="yang2018").p
+    (0.000999, 0.0)
     >>> paired_bootstrap(human, noise, 2 * noise + 1, rng=rng).p
     1.0
     """
     items = Items(human, {"a": a, "b": b}, groups, by_group=by_group)
-    return _bootstrap("a", "b", _whole(items), _resample(items, n_resamples, rng), items)
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p-values of several tests by Holm's step-down procedure.
-
-    Parameters
-    ----------
-    p_values : sequence of float or None
-        One for each test; None for an undefined test, which is not counted.
-
-    Returns
-    -------
-    list of float or None
-        Adjusted p-values in the same order: the i-th smallest of m is multiplied by m - i + 1, is at least as large as
-        those before it, and is at most 1.
-
-    References
-    ----------
-    S. Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6.
-
-    Examples
-    --------
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
-    defined = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    least = 0.0
-    for at, (p, place) in enumerate(defined):
-        least = max(least, min(1.0, p * (len(defined) - at)))
-        adjusted[place] = least
-    return adjusted
+    return _bootstrap("a", "b", _whole(items), _resample(items, n_resamples, rng), items, PRule(p_rule))
 
 
 def compare_all(
@@ -165,12 +154,13 @@ def compare_all(
     groups: Sequence[object] | npt.NDArray[np.generic] | None = None,
     n_resamples: int = 1000,
     by_group: bool = False,
+    p_rule: PRule | str = PRule.PLUS_ONE,
 ) -> list[MetricComparison]:
     """Compare every metric with every other, in both directions, using the same resamples.
 
     Parameters
     ----------
-    human, rng, groups, n_resamples, by_group
+    human, rng, groups, n_resamples, by_group, p_rule
         As in `paired_bootstrap`.
     metrics : mapping of str to ndarray of float64, shape (n,)
         The metrics by name, on the same items.
@@ -178,7 +168,8 @@ def compare_all(
     Returns
     -------
     list of MetricComparison
-        Each ordered pair. Holm's correction counts all of them, because no direction was chosen before seeing the data.
+        Each ordered pair, with one-sided p-values. Holm's correction is over unordered pairs: as no direction was
+        chosen before seeing the data, a pair is tested once, two-sided, by twice the smaller of its one-sided p-values.
 
     Raises
     ------
@@ -187,32 +178,48 @@ def compare_all(
 
     References
     ----------
-    As in `paired_bootstrap`, `holm` and `measures.studies.williams.williams`.
+    As in `paired_bootstrap`, `measures.corrections.holm` and `measures.studies.williams.williams`.
 
     Examples
     --------
     >>> human, rng = np.arange(30.0), np.random.default_rng(1)
     >>> metrics = {"near": human + rng.normal(size=30), "far": human + 20 * rng.normal(size=30)}
     >>> [(one.first, one.bootstrap_holm) for one in compare_all(human, metrics, rng=rng)]
-    [('near', 0.0), ('far', 1.0)]
+    [('near', 0.001998001998001998), ('far', 1.0)]
     """
     items = Items(human, metrics, groups, by_group=by_group)
     whole, drawn = _whole(items), _resample(items, n_resamples, rng)
     pairs = list(permutations(metrics, 2))
-    bootstraps = [_bootstrap(a, b, whole, drawn, items) for a, b in pairs]
+    bootstraps = [_bootstrap(a, b, whole, drawn, items, PRule(p_rule)) for a, b in pairs]
     between = {frozenset(pair): pearson(*(items.metrics[name].values for name in sorted(pair))) for pair in pairs}
     tests = [williams_from_correlations(whole[a], whole[b], between[frozenset((a, b))], n=items.n) for a, b in pairs]
     bootstrap_holm, williams_holm = (
-        holm([None if isinstance(one, Undefined) else one.p for one in tested]) for tested in (bootstraps, tests)
+        _correct({pair: None if isinstance(one, Undefined) else one.p for pair, one in zip(pairs, tested, strict=True)})
+        for tested in (bootstraps, tests)
     )
     return [
         MetricComparison(
             first=a, second=b, r_first=whole[a], r_second=whole[b], r_between=between[frozenset((a, b))],
             bootstrap=bootstraps[at], williams=tests[at],
-            bootstrap_holm=bootstrap_holm[at], williams_holm=williams_holm[at],
+            bootstrap_holm=bootstrap_holm[a, b], williams_holm=williams_holm[a, b],
         )
         for at, (a, b) in enumerate(pairs)
     ]  # fmt: skip
+
+
+def _correct(p_values: Mapping[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
+    """Correct one-sided p-values of ordered pairs over the unordered ones; see `MetricComparison`."""
+    pairs = list(combinations(dict.fromkeys(name for pair in p_values for name in pair), 2))
+    both = [(p_values[a, b], p_values[b, a]) for a, b in pairs]
+    # Undefined is a test in both directions alike.
+    corrected = holm([None if one is None or other is None else min(1.0, 2 * min(one, other)) for one, other in both])
+    found: dict[tuple[str, str], float | None] = {}
+    for (a, b), (one, other), p in zip(pairs, both, corrected, strict=True):
+        if p is None or one is None or other is None:
+            found[a, b] = found[b, a] = None
+        else:
+            found[a, b], found[b, a] = (p if one <= other else 1.0), (p if other <= one else 1.0)
+    return found
 
 
 def _whole(items: Items) -> dict[str, float | Undefined]:
@@ -226,7 +233,7 @@ def _resample(items: Items, n_resamples: int, rng: np.random.Generator) -> dict[
 
 
 def _bootstrap(
-    a: str, b: str, whole: Mapping[str, float | Undefined], drawn: Mapping[str, Floats], items: Items
+    a: str, b: str, whole: Mapping[str, float | Undefined], drawn: Mapping[str, Floats], items: Items, p_rule: PRule
 ) -> PairedBootstrap | Undefined:
     r_a, r_b = whole[a], whole[b]
     if isinstance(r_a, Undefined):
@@ -241,7 +248,9 @@ def _bootstrap(
     if not defined.size:
         return Undefined(reason="every resample is undefined")
     low, high = np.quantile(defined, [0.025, 0.975])
+    k, n = int((defined < _SAME).sum()), defined.size
     return PairedBootstrap(
-        p=float((defined < _SAME).mean()), difference=r_a - r_b, low=float(low), high=float(high),
+        p=k / n if p_rule is PRule.YANG2018 else (k + 1) / (n + 1),
+        difference=r_a - r_b, low=float(low), high=float(high),
         n_resamples=len(differences), undefined_share=1 - defined.size / len(differences),
     )  # fmt: skip

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from measures.corrections import holm
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.studies.significance import PairedBootstrap, compare_all, holm, paired_bootstrap
+from measures.studies.significance import PairedBootstrap, compare_all, paired_bootstrap
 from measures.studies.williams import Williams, williams, williams_from_correlations
 
 N = 80
@@ -73,25 +74,8 @@ def test_a_perfect_metric_beats_another_by_williams() -> None:
     assert found.p < 1e-9
 
 
-def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([None, 0.02]) == [None, 0.02]
-    assert holm([]) == []
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_keeps_the_order_and_only_raises(p_values: list[float]) -> None:
-    adjusted = holm(p_values)
-    for p, q in zip(p_values, adjusted, strict=True):
-        assert q is not None
-        assert p <= q <= 1
-    in_order: list[Any] = [adjusted[at] for at in np.argsort(p_values, kind="stable")]
-    assert in_order == sorted(in_order)
-
-
 @pytest.mark.parametrize("by_group", [False, True])
-def test_p_is_the_share_of_resamples_in_which_the_first_is_not_higher(by_group: bool) -> None:
+def test_p_counts_the_resamples_in_which_the_first_is_not_higher_and_one_more(by_group: bool) -> None:
     groups = np.arange(N) // 4
     found = paired_bootstrap(HUMAN, NEAR, FAR, rng=rng(), groups=groups, n_resamples=300, by_group=by_group)
     random, differences = rng(), []
@@ -103,7 +87,12 @@ def test_p_is_the_share_of_resamples_in_which_the_first_is_not_higher(by_group: 
         near, far = (stats.pearsonr(each[rows], HUMAN[rows]).statistic for each in (NEAR, FAR))
         differences.append(near - far)
     assert isinstance(found, PairedBootstrap)
-    assert found.p == np.mean(np.array(differences) <= 0)
+    k = int((np.array(differences) <= 0).sum())
+    assert found.p == (k + 1) / 301
+    chosen: dict[str, Any] = {"groups": groups, "n_resamples": 300, "by_group": by_group, "p_rule": "yang2018"}
+    published = paired_bootstrap(HUMAN, NEAR, FAR, rng=rng(), **chosen)
+    assert isinstance(published, PairedBootstrap)
+    assert published.p == k / 300
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
     assert 0 < found.p < 0.5
 
@@ -120,6 +109,9 @@ def test_undefined_resamples_are_left_out_and_counted() -> None:
     found = paired_bootstrap(human, a, b, rng=rng(), n_resamples=500)
     assert isinstance(found, PairedBootstrap)
     assert 0.3 < found.undefined_share < 0.7
+    # B is the number of defined resamples.
+    n_defined = round(500 * (1 - found.undefined_share))
+    assert found.p * (n_defined + 1) == pytest.approx(round(found.p * (n_defined + 1)))
     assert found.p < 0.2
     alone = paired_bootstrap(human, a, b, rng=rng(), groups=["p"] * 4, by_group=True)
     assert alone == Undefined(reason="one passage only, so there is nothing to resample")
@@ -141,19 +133,28 @@ def test_one_way_and_the_other_make_1_and_the_ties(triple: Any) -> None:
         assert ways[0].p + ways[1].p == pytest.approx(1)
 
 
-def test_all_pairs_are_each_pair_alone_and_corrected_over_both_ways() -> None:
-    metrics = {"near": NEAR, "far": FAR, "flat": np.ones(N)}
+def test_all_pairs_are_each_pair_alone_and_corrected_over_unordered_pairs() -> None:
+    metrics = {"near": NEAR, "far": FAR, "noise": rng(9).normal(size=N), "flat": np.ones(N)}
     found = {(one.first, one.second): one for one in compare_all(HUMAN, metrics, rng=rng(), n_resamples=100)}
-    assert len(found) == 6
-    for pair in combinations(("near", "far"), 2):
+    assert len(found) == 12
+    pairs = list(combinations(("near", "far", "noise"), 2))
+    for pair in pairs:
         assert found[pair].bootstrap == paired_bootstrap(
             HUMAN, *(metrics[name] for name in pair), rng=rng(), n_resamples=100
         )
         assert found[pair].williams == williams(HUMAN, *(metrics[name] for name in pair))
-    one, other = found["near", "far"], found["far", "near"]
-    assert isinstance(one.williams, Williams)
-    assert isinstance(other.williams, Williams)
-    assert one.williams_holm == pytest.approx(2 * one.williams.p)  # the pairs with "flat" are no tests
-    assert other.williams_holm == other.williams.p
+    # Three pairs are three tests, two-sided; those with "flat" are none. The favoured direction has the corrected p.
+    for test in ("bootstrap", "williams"):
+        one_sided = [(getattr(found[a, b], test).p, getattr(found[b, a], test).p) for a, b in pairs]
+        expected = holm([min(1, 2 * min(both)) for both in one_sided])
+        for (a, b), (there, back), p in zip(pairs, one_sided, expected, strict=True):
+            better, worse = (found[a, b], found[b, a]) if there < back else (found[b, a], found[a, b])
+            assert getattr(better, f"{test}_holm") == pytest.approx(p), (a, b)
+            assert getattr(worse, f"{test}_holm") == 1
+    # Over ordered pairs the second smallest would be multiplied by 5, over unordered ones by 4.
+    second = sorted(2 * min(found[a, b].williams.p, found[b, a].williams.p) for a, b in pairs)[1]  # type: ignore[union-attr]
+    assert sorted(min(found[a, b].williams_holm or 1, found[b, a].williams_holm or 1) for a, b in pairs)[1] == (
+        pytest.approx(2 * second)
+    )
     assert found["near", "flat"].bootstrap == found["flat", "near"].williams == Undefined(reason="all scores are equal")
     assert found["near", "flat"].bootstrap_holm is None
