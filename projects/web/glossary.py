@@ -136,8 +136,17 @@ GLOSSARY = {
         "Pearson's r with its 95 % interval over passages instead of single candidates.",
     ),
     "study-ceiling": Entry(
-        "Human ceiling",
-        "Correlation of one judgment with the mean of the others: no metric can be expected to exceed it.",
+        "One person against the others",
+        "Correlation of one judgment with the mean of the others, which is no upper bound for a metric.",
+    ),
+    "study-reliability": Entry(
+        "Ceiling",
+        "The highest Pearson correlation that a metric can reach with the gold scores: the square root of their "
+        "reliability.",
+    ),
+    "study-share": Entry(
+        "Pearson / ceiling",
+        "The metric's correlation as a share of the ceiling; by chance it may be above 1.",
     ),
     "study-over": Entry(
         "Over many answers",
@@ -158,7 +167,7 @@ GLOSSARY = {
     ),
     "study-bootstrap_holm": Entry(
         "with Holm",
-        "The same p-value corrected for the number of comparisons by Holm's method.",
+        "Two-sided p-value, corrected for the number of pairs of metrics by Holm's method.",
     ),
     "study-t": Entry("Williams' t", "Test statistic for two correlations that share the human scores."),
     "study-williams": Entry(
@@ -167,7 +176,7 @@ GLOSSARY = {
     ),
     "study-williams_holm": Entry(
         "with Holm",
-        "The same p-value corrected for the number of comparisons by Holm's method.",
+        "Two-sided p-value, corrected for the number of pairs of metrics by Holm's method.",
     ),
     "study-between": Entry("Pearson of the two", "Linear correlation of the two metrics with each other."),
     "study-better": Entry(

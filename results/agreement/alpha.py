@@ -14,10 +14,11 @@ from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_rating
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, alpha_intervals
-from measures.ceiling import human_ceiling
+from measures.ceiling import Ceiling, Design, compute_ceiling
 from measures.columns import GROUP, UNIT
 from measures.courses import alpha_course
 from measures.jackknife import FEW_UNITS
+from measures.one_against_others import one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -117,7 +118,10 @@ class Intervals:
 
 
 def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the agreement page shows: the report, the included judgments, and the human ceiling."""
+    """Return what the agreement page shows: the report, the included judgments, and the reliability of the means.
+
+    One person against the others is under `ceiling`, as it was before there was a ceiling.
+    """
     scope = read_scope(project, settings)
     report = measure_agreement(
         scope,
@@ -126,9 +130,21 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
         other_levels=True,
         intervals=Intervals(unit=settings.get("unit", "")),
     )
-    # The ceiling needs every judgment by itself, which patterns of ratings no longer tell.
-    ceiling = human_ceiling(fetch_judgments(scope), rng=np.random.default_rng(SEED))
-    return {"report": report, "entering": count_inclusion(scope).as_dict(), "ceiling": ceiling}
+    # Both need every judgment by itself, which patterns of ratings no longer tell.
+    frame = fetch_judgments(scope)
+    return {
+        "report": report,
+        "entering": count_inclusion(scope).as_dict(),
+        "ceiling": one_against_others(frame, rng=np.random.default_rng(SEED)),
+        "reliability": _compute_ceiling(scope, frame, Design(settings.get("design", Design.ONE_WAY))),
+    }
+
+
+def _compute_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:
+    # Means over several scales are no gold scores.
+    if not scope.criterion.has_one_scale:
+        return Undefined(reason="the criterion was asked on several scales")
+    return compute_ceiling(frame, design=design)
 
 
 def measure_agreement(

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from measures.ceiling import Design
 from measures.rubric import Level
 from results.agreement.alpha import ITEMS
 from results.agreement.forms import AgreementForm
@@ -20,6 +21,11 @@ class AgreementQuery(ScopeQuery):
     kind = serializers.ChoiceField(choices=["agreement", "annotators", "time"], default="agreement")
     level = serializers.ChoiceField(
         required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
+    )
+    design = serializers.ChoiceField(
+        required=False,
+        choices=[design.value for design in (Design.CROSSED, Design.AUTO)],
+        help_text="For the ceiling: the same raters for every candidate, or whichever holds; otherwise they differ.",
     )
     by = serializers.ChoiceField(
         required=False, choices=PARTS, help_text="What alpha is broken down by; otherwise dataset."
@@ -38,8 +44,10 @@ class Agreement(Figures):
     def get(self, request: Request, slug: str) -> Response:
         """Read agreement.
 
-        Krippendorff's alpha with its intervals, pairs of annotators, or alpha over time. Over many judgments the
-        figures are those of the newest job: if they are not current, recompute them.
+        Krippendorff's alpha with its intervals, the reliability of mean ratings with the ceiling for metrics (under
+        `reliability`) and one person against the others (under `ceiling`), pairs of annotators, or alpha over time.
+
+        Over many judgments the figures are those of the newest job: if they are not current, recompute them.
         """
         return Response(self.read_state(self.asked))
 

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from annotate.frames.criteria_in_use import Scope
+from measures.ceiling import Design
 from projects.models import Criterion
 from results.agreement.alpha import ITEMS
 from results.scope.forms import JudgmentsForm
@@ -28,6 +29,15 @@ class AgreementForm(JudgmentsForm):
         required=False,
         choices=[("", "passages, where candidates share them"), (ITEMS, "candidates")],
     )
+    design = forms.ChoiceField(
+        label="Raters",
+        required=False,
+        choices=[
+            ("", "differ between candidates"),
+            (Design.CROSSED.value, "the same for all candidates"),
+            (Design.AUTO.value, "detect"),
+        ],
+    )
 
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
         """Return the settings of a report of this kind, with every default; `read_scope` reads the scope back."""
@@ -38,4 +48,5 @@ class AgreementForm(JudgmentsForm):
             **({"by": data.get("by") or "dataset"} if kind == "agreement" else {}),
             # Only where it was chosen, so that the address of a question stays what it was.
             **({"unit": data["unit"]} if data.get("unit") else {}),
+            **({"design": data["design"]} if kind == "agreement" and data.get("design") else {}),
         }

@@ -31,10 +31,11 @@ from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
+from results.studies.settings import DESIGNS
 
 INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
-OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "resamples", "seed")
+OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "design", "resamples", "seed")
 """Fields of a request that are fields of the page's form by the same name."""
 
 
@@ -62,8 +63,9 @@ class StudySerializer(StrictSerializer):
 class WholeStudySerializer(StudySerializer):
     result = serializers.JSONField(
         allow_null=True,
-        help_text="Metrics with their settings, exclusions, the human ceiling, and figures; what is undefined "
-        "is an object with its reason. Null until it is done.",
+        help_text="Metrics with their settings, exclusions, one person against the others (under `ceiling`), the "
+        "reliability of the gold scores with the ceiling that it sets for Pearson's r (under `reliability`), and "
+        "figures; what is undefined is an object with its reason. Null until it is done.",
     )
     tables = serializers.ListField(
         child=serializers.CharField(), help_text="Names of its tables, to be downloaded; empty until it is done."
@@ -96,6 +98,12 @@ class NewStudySerializer(StrictSerializer):
         child=serializers.ChoiceField(choices=Question.Type.choices, allow_blank=True), **MANY
     )
     as_zero = StrictBooleanField(required=False, help_text="Count missing scores as zero.")
+    design = serializers.ChoiceField(
+        required=False,
+        choices=list(DESIGNS),
+        help_text="For the ceiling: raters differ between candidates (one_way, the default), are the same for all "
+        "(crossed), or whichever holds (auto).",
+    )
     resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
     seed = serializers.IntegerField(required=False, min_value=0, max_value=running.LARGEST_SEED)
     options = serializers.DictField(

@@ -1,11 +1,11 @@
-"""Charts that several kinds of evaluation share: metrics with the human ceiling, heat maps, draw_scatter plots."""
+"""Charts that several kinds of evaluation share: metrics with their ceiling, heat maps, scatter plots."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from results.studies.tables import Estimate, Value
+from results.studies.tables import ONE_PERSON, Estimate, Value, read_ceiling, read_one_person
 
 MOST_IN_MAP = 600
 """The most cells of a heat map; the table has more."""
@@ -14,36 +14,50 @@ WIDTH = 400
 
 
 def draw_metrics(
-    name: str, title: str, found: Sequence[tuple[str, Value]], ceiling: Mapping[str, Any], *, axis: str
+    name: str,
+    title: str,
+    found: Sequence[tuple[str, Value]],
+    one_person: Mapping[str, Any],
+    ceiling: Mapping[str, Any] | None = None,
+    *,
+    axis: str,
 ) -> Chart:
-    """Return each metric with its interval, and the human ceiling as a line with a band."""
-    estimates = [(label, Estimate(value) if isinstance(value, float) else value) for label, value in found]
+    """Return each metric and one person against the others, each with its interval, and the ceiling as a line.
+
+    The band around the line is the interval of the ceiling. Without a ceiling there is no line.
+    """
+    estimates: list[tuple[str, Value]] = [
+        (label, Estimate(value) if isinstance(value, float) else value) for label, value in found
+    ]
+    estimates.append((ONE_PERSON, read_one_person(one_person)))
     rows = [
         {"metric": label, "value": value.value, "low": value.low, "high": value.high}
         for label, value in estimates
         if isinstance(value, Estimate)
     ]
     columns = ("metric", "value", "low", "high")
+    limit = read_ceiling(ceiling) if ceiling is not None else None
     # An undefined ceiling draws no line.
-    if "reason" in ceiling:
-        spec = specs.intervals("metric", "value", "low", "high", title=axis)
+    if not isinstance(limit, Estimate):
+        spec = specs.intervals(*columns, title=axis)
         return Chart(name, title, rows, {**spec, "width": WIDTH}, columns=columns)
     spec = specs.intervals(
         *columns,
         title=axis,
-        line=(ceiling["r"], "human ceiling {r}".format(r=f"{ceiling['r']:.3f}")),
-        is_line_right=_is_right(ceiling["r"], rows),
-        band=(ceiling["low"], ceiling["high"]),
+        line=(limit.value, f"ceiling {limit.value:.3f}"),
+        is_line_right=_is_right(limit, rows),
+        band=None if limit.low is None or limit.high is None else (limit.low, limit.high),
     )
-    description = "{title}. The human ceiling is at {r}.".format(title=title, r=f"{ceiling['r']:.3f}")
+    description = f"{title}. The ceiling is at {limit.value:.3f}."
     return Chart(name, title, rows, {**spec, "width": WIDTH}, description=description, columns=columns)
 
 
-def _is_right(at: float, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _is_right(limit: Estimate, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether the ceiling lies right of most of the drawing, so that its label goes to its left."""
-    ends: list[float] = [at, *(row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None)]
+    own = [each for each in (limit.value, limit.low, limit.high) if each is not None]
+    ends: list[float] = [*own, *(row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None)]
     # The label would otherwise be cut off at the edge of the picture.
-    return at > (min(ends) + max(ends)) / 2
+    return limit.value > (min(ends) + max(ends)) / 2
 
 
 def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:

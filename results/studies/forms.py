@@ -11,6 +11,7 @@ from annotate.frames.criteria_in_use import criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
+from measures.ceiling import Design
 from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Project, Question
@@ -20,7 +21,7 @@ from results.scope.scopes import choose_criterion, choose_criterion_to_measure, 
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
-from results.studies.settings import Settings, default_settings
+from results.studies.settings import DESIGNS, Settings, default_settings
 
 FACETS = ("datasets", "splits", "sources", "question_types")
 
@@ -63,9 +64,16 @@ class StudyForm(FacetsForm):
             "metrics use the same candidates."
         ),
     )
-    resamples = forms.IntegerField(
-        label="Resamples", required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
+    design = forms.ChoiceField(
+        label="Raters",
+        required=False,
+        choices=list(DESIGNS.items()),
+        help_text=(
+            "For the ceiling: whether the same people rated every candidate. If raters differ, how strict they are is "
+            "part of the error."
+        ),
     )
+    resamples = forms.IntegerField(label="Resamples", required=False, min_value=100, max_value=MOST_RESAMPLES)
     seed = forms.IntegerField(label="Seed", required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED)
 
     def __init__(self, project: Project, kind: Kind, *args: Any, **kwargs: Any) -> None:
@@ -94,6 +102,11 @@ class StudyForm(FacetsForm):
             self.fields["resamples"].help_text = kind.resampled_for
         if not kind.has_seed:
             del self.fields["seed"]
+        # Where the default depends on the metrics, the field stays empty, and its help says so.
+        if kind.is_resampled and kind.choose_resamples(2) == kind.choose_resamples(100):
+            self.fields["resamples"].initial = RESAMPLES
+        if not kind.has_ceiling:
+            del self.fields["design"]
         self.own = list(kind.fields(project))
         self.fields.update(kind.fields(project))
 
@@ -126,7 +139,8 @@ class StudyForm(FacetsForm):
             adjudication_wins=self.defaults["adjudication_wins"],
             least_judgments=data["least"] or 1,
             as_zero=data["as_zero"],
-            n_resamples=data.get("resamples") or RESAMPLES,
+            design=data.get("design") or Design.ONE_WAY.value,
+            n_resamples=data.get("resamples") or self.kind.choose_resamples(len(data["metrics"])),
             options={name: data[name] for name in self.own},
         )
 

@@ -13,8 +13,10 @@ from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from measures import columns
-from measures.ceiling import Ceiling, human_ceiling
+from measures.ceiling import Ceiling, compute_ceiling
+from measures.gold_rules import GoldRule
 from measures.gold_scores import N, apply_adjudications, gold_by, gold_scores
+from measures.one_against_others import OneAgainstOthers, one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from projects.database.frames import copy_frame
@@ -49,8 +51,9 @@ class Frame:
 
     `table` holds a row for each candidate: candidate, external_id, question, passage, dataset, split, source,
     question_type, gold, n, and a column of scores for each metric under its subject. `judgments` are those behind
-    the gold scores: `unit` is the row of the table. `counts` are the statistics of metrics whose corpus score is not
-    a mean, by subject, in the order of the rows; those of a candidate without a score are zero.
+    the gold scores, with `group` and `annotator`: `unit` is the row of the table. `counts` are the statistics of
+    metrics whose corpus score is not a mean, by subject, in the order of the rows; those of a candidate without a
+    score are zero.
     """
 
     project: Project
@@ -80,12 +83,26 @@ class Frame:
         for code in sorted(range(len(found)), key=lambda each: tuple(map(str, found[each]))):
             yield found[code], codes == code
 
-    def ceiling(self, *, seed: int, rows: Rows | None = None) -> Ceiling | Undefined:
+    def one_against_others(self, *, seed: int, rows: Rows | None = None) -> OneAgainstOthers | Undefined:
         """Return how well one judgment agrees with the others of the same candidate, over these rows."""
-        judgments = self.judgments
-        if rows is not None:
-            judgments = judgments[rows[judgments[columns.UNIT].to_numpy()]]
-        return human_ceiling(judgments, rng=np.random.default_rng(seed))
+        return one_against_others(self._select(rows), rng=np.random.default_rng(seed))
+
+    def ceiling(self, settings: Settings, *, rows: Rows | None = None) -> Ceiling | Undefined:
+        """Return the reliability of the gold scores, and the highest correlation that they allow, over these rows."""
+        if settings.gold != GoldRule.MEAN:
+            return Undefined(reason="given only where the gold score is the mean of the judgments")
+        judgments = self._select(rows)
+        units = judgments[columns.UNIT].to_numpy()
+        counts = np.bincount(units, minlength=len(self.table))
+        totals = np.bincount(units, judgments[columns.VALUE].to_numpy(), minlength=len(self.table))
+        is_judged = counts > 0
+        means = totals[is_judged] / counts[is_judged]
+        if not np.allclose(means, self.gold[is_judged], rtol=0, atol=1e-9):
+            return Undefined(reason="given only where no adjudicated score replaces a mean")
+        return compute_ceiling(judgments, design=settings.design)
+
+    def _select(self, rows: Rows | None) -> pd.DataFrame:
+        return self.judgments if rows is None else self.judgments[rows[self.judgments[columns.UNIT].to_numpy()]]
 
 
 def read_frame(project: Project, settings: Settings, *, with_counts: bool = False) -> Frame:
@@ -191,8 +208,8 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
     """Return the judgments behind these gold scores, each with the row of its candidate."""
     rows = pd.Series(range(len(table)), index=table[CANDIDATE]).reindex(judgments[columns.UNIT]).to_numpy(np.float64)
     is_behind = ~np.isnan(rows)
-    values = judgments[columns.VALUE].to_numpy(np.float64)[is_behind]
-    return pd.DataFrame({columns.UNIT: rows[is_behind].astype(np.int64), columns.VALUE: values})
+    behind = judgments.loc[is_behind, [columns.GROUP, columns.ANNOTATOR, columns.VALUE]].reset_index(drop=True)
+    return behind.assign(**{columns.UNIT: rows[is_behind].astype(np.int64)})
 
 
 def _explain_empty(left_out: LeftOut) -> str:

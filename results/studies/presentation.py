@@ -11,7 +11,7 @@ from results.studies import intervals
 from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
-from results.studies.tables import Column, ColumnKind, Estimate, Table, Value
+from results.studies.tables import Column, ColumnKind, Estimate, Table, Value, word_for_page
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         criterion=criterion,
         gold=settings.gold_in_words,
         n=result["n"],
-        ceiling=result["ceiling"],
+        one_against_others=result["ceiling"],
+        reliability=result.get("reliability"),
         labels=labels,
         basis=basis,
         notes=notes,
@@ -245,8 +246,10 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
         ]
 
     def join(rows: Sequence[Sequence[Value]], other_rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
-        indexed = {tuple(row[: one.n_keys]): row for row in rows}
-        other_indexed = {tuple(row[: one.n_keys]): row for row in other_rows}
+        # By the words of pages, under which the rows of evaluations from earlier versions are the same rows.
+        indexed, other_indexed = (
+            {tuple(_word_key(each) for each in row[: one.n_keys]): row for row in found} for found in (rows, other_rows)
+        )
         joined: list[list[Value]] = []
         for key in dict.fromkeys([*indexed, *other_indexed]):
             cells: list[Value] = list(key)
@@ -271,6 +274,10 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
         notes=[f"({study.number}) {table.caption}" for study, table in ((first, one), (second, other))],
         label=f"studies-{first.number}-{second.number}-{one.name}",
     )
+
+
+def _word_key(value: Value) -> Value:
+    return word_for_page(value) if isinstance(value, str) else value
 
 
 def _identify(column: Column) -> str:

@@ -126,7 +126,11 @@ def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
     kind, settings = find_kind(study.kind), Settings.from_dict(study.settings)
     frame = kind.read(study.project, settings)
     figures = kind.compute(frame, settings, study.seed, on_progress)
-    return {"result": _as_json({**describe_data(frame, study.seed), "figures": figures})}
+    described = describe_data(frame, study.seed)
+    # The scores of minimal pairs are not correlated, so nothing there has a ceiling.
+    if not kind.is_of_pairs:
+        described["reliability"] = store(frame.ceiling(settings))
+    return {"result": _as_json({**described, "figures": figures})}
 
 
 def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
@@ -145,7 +149,7 @@ def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
         "n_questions": int(frame.table["question"].nunique()),
         "left_out": asdict(frame.left_out),
         "metrics": [asdict(metric) for metric in frame.metrics],
-        "ceiling": store(frame.ceiling(seed=seed)),
+        "ceiling": store(frame.one_against_others(seed=seed)),
         "has_simulated": frame.has_simulated,
     }
 

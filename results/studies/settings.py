@@ -5,6 +5,7 @@ from typing import Any
 
 from annotate.frames.stages import Stage, default_stage
 from annotate.reviews.adjudication import read_gold_rule
+from measures.ceiling import Design
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.scope.gold_settings import GoldSettings
@@ -22,6 +23,8 @@ class Settings(GoldSettings):
     question_types: tuple[str, ...] = ()
     least_judgments: int = 1
     as_zero: bool = False
+    design: str = Design.ONE_WAY.value
+    """Which raters judged which candidates, for the ceiling."""
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -50,6 +53,7 @@ class Settings(GoldSettings):
             ("Gold score", self.gold_in_words.replace(SETTLED, "adjudicated scores replace it")),
             ("Minimum judgments per candidate", str(self.least_judgments)),
             ("Missing metric scores", "count as zero" if self.as_zero else "excluded"),
+            *([("Raters, for the ceiling", DESIGNS[self.design])] if self.design != Design.ONE_WAY else []),
         ]
 
 
@@ -64,6 +68,11 @@ def default_settings(project: Project) -> dict[str, Any]:
     }
 
 
+DESIGNS: dict[str, str] = {
+    Design.ONE_WAY.value: "differ between candidates",
+    Design.CROSSED.value: "the same for all candidates",
+    Design.AUTO.value: "detect",
+}
 STAGES = {
     Stage.FULL: "full collection",
     Stage.TRIAL: "trial",

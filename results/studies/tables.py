@@ -15,6 +15,9 @@ from projects.tables.tables import (
 )
 
 __all__ = [
+    "CEILING",
+    "ONE_PERSON",
+    "SHARE",
     "Column",
     "ColumnKind",
     "Estimate",
@@ -22,8 +25,10 @@ __all__ = [
     "Table",
     "Value",
     "Wording",
+    "divide_by_ceiling",
     "read_ceiling",
     "read_number",
+    "read_one_person",
     "read_value",
     "word_for_page",
 ]
@@ -52,8 +57,31 @@ def read_number(stored: Any) -> Value:
     return value
 
 
-def read_ceiling(stored_ceiling: Mapping[str, Any]) -> Value:
-    """Return a stored human ceiling as a cell."""
-    if "reason" in stored_ceiling:
-        return read_value(stored_ceiling)
-    return Estimate(stored_ceiling["r"], stored_ceiling["low"], stored_ceiling["high"])
+ONE_PERSON = "One person against the others"
+CEILING = "Ceiling (for Pearson only)"
+SHARE = Column("share", "Pearson / ceiling", "number")
+
+
+def read_one_person(stored: Mapping[str, Any]) -> Value:
+    """Return the stored correlation of one judgment with the others as a cell."""
+    if "reason" in stored:
+        return read_value(stored)
+    return Estimate(stored["r"], stored["low"], stored["high"])
+
+
+def read_ceiling(stored: Mapping[str, Any]) -> Value:
+    """Return the stored ceiling of gold scores as a cell."""
+    if "reason" in stored:
+        return read_value(stored)
+    ends = stored["interval"]
+    return read_value({"value": stored["ceiling"], "low": ends.get("low"), "high": ends.get("high")})
+
+
+def divide_by_ceiling(value: Value, ceiling: Value) -> float | None:
+    """Return a correlation as a share of the ceiling; None where either is undefined.
+
+    It is not cut at 1: by chance, a good metric may lie above the ceiling.
+    """
+    if isinstance(value, Estimate) and isinstance(ceiling, Estimate):
+        return value.value / ceiling.value
+    return None

@@ -14,6 +14,7 @@ from results.models import Study
 from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_by_names
 from results.studies.kinds import KINDS, Kind
+from results.studies.settings import DESIGNS
 from results.studies.tables import Table
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
@@ -44,8 +45,21 @@ class Command(ProjectCommand):
         parser.add_argument("--blind", action="store_true", help="exclude judgments by people who can see the sources")
         parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="default: the project's rule")
         parser.add_argument("--least", default="1", metavar="N", help="minimum judgments per candidate (default 1)")
+        parser.add_argument(
+            "--raters",
+            choices=list(DESIGNS),
+            default="",
+            dest="design",
+            help="for the ceiling: raters differ between candidates (one_way, the default), are the same for all "
+            "(crossed), or whichever holds (auto)",
+        )
         parser.add_argument("--as-zero", action="store_true", help="count missing scores as zero")
-        parser.add_argument("--bootstrap", default="", metavar="N", help="number of resamples")
+        parser.add_argument(
+            "--bootstrap",
+            default="",
+            metavar="N",
+            help="number of resamples (default 1000 or more)",
+        )
         parser.add_argument("--seed", default="", metavar="N", help="seed of the resamples")
         parser.add_argument("--name", default="", help="name of the evaluation")
         parser.add_argument(
@@ -94,7 +108,7 @@ def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
         facets={name: options[option] for option, name in FACETS.items()},
         given={
             "resamples": options["bootstrap"],
-            **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},
+            **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "design", "seed")},
             **_own_options(kind, project, options["option"]),
         },
     )

@@ -82,7 +82,8 @@ def _correlate_part(
     return {
         "names": list(names),
         "n": int(rows.sum()),
-        "ceiling": store(frame.ceiling(seed=seed, rows=rows)),
+        "ceiling": store(frame.one_against_others(seed=seed, rows=rows)),
+        "reliability": store(frame.ceiling(settings, rows=rows)),
         "metrics": _correlate(frame, rows, settings, seed, steps),
     }
 

@@ -8,8 +8,22 @@ from django.utils.text import capfirst
 from projects.charts.drawing import Chart
 from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
 from results.studies.intervals import name_units
+from results.studies.kinds.ceiling_notes import explain_ceiling
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.tables import Column, Estimate, Table, Value, Wording, read_ceiling, read_value, word_for_page
+from results.studies.tables import (
+    CEILING,
+    SHARE,
+    Column,
+    Estimate,
+    Table,
+    Value,
+    Wording,
+    divide_by_ceiling,
+    read_ceiling,
+    read_one_person,
+    read_value,
+    word_for_page,
+)
 
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _BY = {
@@ -51,7 +65,14 @@ def _make_whole(about: About) -> Section:
         ]
         for subject in order
     ]
-    foot: list[list[Value]] = [["Human ceiling", read_ceiling(about.ceiling), None, None, None]]
+    blank: list[Value] = [None] * len(COEFFICIENTS)
+    foot: list[list[Value]] = [[about.one_person, read_one_person(about.one_against_others), *blank]]
+    if about.reliability is not None:
+        ceiling = read_ceiling(about.reliability)
+        columns.append(SHARE)
+        rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
+        # One person is compared with fewer judgments than the ceiling is about.
+        foot = [[*foot[0], None], [CEILING, ceiling, *blank, None]]
     drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
     title = "Pearson's r of each metric with human judgments"
     return Section(
@@ -65,11 +86,16 @@ def _make_whole(about: About) -> Section:
             about.captioned("Correlation of metrics with people", about.resampling),
             foot=foot,
         ),
-        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's r")],
-        note=f"95 % CI in brackets: over {units}{'' if is_repeated else '; in the last column over passages'}."
-        if units
-        else "95 % CI in brackets: over candidates; in the last column over passages.",
+        charts=[draw_metrics("overall", title, drawn, about.one_against_others, about.reliability, axis="Pearson's r")],
+        note=" ".join([_explain_intervals(units, is_repeated=is_repeated), *explain_ceiling(about)]),
     )
+
+
+def _explain_intervals(units: str, *, is_repeated: bool) -> str:
+    if not units:
+        return "95 % CI in brackets: over candidates; in the column “CI over passages” over passages."
+    again = "" if is_repeated else "; in the column “CI over passages” over passages"
+    return f"95 % CI in brackets: over {units}{again}."
 
 
 def _make_breakdowns(about: About) -> Iterator[Section]:
@@ -102,7 +128,10 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
     ]
     foot: list[list[Value]] = []
     if coefficient == "pearson":
-        foot.append(["Human ceiling", *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
+        blank: list[Value] = [None] if mean else []
+        foot.append([about.one_person, *(read_one_person(part["ceiling"]) for part in parts), *blank])
+        if about.reliability is not None:
+            foot.append([CEILING, *(read_ceiling(part["reliability"]) for part in parts), *blank])
     foot.append([ANSWERS, *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _make_cells(about, parts, names, order, coefficient)
@@ -115,18 +144,21 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
 def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
     """Return sources in rows, as there may be many, and metrics in columns."""
     order = sort_metrics(about)
+    has_ceiling = coefficient == "pearson" and about.reliability is not None
     columns = [
         Column("dataset", "Dataset"),
         Column("source", "Source"),
         Column("n", ANSWERS, "count"),
-        *([Column("ceiling", "Human ceiling", "estimate")] if coefficient == "pearson" else []),
+        *([Column("ceiling", about.one_person, "estimate")] if coefficient == "pearson" else []),
+        *([Column("reliability", CEILING, "estimate")] if has_ceiling else []),
         *(Column(subject, about.labels[subject], "estimate") for subject in order),
     ]
     rows: list[list[Value]] = [
         [
             *(name or UNNAMED for name in part["names"]),
             part["n"],
-            *([read_ceiling(part["ceiling"])] if coefficient == "pearson" else []),
+            *([read_one_person(part["ceiling"])] if coefficient == "pearson" else []),
+            *([read_ceiling(part["reliability"])] if has_ceiling else []),
             *(read_value(part["metrics"][subject][coefficient]) for subject in order),
         ]
         for part in parts

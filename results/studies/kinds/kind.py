@@ -10,9 +10,10 @@ from projects.charts.drawing import Chart
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import MetricRun, Study
+from results.scope.gold_settings import RESAMPLES
 from results.studies.frame import Frame, read_frame
 from results.studies.settings import Settings
-from results.studies.tables import Table
+from results.studies.tables import ONE_PERSON, Table, Wording
 
 Figures = Mapping[str, Any]
 # `compute` runs in a job and its figures are stored, `sections` runs on every view of the page: tables can be worded
@@ -29,7 +30,9 @@ class About:
     criterion: str
     gold: str
     n: int
-    ceiling: Mapping[str, Any]
+    one_against_others: Mapping[str, Any]
+    reliability: Mapping[str, Any] | None
+    """The reliability of the gold scores with the ceiling; None in an evaluation that was stored without it."""
     labels: Mapping[str, str]
     """The label of each metric by its subject, in the order in which they were chosen."""
     resampling: str
@@ -43,6 +46,14 @@ class About:
     """The same for parts of the candidates, which have fewer passages."""
     bootstrap: str
     """How intervals of means and differences are computed."""
+
+    @property
+    def one_person(self) -> str:
+        """The name of one person against the others in tables.
+
+        Files of evaluations that were stored under the earlier name keep it.
+        """
+        return ONE_PERSON if self.reliability is not None else Wording("Human ceiling", page=ONE_PERSON)
 
     def captioned(self, title: str, *methods: str) -> str:
         """Return the caption of a table, as files have it: one sentence with n, unit and methods."""
@@ -90,11 +101,15 @@ class Kind:
     """Texts that a page shows beside the figures; they join the figures for the page alone."""
     is_of_pairs: bool = False
     """Whether it counts minimal pairs, not candidates. Pairs may come with scores, before anything is judged."""
+    has_ceiling: bool = True
+    """Whether the ceiling of the gold scores of single candidates holds for its correlations."""
     without_metrics: str = ""
     """What to do where no metric of the project fits, if the kind needs certain ones."""
     takes: Callable[[MetricRun], bool] = lambda _run: True
     """Which metrics of the project the form offers."""
     least_metrics: int = 1
+    choose_resamples: Callable[[int], int] = lambda _n_metrics: RESAMPLES
+    """The default number of resamples for so many metrics."""
     is_resampled: bool = True
     """Whether the form offers a number of resamples."""
     resampled_for: str = ""

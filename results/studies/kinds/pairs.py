@@ -113,6 +113,7 @@ KIND = Kind(
     fields=make_fields,
     read=read_pairs,
     is_of_pairs=True,
+    has_ceiling=False,
     is_resampled=False,
     has_resamples=lambda figures: "intervals" not in figures,
     has_seed=False,

@@ -7,20 +7,42 @@ from typing import Any
 import numpy as np
 from django import forms
 
+from measures.corrections import least_resamples
 from measures.outcome import Undefined
 from measures.studies.correlating import correlate_linearly
-from measures.studies.significance import MetricComparison, compare_all
+from measures.studies.significance import MetricComparison, PRule, compare_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
+from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES
 from results.studies.charts import draw_metrics, draw_p_map
 from results.studies.frame import PASSAGE, Frame
 from results.studies.intervals import Intervals, make_field
+from results.studies.kinds.ceiling_notes import explain_ceiling
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
-from results.studies.tables import Column, Estimate, Missing, Table, Value, Wording, read_ceiling, read_value
+from results.studies.tables import (
+    CEILING,
+    SHARE,
+    Column,
+    Estimate,
+    Missing,
+    Table,
+    Value,
+    Wording,
+    divide_by_ceiling,
+    read_ceiling,
+    read_one_person,
+    read_value,
+)
 
+P_RULE = "p_rule"
+P_RULES = [
+    (PRule.PLUS_ONE.value, "(k + 1) / (B + 1)"),
+    (PRule.YANG2018.value, "k / B, as in Yang et al. (2018)"),
+]
+ALPHA = 0.05
 MATRICES = {
     "bootstrap-holm": "Paired bootstrap, Holm",
     "bootstrap": "Paired bootstrap",
@@ -30,7 +52,22 @@ MATRICES = {
 
 
 def make_fields(project: Project) -> dict[str, forms.Field]:
-    return make_field()
+    return {
+        **make_field(),
+        P_RULE: forms.ChoiceField(
+            label="Bootstrap p",
+            required=False,
+            choices=P_RULES,
+            initial=PRule.PLUS_ONE.value,
+            help_text="From B resamples, in k of which the first metric is not better.",
+        ),
+    }
+
+
+def choose_resamples(n_metrics: int) -> int:
+    """Return the default number of resamples: enough for Holm's correction to reach .05, and at least 1,000."""
+    # Each of the pairs is tested in both directions.
+    return min(MOST_RESAMPLES, max(RESAMPLES, least_resamples(n_metrics * (n_metrics - 1), alpha=ALPHA)))
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
@@ -41,13 +78,21 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     found = correlate_linearly(frame.gold, scores, **chosen)
     steps.take()
     # One call for all pairs: a resample is drawn once and every metric correlated in it.
-    pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), n_resamples=settings.n_resamples, **chosen)
+    p_rule = PRule(settings.options.get(P_RULE) or PRule.PLUS_ONE)
+    chosen |= {"n_resamples": settings.n_resamples, "p_rule": p_rule}
+    pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
     steps.take()
     return {
         "intervals": intervals.store(),
         "metrics": {subject: store_correlation(each) for subject, each in found.items()},
         "pairs": [_as_dict(pair) for pair in pairs],
         "n_resamples": settings.n_resamples,
+        P_RULE: p_rule.value,
+        # Defined tests of unordered pairs, over which Holm's correction is.
+        "n_pairs": {
+            test: sum(getattr(pair, f"{test}_holm") is not None for pair in pairs) // 2
+            for test in ("bootstrap", "williams")
+        },
     }
 
 
@@ -74,14 +119,20 @@ def _make_metrics(about: About) -> Section:
     found: list[tuple[str, Value]] = [
         (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
     ]
-    rows = [[label, value] for label, value in found]
-    foot = [["Human ceiling", read_ceiling(about.ceiling)]]
+    rows: list[list[Value]] = [[label, value] for label, value in found]
+    foot: list[list[Value]] = [[about.one_person, read_one_person(about.one_against_others)]]
+    if about.reliability is not None:
+        ceiling = read_ceiling(about.reliability)
+        columns.append(SHARE)
+        rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
+        foot = [[*foot[0], None], [CEILING, ceiling, None]]
     title, caption = "Pearson's r of each metric with human scores", "Pearson's correlation of each metric with people"
     return Section(
         "metrics",
         "The metrics",
         Table("metrics", title, columns, rows, about.captioned(caption, about.resampling), foot=foot),
-        charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's r")],
+        charts=[draw_metrics("metrics", title, found, about.one_against_others, about.reliability, axis="Pearson's r")],
+        note=" ".join(explain_ceiling(about)),
     )
 
 
@@ -120,9 +171,10 @@ def _make_matrices(about: About) -> Iterator[Section]:
                 columns,
                 rows,
                 about.captioned(f"{tested}, {words}", about.bootstrap),
+                notes=_note_correction(about.figures),
             ),
             charts=[draw_p_map(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
-            note="One-sided p: the metric in the row correlates better with human scores than the one in the column.",
+            note=_explain_p(about, is_corrected=bool(is_corrected)),
             choice=words,
         )
 
@@ -170,7 +222,37 @@ def _make_pairs(about: About) -> Section:
     caption = "Each pair of metrics, the one that follows people better first"
     title = "Each pair of metrics, the higher correlation first"
     words = about.captioned(caption, about.bootstrap)
-    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, words, n_keys=2))
+    return Section(
+        "pairs",
+        "Each pair",
+        Table("pairs", title, columns, rows, words, n_keys=2, notes=_note_correction(about.figures)),
+        note=" ".join(
+            [*_warn_of_few_resamples(about.figures), f"p is one-sided. {_explain_correction(about.figures)}"]
+        ),
+    )
+
+
+def _explain_p(about: About, *, is_corrected: bool) -> str:
+    better = "the metric in the row correlates better with human scores than the one in the column."
+    # Evaluations from before pairs were counted once have one-sided corrected p-values.
+    if is_corrected and "n_pairs" in about.figures:
+        return f"Row: {better} {_explain_correction(about.figures)}"
+    return f"One-sided p: {better}"
+
+
+def _note_correction(figures: Figures) -> list[str]:
+    """Return what files say of Holm's correction; those of an earlier evaluation say nothing of it, as before."""
+    return [_explain_correction(figures)] if "n_pairs" in figures else []
+
+
+def _explain_correction(figures: Figures) -> str:
+    if "n_pairs" not in figures:
+        return "Holm's correction counts every ordered pair."
+    n = figures["n_pairs"]["bootstrap"]
+    return (
+        f"p (Holm) is two-sided and corrected over {n:,} unordered pair{'' if n == 1 else 's'}; it stands in the "
+        "favoured direction, and the other has 1."
+    )
 
 
 def _read_difference(bootstrap: Figures) -> Value:
@@ -191,11 +273,51 @@ def _sort_metrics(about: About) -> list[str]:
 
 def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
+        *_warn_of_few_resamples(figures),
         "Tests are one-sided. In the bootstrap, a resample in which both are equal counts for neither.",
-        "Holm's correction counts every ordered pair, as no metric was expected beforehand to be better.",
-        f"A bootstrap p of 0 means that none of {settings.n_resamples:,} resamples contradicts the difference.",
+        (
+            f"{_explain_correction(figures)} No metric was expected beforehand to be better, so a pair is one test: "
+            "twice the smaller of its one-sided p-values."
+            if "n_pairs" in figures
+            else "Holm's correction counts every ordered pair, as no metric was expected beforehand to be better."
+        ),
+        _explain_p_rule(figures),
         "Williams' test assumes independent candidates. Candidates of one passage are not.",
     ]
+
+
+def _warn_of_few_resamples(figures: Figures) -> list[str]:
+    """Return a warning where no difference of metrics can be significant with so few resamples."""
+    if figures.get(P_RULE) != PRule.PLUS_ONE:
+        return []
+    n_tests = 2 * figures["n_pairs"]["bootstrap"]
+    defined = [
+        round(figures["n_resamples"] * (1 - pair["bootstrap"]["undefined_share"]))
+        for pair in figures["pairs"]
+        if "reason" not in pair["bootstrap"]
+    ]
+    n = max(defined, default=0)
+    if not n_tests or n_tests / (n + 1) < ALPHA:
+        return []
+    return [
+        (
+            f"Too few resamples: with {n:,}, the smallest p that Holm's correction gives is {n_tests / (n + 1):.4f}, "
+            f"so no difference can be significant at {ALPHA:.2f} by the bootstrap. Use at least "
+            f"{least_resamples(n_tests, alpha=ALPHA):,} resamples."
+        )
+    ]
+
+
+def _explain_p_rule(figures: Figures) -> str:
+    if figures.get(P_RULE) == PRule.PLUS_ONE:
+        return (
+            "The bootstrap's p is (k + 1) / (B + 1), where the first metric is not better in k of B defined resamples, "
+            "so it is never 0."
+        )
+    return (
+        f"The bootstrap's p is k / B. A p of 0 means that none of {figures['n_resamples']:,} resamples contradicts the "
+        "difference; it is not exact."
+    )
 
 
 KIND = Kind(
@@ -209,6 +331,9 @@ KIND = Kind(
     limits=list_limits,
     fields=make_fields,
     has_intervals=True,
-    resampled_for="For the tests and the differences.",
+    resampled_for=(
+        f"For the tests and the differences. Default: {RESAMPLES:,}, or more where Holm's correction needs more."
+    ),
+    choose_resamples=choose_resamples,
     least_metrics=2,
 )

@@ -25,7 +25,7 @@ from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
-from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
+from results.studies.tables import CEILING, Column, Estimate, Table, Value, read_ceiling, read_one_person, read_value
 
 SWEPT = {"alpha": YES_NO, "beta": ENTITY}
 """The bonus weights, each with the type of the questions whose candidates may have the bonus."""
@@ -54,7 +54,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         name: {
             "type": SWEPT[name],
             "n": int(each.sum()),
-            "ceiling": store(frame.ceiling(seed=seed, rows=each)) if each.any() else None,
+            "ceiling": store(frame.one_against_others(seed=seed, rows=each)) if each.any() else None,
+            "reliability": store(frame.ceiling(settings, rows=each)) if each.any() else None,
             "metrics": {},
         }
         for name, each in rows.items()
@@ -174,7 +175,9 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
         points = [found["metrics"][subject][at] for subject in chosen]
         rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
     blanks: list[Value] = [None] * (2 * len(chosen) - 1)
-    foot: list[list[Value]] = [["Human ceiling", read_ceiling(found["ceiling"]), *blanks]]
+    foot: list[list[Value]] = [[about.one_person, read_one_person(found["ceiling"]), *blanks]]
+    if "reliability" in found:
+        foot.append([CEILING, read_ceiling(found["reliability"]), *blanks])
     method = describe_jackknife(found["intervals"]) if "intervals" in found else about.resampling
     caption = about.captioned(f"{title}, n = {found['n']:,}", method, about.bootstrap)
     return Section(
@@ -196,10 +199,11 @@ def _draw_chart(about: About, name: str, found: Figures) -> Chart:
                 rows.append(
                     {"weight": point["weight"], "metric": about.labels[subject], "pearson": value.value, **ends}
                 )
-    ceiling = read_ceiling(found["ceiling"])
-    line = None
-    if isinstance(ceiling, Estimate):
-        line = (ceiling.value, "human ceiling {r}".format(r=f"{ceiling.value:.3f}"))
+    # An evaluation that was stored without a ceiling has one person against the others to compare with.
+    words, level = "one person against the others", read_one_person(found["ceiling"])
+    if "reliability" in found:
+        words, level = "ceiling", read_ceiling(found["reliability"])
+    line = (level.value, f"{words} {level.value:.3f}") if isinstance(level, Estimate) else None
     spec = swept("weight", "pearson", "low", "high", "metric", title="Pearson's r", axis=name, line=line)
     title = {
         "alpha": "Correlation with human scores by alpha, yes-no questions",

@@ -33,8 +33,8 @@ from results.studies.stored import Steps, store, store_number
 N_QUESTIONS, N_DRAWS = 30, 100
 MOST_POINTS = 1_000
 """Points of draws that are stored for the scatter plot."""
-# As many as the ceiling of single candidates draws.
-CEILING_DRAWS = 100
+# As many as are drawn over single candidates.
+ONE_PERSON_DRAWS = 100
 
 
 def make_fields(project: Project) -> dict[str, forms.Field]:
@@ -51,8 +51,8 @@ def read(project: Project, settings: Settings) -> Frame:
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Return each metric's correlation over drawn questions and over all candidates, and the human ceiling."""
-    steps = Steps(on_progress, 2 + CEILING_DRAWS)
+    """Return each metric's correlation over drawn questions and over all candidates, and one person's."""
+    steps = Steps(on_progress, 2 + ONE_PERSON_DRAWS)
     questions, systems = frame.codes(QUESTION), frame.table[SOURCE].to_numpy(str)
     metrics = {metric.subject: _make_additive(frame, metric) for metric in frame.metrics}
     draws: dict[str, Any] = {
@@ -70,7 +70,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         else {subject: _store_draws(found, seed) for subject, found in drawn.items()},
         "whole": {subject: _store_whole(found) for subject, found in whole.items()},
         "is_corpus": {subject: metric.combine is not take_mean for subject, metric in metrics.items()},
-        "ceiling": _draw_ceiling(frame, questions, systems, seed, draws, steps),
+        "ceiling": _draw_one_person(frame, questions, systems, seed, draws, steps),
     }
 
 
@@ -124,10 +124,10 @@ def _store_whole(found: SystemCorrelation) -> dict[str, Any]:
     }
 
 
-def _draw_ceiling(
+def _draw_one_person(
     frame: Frame, questions: Any, systems: Any, seed: int, draws: dict[str, int], steps: Steps
 ) -> dict[str, Any]:
-    """Return the human ceiling: one judgment of each candidate, drawn at random, takes the place of a metric.
+    """Return one person against the others: one judgment of each candidate, drawn at random, stands for a metric.
 
     It is compared with the mean of the others, over candidates with two judgments or more.
     """
@@ -135,7 +135,7 @@ def _draw_ceiling(
     kept = judges.rows
     found: list[float] = []
     every: list[float] = []
-    for draw in range(CEILING_DRAWS):
+    for draw in range(ONE_PERSON_DRAWS):
         # Each draw has a generator of its own, so that it depends on nothing that was drawn before.
         rng = np.random.default_rng([seed, draw])
         one, others = judges.draw(rng)
@@ -181,7 +181,8 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
         "Draws share questions, so their points are not independent. There is no p-value and no interval.",
         "With few systems, each of them strongly affects the correlation.",
         "Metrics with a corpus score, such as BLEU, are scored over each draw as a corpus; others are means.",
-        "Human ceiling: one judgment of each candidate, drawn at random, against the mean of the others.",
+        "One person against the others: one judgment of each candidate, drawn at random, and the mean of the rest.",
+        "That is no upper bound for a metric. No ceiling is given: means of systems are more reliable than golds.",
     ]
     if settings.as_zero:
         caveats.append("Corpus scores exclude candidates without a score, as a zero has no statistics.")
@@ -200,5 +201,6 @@ KIND = Kind(
     limits=list_limits,
     fields=make_fields,
     read=read,
+    has_ceiling=False,
     is_resampled=False,
 )

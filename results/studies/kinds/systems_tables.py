@@ -7,7 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, draw_scatter
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.tables import Column, Missing, Table, Value, Wording, read_ceiling, read_number
+from results.studies.tables import Column, Missing, Table, Value, Wording, read_number, read_one_person
 
 # Texts of tables stand in frozen sets; pages word them by `Wording`.
 UNNAMED = Wording("none named", page="unspecified")
@@ -38,7 +38,7 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
         [label, value, "corpus" if figures["is_corpus"][subject] else "mean"]
         for (label, value), subject in zip(found, order, strict=True)
     ]
-    foot: list[list[Value]] = [["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"]]
+    foot: list[list[Value]] = [[about.one_person, read_one_person(figures["ceiling"]["draws"]), "mean"]]
     caption = "Pearson's correlation of metrics with people over systems on drawn questions"
     title = "Pearson's r of metrics with human scores over systems, drawn questions"
     # The points are the same for every metric.
@@ -98,7 +98,7 @@ def _make_systems(about: About) -> Section:
         [about.labels[subject], *(read_number(figures["whole"][subject][name]) for name in COEFFICIENTS)]
         for subject in order
     ]
-    foot: list[list[Value]] = [["Human ceiling", read_ceiling(figures["ceiling"]["whole"]), None, None]]
+    foot: list[list[Value]] = [[about.one_person, read_one_person(figures["ceiling"]["whole"]), None, None]]
     n = len(figures["whole"][order[0]]["systems"])
     caption = f"Correlation of metrics with people over {n} systems, one point each"
     title = f"Correlation with human scores over {n} systems"

@@ -102,3 +102,25 @@ def test_the_gold_scores_on_the_page_are_the_means_of_the_file(
     assert len(rows) == 50
     assert [row["Gold score"] for row in rows] == [f"{scores[row['Candidate']]:.2f}" for row in rows]
     assert page.n_listed == 300
+
+
+def test_the_ceiling_on_the_page_and_by_the_api(squality: Project, owner: Membership, client_of: SignIn) -> None:
+    figures = Script(owner).read("agreement/", criterion="correctness")["figures"]
+    found = figures["reliability"]
+    assert [round(found[name], 4) for name in ("single", "reliability", "ceiling")] == [0.3918, 0.6590, 0.8118]
+    assert [round(found["interval"][end], 3) for end in ("low", "high")] == [0.707, 0.876]
+    assert found["n_groups"] == 20
+    assert round(figures["ceiling"]["r"], 2) == 0.47, "one person against the others keeps its name in the API"
+    response = client_of(owner).get("/p/bridges/agreement/", {"criterion": "correctness"})
+    page = read(response.content.decode())
+    rows = {row["Figure"]: row for row in page.rows("Reliability and ceiling")}
+    assert (rows["Ceiling (for Pearson only)"]["Value"], rows["Ceiling (for Pearson only)"]["95 % CI"]) == (
+        "0.8118",
+        "0.7071 to 0.8760",
+    )
+    assert "no upper bound for a metric" in rows["One person against the others"]["Meaning"]
+    [_reliability, ceilings] = page.rows("Ceiling by number of judgments")
+    assert [ceilings[n] for n in ("2", "3", "5", "10")] == ["0.7503", "0.8118", "0.8736", "0.9304"]
+    # Raters differ between the items, so a crossed design is refused with its reason.
+    crossed = Script(owner).read("agreement/", criterion="correctness", design="crossed")["figures"]
+    assert crossed["reliability"] == {"reason": "not all candidates were judged by the same annotators"}

@@ -47,7 +47,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
         response = client.get(made.get_absolute_url())
         page = response.content.decode()
         assert "all scores are equal" in page, "a constant metric is undefined, with its reason"
-        assert "Human ceiling" in page
+        assert "One person against the others" in page
         for metric in (made.result or {})["metrics"]:
             assert f">{MetricRun.objects.get(pk=metric['run']).signature}<" in page
         assert "<b>away</b>" not in page

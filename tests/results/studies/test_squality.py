@@ -57,6 +57,6 @@ def test_the_printed_correlations_are_on_the_page(
     rows = {row["Metric"]: row for row in page.rows("Correlation with human scores")}
     for title, printed in PRINTED.items():
         for coefficient, value in printed.items():
-            assert rows[title][coefficient].partition("[")[0] == value, (title, coefficient)
+            assert rows[title][coefficient].partition("[")[0].strip() == value, (title, coefficient)
     assert '<span class="stat-value">300</span>' in html
     assert '<span class="stat-value">900</span>' in html

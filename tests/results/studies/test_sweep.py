@@ -52,7 +52,15 @@ def test_the_bonus_for_the_right_opinion_raises_the_correlation(
         assert alone["pearson"]["value"] == pytest.approx(values[-1], abs=1e-9)
     answer = client_of(researcher).get(made.get_absolute_url()).content.decode()
     rows = read(answer).rows("Bonus for the right opinion: alpha on yes-no answers")
-    assert [row["alpha"] for row in rows] == ["0.00", "0.50", "1.00", "1.50", "2.00", "Human ceiling"]
+    assert [row["alpha"] for row in rows] == [
+        "0.00",
+        "0.50",
+        "1.00",
+        "1.50",
+        "2.00",
+        "One person against the others",
+        "Ceiling (for Pearson only)",
+    ]
     assert "No candidate answers an entity question" in answer
 
 

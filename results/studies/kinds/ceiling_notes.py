@@ -1,0 +1,42 @@
+"""The ceiling of an evaluation in words: how reliable the gold scores are, and what more judgments would change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from measures.ceiling import Design
+from results.studies.kinds.kind import About
+from results.studies.tables import ONE_PERSON
+
+_DESIGNS = {
+    Design.ONE_WAY.value: "raters differ between candidates",
+    Design.CROSSED.value: "the same raters judged every candidate",
+}
+
+
+def explain_ceiling(about: About) -> list[str]:
+    """Return sentences for the note of a table; none for an evaluation that was stored without the ceiling."""
+    found = about.reliability
+    if found is None:
+        return []
+    if "reason" in found:
+        return [f"No ceiling: {found['reason']}."]
+    sentences = [describe_reliability(found)]
+    if "reason" not in found["interval"]:
+        sentences.append(
+            f"95 % CI of the ceiling over {found['interval']['n_units']:,} "
+            f"{'passages' if found['n_groups'] < found['n_units'] else 'candidates'}."
+        )
+    return [*sentences, f"“{ONE_PERSON}” is no upper bound for a metric."]
+
+
+def describe_reliability(found: Mapping[str, Any]) -> str:
+    """Return the reliability of gold scores, and the ceiling that other numbers of judgments would give."""
+    words = (
+        "The ceiling is the highest Pearson's r that a metric can reach with these gold scores: the square root of "
+        f"their reliability, {found['reliability']:.3f} (single judgment {found['single']:.3f}; "
+        f"{_DESIGNS[found['design']]})."
+    )
+    if not found["predictions"]:
+        return words
+    more = ", ".join(f"{each['n_judgments']}: {each['ceiling']:.3f}" for each in found["predictions"])
+    return f"{words} Ceiling by number of judgments: {more}."
