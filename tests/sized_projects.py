@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotate import places
 from annotate.batches import lifecycle
+from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Hit, Judgment
 from annotate.models.batch import ROUND
 from annotate.work import serving, submitting
@@ -45,9 +46,8 @@ def fill(project: Project, annotator: Membership, other: Membership, *, size: st
         make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other)
         archive_a_judged_batch(project, annotator)
         import_scores(project, folder)
-        Candidate.objects.filter(pk=Candidate.objects.in_project(project).earliest("pk").pk).update(
-            withdrawn_at=timezone.now()
-        )
+        broken = Candidate.objects.in_project(project).earliest("pk")
+        withdrawing.withdraw_candidate(project=project, actor=None, candidate=broken, why="Cut off.")
 
 
 def judge_everything(batch: Batch, *, n_annotators: int) -> None:

@@ -11,6 +11,7 @@ from annotate.models import Judgment
 from annotate.models.conditions import is_collected, is_in_use, is_item, is_work
 from annotate.places import Withdrawn
 from projects import access, log
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Act, Candidate, Membership, Passage, Project
 
@@ -58,6 +59,7 @@ def _withdraw(
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
     with transaction.atomic():
+        lock_in_project(AdvisoryLock.WITHDRAWALS, project.pk)
         if actor is not None:
             access.lock_actor(actor)
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)

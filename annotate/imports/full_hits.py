@@ -8,6 +8,7 @@ from typing import Any
 
 from annotate.imports.staging import create
 from annotate.models import Batch
+from annotate.models.conditions import is_judgeable
 
 HIT_ITEMS = 100
 """Items of an imported HIT: the most that any HIT may have, since nobody rates it on a page."""
@@ -30,6 +31,24 @@ def write(cursor: Any, batch: Batch) -> None:
            FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
            JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
            ORDER BY a.id, i.position, v.criterion_id"""
+    )
+
+
+def retire_withdrawn(cursor: Any, batch: Batch) -> None:
+    """Stop counting the batch's judgments of candidates that are withdrawn."""
+    cursor.execute(
+        f"""UPDATE annotate_item i SET retired_at = now()
+            FROM annotate_hit h, projects_candidate c
+            JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
+            WHERE h.batch_id = %s AND i.hit_id = h.id AND c.id = i.candidate_id AND NOT {is_judgeable("c", "p")}
+            RETURNING i.id""",
+        [batch.pk],
+    )
+    retired = [row[0] for row in cursor.fetchall()]
+    cursor.execute(
+        """UPDATE annotate_judgment SET is_counted = false, not_counted_reason = 'withdrawn'
+           WHERE item_id = ANY(%s) AND is_counted""",
+        [retired],
     )
 
 

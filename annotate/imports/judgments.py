@@ -7,7 +7,9 @@ from django.utils import timezone
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
+from annotate.models.conditions import is_counted, is_judgeable, is_member
 from measures.rubric import CORRECTNESS, CriterionSpec, ScaleKind
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
@@ -15,6 +17,13 @@ from projects.importing.report import LINE
 from projects.models import Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
 
+NOT_IMPORTED = {
+    "already_counted": "judgments that the project already has",
+    "not_counted": "judgments that the project has but doesn’t count",
+    "withdrawn": "judgments of withdrawn candidates",
+    "of_removed": "judgments of removed annotators",
+}
+"""Why a judgment of a file is left out, by the key in the report of the import."""
 SLOT_NAME = "Unknown annotator {}"
 """The name of the placeholder for the n-th score of a list that names no annotators."""
 _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,
@@ -100,8 +109,12 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
     _stage_slots(cursor, "staged_judgments")
 
 
-def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) -> int:
-    """Drop judgments that are already counted with the same value; return how many are left. Raises FileRefused."""
+def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, *, locks: bool) -> int:
+    """Drop judgments that can't count or that the project has; return how many are left. Raises FileRefused.
+
+    With `locks`, the imported annotators named in the file are locked, so that none is removed or restored until the
+    transaction ends.
+    """
     cursor.execute("ANALYZE staged_values")
     _refuse_repeated(cursor, checked, report)
     # A placeholder and an imported annotator of the same name must not become one: a placeholder is not a person.
@@ -124,6 +137,11 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
                WHERE n.project_id = m.project_id AND n.imported_name = v.annotator)))""",
         [project.pk],
     )
+    if locks:
+        cursor.execute(
+            """SELECT id FROM projects_membership WHERE id IN (SELECT annotator_id FROM staged_values)
+               AND kind IN ('imported', 'unknown') ORDER BY id FOR NO KEY UPDATE"""
+        )
     counted = """annotate_judgment j JOIN projects_criterion k ON k.id = j.criterion_id
                  WHERE j.is_counted AND j.annotator_id = v.annotator_id AND j.candidate_id = v.candidate_id
                    AND k.key = v.criterion"""
@@ -141,6 +159,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
     cursor.execute(f"DELETE FROM staged_values v WHERE EXISTS (SELECT 1 FROM {counted})")
     if cursor.rowcount:
         report.skipped["already_counted"] = cursor.rowcount
+    _skip_uncounted(cursor, checked, report)
     refuse_rows(
         cursor,
         checked,
@@ -150,10 +169,18 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
            FROM staged_values v JOIN projects_membership m ON m.id = v.annotator_id
            WHERE m.kind NOT IN ('imported', 'unknown')""",
     )
+    _skip_impossible(cursor, report)
     cursor.execute("SELECT count(*) FROM staged_values")
     left = int(cursor.fetchone()[0])
     report.judgments = left
     return left
+
+
+def explain_nothing_left(report: Report) -> str:
+    found = [f"{n:,} {NOT_IMPORTED[kind]}" for kind, n in report.skipped.items() if kind in NOT_IMPORTED]
+    if set(report.skipped) & set(NOT_IMPORTED) <= {"already_counted"}:
+        return "All judgments in this file are already counted. Nothing is left to import."
+    return f"Nothing is left to import: the file has {', '.join(found)}."
 
 
 def write_judgments(
@@ -169,9 +196,66 @@ def write_judgments(
     )
     batch = _create_batch(cursor, project, checked, rubric, actor)
     full_hits.write(cursor, batch)
+    # Last, since whoever withdraws a candidate waits for it: what was withdrawn while the rows were written.
+    lock_in_project(AdvisoryLock.WITHDRAWALS, project.pk)
+    full_hits.retire_withdrawn(cursor, batch)
     progress.at(0.95)
     cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment, annotate_judgment")
     return batch
+
+
+def _skip_uncounted(cursor: Any, checked: Checked, report: Report) -> None:
+    """Drop judgments that the project has but does not count, and refuse those with another value.
+
+    Managers removed them or set them aside, and would have to decide again if the same file counted them.
+    """
+    create(
+        cursor, "staged_uncounted", "annotator_id bigint, candidate_id bigint, criterion text, value float8, why text"
+    )
+    cursor.execute(
+        f"""INSERT INTO staged_uncounted
+            SELECT j.annotator_id, j.candidate_id, k.key, j.value, j.not_counted_reason
+            FROM annotate_assignment a JOIN annotate_judgment j ON j.assignment_id = a.id
+            JOIN projects_criterion k ON k.id = j.criterion_id
+            WHERE a.annotator_id IN (SELECT annotator_id FROM staged_values) AND j.candidate_id IS NOT NULL
+              AND NOT {is_counted("j")}"""
+    )
+    cursor.execute("ANALYZE staged_uncounted")
+    same = """u.annotator_id = v.annotator_id AND u.candidate_id = v.candidate_id AND u.criterion = v.criterion"""
+    cursor.execute(
+        f"""DELETE FROM staged_values v WHERE EXISTS (
+                SELECT 1 FROM staged_uncounted u WHERE {same} AND u.value IS NOT DISTINCT FROM v.value)"""
+    )
+    if cursor.rowcount:
+        report.skipped["not_counted"] = cursor.rowcount
+    refuse_rows(
+        cursor,
+        checked,
+        "value",
+        f"""SELECT v.line, format('“%%s” has already given this candidate %%s for %%s, not %%s; that judgment doesn''t '
+                   'count (%%s)', left(v.annotator, 60), coalesce(u.value::text, 'no value'), v.criterion, v.value,
+                   u.why) AS reason
+            FROM staged_values v JOIN LATERAL (
+                SELECT u.value, u.why FROM staged_uncounted u WHERE {same} ORDER BY 1, 2 LIMIT 1) u ON true
+            JOIN projects_membership m ON m.id = v.annotator_id AND m.kind IN ('imported', 'unknown')""",
+    )
+
+
+def _skip_impossible(cursor: Any, report: Report) -> None:
+    """Drop new judgments of withdrawn candidates and of removed annotators: they could not count."""
+    cursor.execute(
+        f"""DELETE FROM staged_values v USING projects_candidate c
+            JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
+            WHERE c.id = v.candidate_id AND NOT {is_judgeable("c", "p")}"""
+    )
+    if cursor.rowcount:
+        report.skipped["withdrawn"] = cursor.rowcount
+    cursor.execute(
+        f"""DELETE FROM staged_values v USING projects_membership m
+            WHERE m.id = v.annotator_id AND NOT {is_member("m")}"""
+    )
+    if cursor.rowcount:
+        report.skipped["of_removed"] = cursor.rowcount
 
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFileForm, UploadForm
+from annotate.imports.judgments import NOT_IMPORTED
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.imports.several_files import join_files
 from annotate.models import Import
@@ -46,7 +47,7 @@ LEFT_OUT_LABELS = {
     "wrong_rows": "rows with errors",
     "empty_ratings": "empty ratings, as missing values",
     "repeated": "further ratings of a candidate by the same annotator",
-    "already_counted": "judgments that the project already has",
+    **NOT_IMPORTED,
 }
 
 

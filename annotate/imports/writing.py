@@ -105,7 +105,7 @@ def compare(*, project: Project, checked: Checked) -> None:
         refuse_if_imported(project, checked)
         with transaction.atomic():
             # Staging compares the file with the project. It creates new datasets on the way, hence the rollback.
-            _stage(project, checked, checked.report, None)
+            _stage(project, checked, checked.report, Progress(checked.spool, None), locks=False)
             transaction.set_rollback(True)
     except Refused:
         checked.spool.discard()
@@ -184,7 +184,7 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
 def _write(
     project: Project, checked: Checked, report: Report, actor: Membership | None, progress: Progress
 ) -> Batch | None:
-    only_judgments = _stage(project, checked, report, progress)
+    only_judgments = _stage(project, checked, report, progress, locks=True)
     with connection.cursor() as cursor:
         if checked.kind == Kind.CANDIDATES:
             if not only_judgments:
@@ -195,9 +195,8 @@ def _write(
         return judgments.write_judgments(cursor, project, checked, actor, progress)
 
 
-def _stage(project: Project, checked: Checked, report: Report, progress: Progress | None) -> bool:
+def _stage(project: Project, checked: Checked, report: Report, progress: Progress, *, locks: bool) -> bool:
     """Stage the file and compare it with the project; return whether it only adds judgments. Raises FileRefused."""
-    progress = progress or Progress(checked.spool, None)
     judgments.check_scales(project, checked)
     only_judgments = False
     with connection.cursor() as cursor:
@@ -210,9 +209,9 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
             judgments.stage_scores(cursor)
         else:
             judgments.stage_judgments(cursor, project, checked, progress)
-        left = judgments.skip_known(cursor, project, checked, report)
+        left = judgments.skip_known(cursor, project, checked, report, locks=locks)
     if not left and (only_judgments or checked.kind == Kind.JUDGMENTS):
-        raise Refused("All judgments in this file are already counted. Nothing is left to import.")
+        raise Refused(judgments.explain_nothing_left(report))
     return only_judgments
 
 

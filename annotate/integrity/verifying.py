@@ -7,8 +7,10 @@ from django.db import connection
 from annotate.integrity.rules import CONSENT, CONTROLS, LEDGER, REVISIONS, Rule
 from annotate.models.conditions import (
     is_collected,
+    is_counted,
     is_in_use,
     is_item,
+    is_judgeable,
     is_marked_counted,
     is_submitted,
     is_work,
@@ -99,7 +101,11 @@ RULES = (
         "A judgment of a withdrawn candidate is not counted.",
         "judgment",
         f"""SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
-           WHERE NOT {is_in_use("i")} AND {is_item("i")} AND j.is_counted""",
+           WHERE NOT {is_in_use("i")} AND {is_item("i")} AND j.is_counted
+           UNION
+           SELECT j.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+           JOIN projects_passage p ON p.id = q.passage_id JOIN annotate_judgment j ON j.candidate_id = c.id
+           WHERE NOT {is_judgeable("c", "p")} AND {is_counted("j")}""",
     ),
     Rule(
         "one_open",
@@ -115,12 +121,13 @@ RULES = (
     ),
     Rule(
         "counted_follows_mark",
-        "Judgments count exactly if their assignment is counted or late, except single ones that are set aside or "
-        "withdrawn.",
+        "Judgments count exactly if their assignment is counted or late, except single ones that are set aside, "
+        "withdrawn, or already counted.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            WHERE CASE WHEN {is_submitted("a")} AND {is_marked_counted("a")}
-                      THEN NOT j.is_counted AND j.not_counted_reason NOT IN ('withdrawn', 'set aside')
+                      THEN NOT j.is_counted
+                           AND j.not_counted_reason NOT IN ('withdrawn', 'set aside', 'already counted')
                       ELSE j.is_counted END""",
     ),
     Rule(
@@ -136,6 +143,19 @@ RULES = (
         "judgment",
         """SELECT max(id) FROM annotate_judgment WHERE is_counted AND candidate_id IS NOT NULL
            GROUP BY annotator_id, candidate_id, criterion_id HAVING count(*) > 1""",
+    ),
+    Rule(
+        "import_respects_decisions",
+        "No imported judgment counts if the annotator's earlier one of the candidate on the criterion was removed or "
+        "set aside.",
+        "judgment",
+        f"""SELECT later.id FROM annotate_judgment j
+           JOIN projects_membership m ON m.id = j.annotator_id AND m.kind IN ('imported', 'unknown')
+           JOIN projects_criterion c ON c.id = j.criterion_id
+           JOIN annotate_judgment later ON later.annotator_id = j.annotator_id AND later.candidate_id = j.candidate_id
+                AND later.id > j.id AND {is_counted("later")}
+           JOIN projects_criterion its ON its.id = later.criterion_id AND its.key = c.key
+           WHERE NOT j.is_counted AND j.not_counted_reason IN ('removed', 'set aside')""",
     ),
     Rule(
         "once_per_item",

@@ -14,6 +14,8 @@ from django.utils.translation import pgettext_lazy
 from annotate.models.batch import Hit, Item
 from projects.models import Candidate, Criterion, Membership
 
+ALREADY_COUNTED = "already counted"
+"""Why a judgment doesn't count that was restored while the same one, imported again, counts."""
 TAKEN_OUT = "consent withdrawn"
 """The reason of work that its annotator has removed for good, and of its judgments, which never count again."""
 

@@ -11,6 +11,20 @@ def is_counted(judgment: str) -> str:
     return f"({j}.is_counted AND {j}.candidate_id IS NOT NULL)"
 
 
+def is_counted_elsewhere(judgment: str) -> str:
+    """Return SQL: whether the annotator has another counted judgment of the candidate on the criterion.
+
+    Criteria are compared by key, because each version of a rubric has its own. Only imported annotators can have such
+    judgments: everybody else is served a candidate once.
+    """
+    j = _alias(judgment)
+    return f"""EXISTS (
+    SELECT 1 FROM annotate_judgment same JOIN projects_criterion its ON its.id = same.criterion_id
+    WHERE {is_counted("same")} AND same.id <> {j}.id AND same.annotator_id = {j}.annotator_id
+      AND same.candidate_id = {j}.candidate_id
+      AND its.key = (SELECT k.key FROM projects_criterion k WHERE k.id = {j}.criterion_id))"""
+
+
 def is_submitted(assignment: str) -> str:
     """Return SQL: whether an assignment is submitted and was not rejected."""
     return f"{_alias(assignment)}.state IN ('submitted', 'approved')"

@@ -8,6 +8,7 @@ from measures.rubric import format_number
 from projects.rubric.rubrics import frozen_criteria
 
 NOT_COUNTED: dict[str, str] = {
+    "already counted": "already counted",
     "consent withdrawn": "consent withdrawn",
     "rejected": "rejected",
     "removed": "removed",

@@ -189,10 +189,13 @@ def set_aside(
 ) -> int:
     """Set the judgments of one item aside, or count them again; return how many. No place opens.
 
-    Raises Refused without a reason, for a control, or if nothing changes. Locks the actor, then the assignment.
+    Raises Refused without a reason, for a control, or if nothing changes. Locks the annotator and the actor, then the
+    assignment.
     """
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
+    pks = {assignment.annotator_id, actor.pk if actor else assignment.annotator_id}
+    list(Membership.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk").values_list("pk"))
     if actor is not None:
         access.lock_actor(actor)
     item = Item.objects.get(pk=assignment.layout[place])
@@ -200,7 +203,11 @@ def set_aside(
         raise Refused("This is a control, so it never counts in results.")
     n = places.set_aside(assignment_id=assignment.pk, item_id=item.pk, is_counted=is_counted)
     if not n:
-        raise Refused("This judgment wasn’t set aside." if is_counted else "This judgment isn’t counted anyway.")
+        if not is_counted:
+            raise Refused("This judgment isn’t counted anyway.")
+        if Judgment.objects.filter(assignment=assignment, item=item, not_counted_reason="set aside").exists():
+            raise Refused("The same judgment was imported again and counts already.")
+        raise Refused("This judgment wasn’t set aside.")
     act = Act.COUNT_JUDGMENT_AGAIN if is_counted else Act.SET_JUDGMENT_ASIDE
     log.record(project, actor, act, assignment, after={"item": item.pk, "place": place + 1}, why=why.strip())
     return n

@@ -64,6 +64,8 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         if with_work:
             n, n_surplus = format_number(done.n_counted), format_number(done.n_surplus)
             sentences.append(f"{n} assignments count again; {n_surplus} are surplus.")
+            if done.n_already_counted:
+                sentences.append(f"{format_number(done.n_already_counted)} of their judgments were already counted.")
         return " ".join(sentences)
 
     member = _fetch_member(project, pseudonym)
@@ -162,7 +164,7 @@ def _preview_removal(member: Membership, choice: ExclusionForm, plan: RemovalPla
 
 
 def _preview_restoring(member: Membership, restored: Restored) -> Preview:
-    return Preview("restoring", member, numbers=[restored.n_counted, restored.n_surplus])
+    return Preview("restoring", member, numbers=[restored.n_counted, restored.n_surplus, restored.n_already_counted])
 
 
 def _open_findings(member: Membership) -> QuerySet[Finding]:

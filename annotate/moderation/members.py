@@ -216,6 +216,8 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
         raise Refused(f"{target.pseudonym} is active, and none of their work is excluded.")
     restored = places.restore(excluded)
     after = {"standing": Standing.ACTIVE, "counted": restored.n_counted, "surplus": restored.n_surplus}
+    if restored.n_already_counted:
+        after["already_counted"] = restored.n_already_counted
     log.record(target.project, actor, Act.RESTORE, target, before={"standing": before}, after=after, why=why)
     return restored
 

@@ -5,23 +5,35 @@ locked the memberships before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from annotate.models.assignment import TAKEN_OUT
+from annotate.models.assignment import ALREADY_COUNTED, TAKEN_OUT
 from annotate.models.batch import ROUND
-from annotate.models.conditions import can_be_taken, is_in_use, is_marked_counted, is_submitted, is_work, was_submitted
+from annotate.models.conditions import (
+    can_be_taken,
+    is_counted_elsewhere,
+    is_in_use,
+    is_marked_counted,
+    is_submitted,
+    is_work,
+    was_submitted,
+)
 from annotate.places.locking import lock_assignments, lock_hits
 
 
 @dataclass(frozen=True)
 class Restored:
-    """Numbers of assignments that count again, and that are surplus because others have taken their places."""
+    """Numbers of assignments that count again, and that are surplus because others have taken their places.
+
+    `n_already_counted` judgments stay uncounted, because the same ones were imported again meanwhile and count.
+    """
 
     n_counted: int
     n_surplus: int
+    n_already_counted: int = 0
 
 
 def approve(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
@@ -131,7 +143,13 @@ WHERE a.id = ANY(%s) AND a.state = 'rejected' AND {is_marked_counted("a")}
 
 def count_restorable(assignment_ids: Sequence[int]) -> Restored:
     """Return what restoring would change if it were done now, without locking or changing anything."""
-    return _count(_RESTORABLE, assignment_ids)
+    found = _count(_RESTORABLE, assignment_ids)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM ({_WAITING}) waiting WHERE is_known",
+            {"ids": list(assignment_ids), "reason": "removed"},
+        )
+        return replace(found, n_already_counted=cursor.fetchone()[0])
 
 
 def count_acceptable(assignment_ids: Sequence[int]) -> Restored:
@@ -149,9 +167,9 @@ def restore(assignment_ids: Sequence[int]) -> Restored:
                 "UPDATE annotate_assignment SET mark = %s, mark_reason = '', holds_place = %s WHERE id = ANY(%s)",
                 [mark, holds, ids],
             )
-        _count_again(cursor, counted, "removed")
+        n_known = _count_again(cursor, counted, "removed")
         _change_reason(cursor, surplus, "removed", "surplus")
-    return Restored(n_counted=len(counted), n_surplus=len(surplus))
+    return Restored(n_counted=len(counted), n_surplus=len(surplus), n_already_counted=n_known)
 
 
 def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
@@ -260,12 +278,27 @@ def _change_reason(cursor: CursorWrapper, assignment_ids: Sequence[int], before:
     )
 
 
-def _count_again(cursor: CursorWrapper, assignment_ids: Sequence[int], reason: str) -> None:
-    """Count the judgments again that were excluded for this reason, except of candidates withdrawn since."""
+# Judgments that were excluded for a reason. Those that are counted elsewhere can't count too, and of several for the
+# same candidate only the first can: files were once imported again while their judgments were excluded.
+_WAITING = f"""
+SELECT j.id, {is_in_use("i")} AS is_in_use,
+       {is_in_use("i")} AND j.candidate_id IS NOT NULL AND ({is_counted_elsewhere("j")} OR row_number() OVER (
+           PARTITION BY j.annotator_id, j.candidate_id, c.key ORDER BY j.id) > 1) AS is_known
+FROM annotate_judgment j JOIN annotate_item i ON i.id = j.item_id JOIN projects_criterion c ON c.id = j.criterion_id
+WHERE j.assignment_id = ANY(%(ids)s) AND j.not_counted_reason = %(reason)s
+"""
+
+
+def _count_again(cursor: CursorWrapper, assignment_ids: Sequence[int], reason: str) -> int:
+    """Count the judgments again that were excluded for this reason; return how many are counted elsewhere already.
+
+    Those of candidates withdrawn since stay uncounted too.
+    """
     cursor.execute(
-        f"""UPDATE annotate_judgment j SET is_counted = {is_in_use("i")},
-                  not_counted_reason = CASE WHEN {is_in_use("i")} THEN '' ELSE 'withdrawn' END
-           FROM annotate_item i
-           WHERE i.id = j.item_id AND j.assignment_id = ANY(%s) AND j.not_counted_reason = %s""",
-        [list(assignment_ids), reason],
+        f"""UPDATE annotate_judgment j SET is_counted = is_in_use AND NOT is_known,
+                  not_counted_reason = CASE WHEN NOT is_in_use THEN 'withdrawn'
+                                            WHEN is_known THEN %(known)s ELSE '' END
+           FROM ({_WAITING}) waiting WHERE waiting.id = j.id RETURNING is_known""",
+        {"ids": list(assignment_ids), "reason": reason, "known": ALREADY_COUNTED},
     )
+    return sum(is_known for (is_known,) in cursor.fetchall())

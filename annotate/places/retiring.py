@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from annotate.models.conditions import can_be_taken, is_in_use, is_marked_counted, is_submitted
+from annotate.models.conditions import can_be_taken, is_counted_elsewhere, is_in_use, is_marked_counted, is_submitted
 from annotate.places.locking import lock_assignments, lock_hits
 
 
 def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
     """Set one item's judgments of a counted assignment aside, or count them again; return how many changed.
 
-    No place opens: the assignment still holds its place, with the other judgments of the HIT.
+    What is counted elsewhere, imported again meanwhile, stays as it is. No place opens: the assignment still holds its
+    place, with the other judgments of the HIT.
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, [assignment_id])
@@ -26,7 +27,8 @@ def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
                FROM annotate_assignment a, annotate_item i
                WHERE j.assignment_id = %(assignment)s AND j.item_id = %(item)s AND a.id = j.assignment_id
                  AND i.id = j.item_id AND {is_submitted("a")} AND {is_marked_counted("a")}
-                 AND CASE WHEN %(count)s THEN j.not_counted_reason = 'set aside' ELSE j.is_counted END""",
+                 AND CASE WHEN %(count)s THEN j.not_counted_reason = 'set aside' AND NOT {is_counted_elsewhere("j")}
+                          ELSE j.is_counted END""",
             # The last condition makes the act idempotent, and keeps judgments that do not count for another reason.
             {"count": is_counted, "assignment": assignment_id, "item": item_id},
         )

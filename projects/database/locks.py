@@ -15,6 +15,8 @@ class AdvisoryLock(IntEnum):
     """Payments of a project, recorded one after another so that nobody is paid twice."""
     FIRST_OWNER = 7_301_556
     """The first account of the site; there is no project yet, so the second key is 0."""
+    WITHDRAWALS = 7_301_557
+    """Withdrawals of candidates, and the end of an import that may have written judgments of them."""
     FIGURES = 7_301_561
     """Figures of a project's annotators, computed by one process at a time."""
 

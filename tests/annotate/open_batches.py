@@ -67,14 +67,16 @@ def assert_equation() -> None:
             """SELECT h.id, h.places_wanted, h.places_open, h.places_done,
                       count(a.id) FILTER (WHERE a.holds_place),
                       count(a.id) FILTER (WHERE a.holds_place AND a.state IN ('submitted', 'approved')),
-                      h.queue_key / %s %% 1024
-               FROM annotate_hit h LEFT JOIN annotate_assignment a ON a.hit_id = h.id GROUP BY h.id""",
+                      CASE WHEN b.kind <> 'imported' THEN h.queue_key / %s %% 1024 END
+               FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
+               LEFT JOIN annotate_assignment a ON a.hit_id = h.id GROUP BY h.id, b.kind""",
             [ROUND],
         )
         for hit, wanted, n_open, done, held, finished, rounds in cursor.fetchall():
             assert wanted == n_open + held, f"HIT {hit}: {wanted} wanted, {n_open} open, {held} held"
             assert done == finished, f"HIT {hit}: {done} done, {finished} finished"
-            assert rounds == held, f"HIT {hit}: {rounds} rounds, {held} held"
+            # Nobody is served an imported HIT, so its queue key counts nothing.
+            assert rounds in (held, None), f"HIT {hit}: {rounds} rounds, {held} held"
 
 
 def fetch(uuid: Any) -> Assignment:

@@ -111,7 +111,11 @@ def _act(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> d
         done = NOTHING if options["without_work"] else members.plan_restoring(target=member)
         if not is_dry:
             done = members.restore(target=member, actor=None, why=why, with_work=not options["without_work"])
-        return {"assignments_counted": done.n_counted, "assignments_surplus": done.n_surplus}
+        return {
+            "assignments_counted": done.n_counted,
+            "assignments_surplus": done.n_surplus,
+            "judgments_already_counted": done.n_already_counted,
+        }
     if not is_dry and act == "warn":
         members.warn(target=member, actor=None, text=why)
     elif not is_dry:

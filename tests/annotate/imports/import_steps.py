@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,8 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate import tasks
+from annotate.imports import writing
 from annotate.models import Import
-from projects.models import Project
+from projects.importing import Kind, Report
+from projects.models import Membership, Project
 from tests.page_reader import condense
 from tests.previews import confirm
 
@@ -52,6 +55,15 @@ def write_mocha(n: int = 3) -> bytes:
         for place in range(n)
     }
     return orjson.dumps({"narrativeqa": entries})
+
+
+def import_text(content: str, kind: Kind, *, project: Project, actor: Membership | None, folder: Path) -> Report:
+    """Import a CSV file at once, as the command does."""
+    path = folder / "file.csv"
+    path.write_text(content)
+    return writing.import_now(
+        project=project, path=path, name=path.name, folder=folder / "spool", actor=actor, kind=kind
+    )
 
 
 class Pages:

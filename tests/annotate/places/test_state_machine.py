@@ -1,8 +1,11 @@
 """Any order of everything that can happen to a HIT: the equation of places holds, and nobody judges anything twice."""
 
+import shutil
+import tempfile
 from collections import Counter
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +24,9 @@ from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
 from annotate.work import serving, submitting
 from projects.errors import Refused
+from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
+from tests.annotate.imports.import_steps import import_text
 from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
 from tests.annotate.submitted_work import expire, make_reserved
 from tests.factories import make_membership, make_project
@@ -47,14 +52,19 @@ class Places(RuleBasedStateMachine):
         self.other = open_batch(self.project, n_hits=1, n_items=2, judgments=1)
         shared = Candidate.objects.filter(items__hit__batch=self.batch, items__hit__number=1).order_by("pk")
         add_hit(self.other, list(shared), 1)
+        self.folder = Path(tempfile.mkdtemp())
+        self.imports = count(1)
 
     def teardown(self) -> None:
+        shutil.rmtree(self.folder)
         transaction.set_rollback(True)
         self.around.__exit__(None, None, None)
 
-    def of(self, n: int, *states: str) -> Assignment | None:
+    def of(self, n: int, *states: str, is_imported: bool = False) -> Assignment | None:
         """One of the assignments in these states."""
-        found = list(Assignment.objects.filter(hit__batch__project=self.project, state__in=states).order_by("pk"))
+        work = Assignment.objects.filter(hit__batch__project=self.project, state__in=states)
+        work = work.filter(hit__batch__kind="imported") if is_imported else work.exclude(hit__batch__kind="imported")
+        found = list(work.order_by("pk"))
         return found[n % len(found)] if found else None
 
     @rule(who=PEOPLE)
@@ -194,6 +204,44 @@ class Places(RuleBasedStateMachine):
                     is_counted=is_counted,
                     why="A slip.",
                 )
+
+    @rule(names=st.sampled_from(["w1", "w2", "w1 w2"]), value=st.integers(3, 4))
+    def import_judgments(self, names: str, value: int) -> None:
+        """A file of judgments, perhaps of some that are there, counted, removed or set aside."""
+        ids = Candidate.objects.in_project(self.project).order_by("pk").values_list("external_id", "dataset__name")[:4]
+        rows = "".join(f"{one},{dataset},{name},{value}\n" for one, dataset in ids for name in names.split())
+        text = "id,dataset,rater,correctness\n" + rows + "\n" * next(self.imports)
+        with suppress(Refused):
+            import_text(text, Kind.JUDGMENTS, project=self.project, actor=self.manager, folder=self.folder)
+
+    @rule(n=WORK, act=st.sampled_from(["remove", "restore", "set aside", "count again"]))
+    def decide_on_imported(self, n: int, act: str) -> None:
+        if not (work := self.of(n, "submitted", is_imported=True)):
+            return
+        with suppress(Refused):
+            if act == "remove":
+                exclusion = Exclusion(scope=Scope.ALL)
+                members.remove(target=work.annotator, actor=self.manager, why="Poor.", exclusion=exclusion)
+            elif act == "restore":
+                self.bring_back(work.annotator, with_work=bool(n % 2))
+            else:
+                decisions.set_aside(
+                    project=self.project,
+                    actor=self.manager,
+                    assignment=work,
+                    place=n % len(work.layout),
+                    is_counted=act == "count again",
+                    why="A slip.",
+                )
+
+    @rule(n=WORK, acts=st.sampled_from([("remove", "restore"), ("set aside", "count again")]), is_undone=st.booleans())
+    def import_again(self, n: int, acts: tuple[str, str], is_undone: bool) -> None:
+        """A file is imported, something in it is decided, and the file comes once more; perhaps it was a mistake."""
+        self.import_judgments("w1 w2", 3)
+        self.decide_on_imported(n, acts[0])
+        self.import_judgments("w1 w2", 3)
+        if is_undone:
+            self.decide_on_imported(n, acts[1])
 
     @rule(judgments=st.integers(1, 4), is_whole=st.booleans())
     def want(self, judgments: int, is_whole: bool) -> None:
