@@ -41,14 +41,14 @@ def write_archive(
 
     The manifest lists every other file; `sha256sum --check SHA256SUMS` checks them all.
     """
-    files = [_measure_file(each) for each in sorted(folder.iterdir(), key=lambda each: each.name.encode())]
+    files = [measure_file(each) for each in sorted(folder.iterdir(), key=lambda each: each.name.encode())]
     manifest = {**about, "files": [file.as_dict() for file in files]}
     (folder / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-    files.append(_measure_file(folder / MANIFEST))
+    files.append(measure_file(folder / MANIFEST))
     # The manifest has no sum of itself or of SHA256SUMS, and SHA256SUMS none of itself: nothing can hold its own
     # hash.
     (folder / SUMS).write_text("".join(f"{file.sha256}  {file.name}\n" for file in files), encoding="ascii")
-    files = sorted([*files, _measure_file(folder / SUMS)], key=lambda file: file.name.encode())
+    files = sorted([*files, measure_file(folder / SUMS)], key=lambda file: file.name.encode())
     n_done = 0
     # "x" refuses to write over an archive: none is ever made twice.
     with zipfile.ZipFile(path, "x") as archive:
@@ -202,7 +202,7 @@ def _find_file_breaches(archive: zipfile.ZipFile, name: str, file: File) -> list
     return [] if is_same else [f"The SHA-256 of {file.name} has changed since it was frozen."]
 
 
-def _measure_file(path: Path) -> File:
+def measure_file(path: Path) -> File:
     return File(path.name, path.stat().st_size, compute_sha256(path))
 
 

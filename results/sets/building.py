@@ -133,9 +133,9 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
             changes = describe(earlier, settings, figures, lines, progress.track("changes"))
         _write_json(folder / CHANGES, changes)
     citation = readme.format_citation(about, figures)
-    readme.write_citation(folder, about, figures)
+    header = readme.write_cards(folder, about, figures)
     # Last, as the README lists the files that are there.
-    readme.write_texts(folder, about, figures, changes)
+    readme.write_texts(folder, about, figures, changes, header=header)
     return {
         **figures,
         "annotators": sorted(judgments.everybody),

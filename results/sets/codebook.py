@@ -186,6 +186,11 @@ _PASSAGES = (
 )
 
 
+def is_identifier(column: Column) -> bool:
+    """Return whether a column names what a row is about; an empty text there is a name like any other."""
+    return column in _IDS
+
+
 def long_columns(settings: Settings) -> tuple[Column, ...]:
     """Return the columns of the long file, in order."""
     remarks = _REMARKS if settings.with_comments else ()

@@ -7,9 +7,10 @@ from typing import Any
 from measures.rubric import ScaleKind
 from results.agreement.alpha import PASSAGES
 from results.models import Study
-from results.sets import citing, studies
-from results.sets.archive import compute_sha256
+from results.sets import cards, citing, studies
+from results.sets.archive import compute_sha256, measure_file
 from results.sets.codebook import write_codebook
+from results.sets.parquet import name_tables
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
 from results.studies.tables import Wording
@@ -36,6 +37,14 @@ FILES = {
         page="the same rows as JSON lines, every text exactly as stored",
     ),
     "judgments.parquet": "the same rows for pandas, DuckDB and datasets",
+    "croissant.json": "the Parquet files and their columns in the Croissant format",
+    **{
+        f"{stem}.parquet": f"the rows of {stem}{ending} with their types, each text exactly"
+        for stem, ending in (
+            *(("aggregated", ".csv"), ("annotators", ".csv"), ("metric_scores", ".csv")),
+            *(("candidates", ".jsonl"), ("passages", ".jsonl")),
+        )
+    },
     "aggregated.csv": "a row for each candidate and criterion: n, mean, median, sd, z, gold score, each score",
     "wide.csv": "a row for each candidate and criterion, a column for each judgment",
     "annotators.csv": Wording(
@@ -94,12 +103,19 @@ KINDS: dict[str, str] = {
 }
 
 
-def write_citation(folder: Path, about: Terms, figures: dict[str, Any]) -> None:
-    """Write the reference to the set as BibTeX and as CITATION.cff."""
+def write_cards(folder: Path, about: Terms, figures: dict[str, Any]) -> str:
+    """Write the reference to the set and croissant.json; return the header that makes the README a dataset card."""
+    settings = Settings.from_dict(about["settings"])
     sha256 = compute_sha256(folder / citing.FINGERPRINTED)
     citation = describe_citation(about, figures, fingerprints=[(citing.FINGERPRINTED, sha256)])
-    (folder / citing.BIBTEX).write_text(citing.format_bibtex(citation), encoding="utf-8")
+    bibtex = citing.format_bibtex(citation)
+    (folder / citing.BIBTEX).write_text(bibtex, encoding="utf-8")
     (folder / citing.CFF).write_text(citing.format_cff(citation), encoding="utf-8")
+    tables = name_tables(folder, settings)
+    files = [measure_file(folder / file) for _name, file, _columns in tables]
+    cards.write_croissant(folder / cards.CROISSANT, citation, tables, files, bibtex=bibtex)
+    n_rows = about["counts"]["n_rows"]
+    return cards.write_header(citation, tables, languages=settings.languages, n_rows=n_rows)
 
 
 def describe_citation(
@@ -117,8 +133,10 @@ def describe_citation(
     )
 
 
-def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
-    """Write every file of prose; the README lists the files that are there."""
+def write_texts(
+    folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, *, header: str
+) -> None:
+    """Write every file of prose; the README begins with the header, and lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
     columns = studies.list_metrics(folder)
     write_codebook(folder, settings, columns)
@@ -131,7 +149,8 @@ def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: di
     _write(folder / DATASHEET, datasheet)
     # The last three are written after this text, and still belong into its list.
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
-    _write(folder / README, [*_write_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)])
+    readme = [header, *_write_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)]
+    _write(folder / README, readme)
 
 
 def describe_file(name: str) -> str:
@@ -196,7 +215,8 @@ def _write_readme(
     if changes:
         yield from _write_changes(changes)
     yield from ("## To load it", "", "```python", "import pandas as pd", "")
-    yield from ('judgments = pd.read_parquet("judgments.parquet")', 'scores = pd.read_csv("aggregated.csv")', "```", "")
+    yield 'judgments = pd.read_parquet("judgments.parquet")'
+    yield from ('scores = pd.read_parquet("aggregated.parquet")', "```", "")
     yield (
         "In the CSV files a text that a spreadsheet would take for a formula has an apostrophe in front; JSON lines "
         "and Parquet hold every text exactly. Times are in UTC. Annotators appear by random pseudonyms."

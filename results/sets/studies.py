@@ -156,7 +156,7 @@ def _name_columns(project: Project, studies: list[Study]) -> list[tuple[str, Met
             runs.add(metric["run"])
     found = MetricRun.objects.filter(project=project, subject__in=uses).newest()
     # Two configurations of one metric would make two columns of one name.
-    names: dict[str, int] = {}
+    names = dict.fromkeys(ID_COLUMNS, 1)
     columns = []
     for run in sorted(found, key=lambda each: (each.metric, each.subject)):
         name = re.sub(r"\W+", "_", run.metric) or "metric"

@@ -26,7 +26,10 @@ pytestmark = pytest.mark.xdist_group("old_data")
 
 OF_ONE_SET = {"README.md", "SHA256SUMS", "changes.json", "datasheet.md", "manifest.json", "set.json"}
 """Files of a set that name it, its number or the time: the same judgments frozen again give others."""
-SINCE = {"CITATION.cff", "citation.bib"}
+SINCE = {
+    *("CITATION.cff", "citation.bib", "croissant.json"),
+    *(f"{name}.parquet" for name in ("aggregated", "annotators", "candidates", "metric_scores", "passages")),
+}
 """Files that sets hold now and did not at first."""
 FROZEN_AGAIN = {"6a79f4b": {2: {}, 3: {"stage": "all", "gold": "z", "comments": True, "blind": True, "study": [14]}}}
 """Of each dump the sets that can be frozen again, as `freeze` is asked for them."""
