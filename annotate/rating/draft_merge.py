@@ -135,7 +135,7 @@ def _entries(sent: Mapping[str, object], part: str, n_items: int, passed: int) -
         raise Refused(gettext("“{part}” in a draft must be listed by position.").format(part=part))
     for position in entries:
         if not (position.isascii() and position.isdigit() and len(position) < 4 and int(position) < n_items):
-            raise Refused(gettext("That answer isn't in this HIT."))
+            raise Refused(gettext("That number isn't in this HIT."))
     return [(str(int(position)), entry) for position, entry in entries.items() if int(position) >= passed]
 
 

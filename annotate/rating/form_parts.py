@@ -139,6 +139,8 @@ def build_item(
     prefill: Prefill,
     errors: Mapping[int, str],
     opinion: str = "",
+    *,
+    rates_questions: bool = False,
 ) -> ItemOnPage:
     """Return an item as the templates render it; names of fields carry its position and nothing of its id."""
     ratings = prefill.answers.get(position, {})
@@ -149,11 +151,14 @@ def build_item(
         "number": SafeString(position + 1),
         "candidate_text": text,
         "opinion": opinion,
-        "answers": [_build_answer(position, criterion, ratings.get(criterion.key, "")) for criterion in criteria],
+        "answers": [
+            _build_answer(position, criterion, ratings.get(criterion.key, ""), rates_questions=rates_questions)
+            for criterion in criteria
+        ],
         "cannot_judge": cannot,
-        "foot": _render_foot(position, comment, cannot, flag=is_flagged)
+        "foot": _render_foot(position, comment, cannot, flag=is_flagged, rates_questions=rates_questions)
         if comment or cannot or is_flagged
-        else _render_empty_foot(position, current_language()),
+        else _render_empty_foot(position, current_language(), rates_questions=rates_questions),
         "error": errors.get(position, ""),
     }
 
@@ -162,19 +167,22 @@ def build_form(
     groups: Sequence[Group], criteria: Sequence[CriterionOnPage], errors: Mapping[int, str] | None
 ) -> FormParts:
     """Return the form of a HIT or a test: its items by question, how they are answered, and what is missing."""
+    # All questions of a page have the same passage, hence the same dataset.
+    rates_questions = bool(groups) and groups[0]["question"].get("rates_questions", False)
     return {
         "groups": groups,
         "criteria": criteria,
         "is_grid": share_columns(tuple(criteria)),
         "keys": _choose_keys(tuple(criteria)),
         "missing": _list_missing(groups) if errors else [],
-        "missing_message": _count_missing(len(errors)) if errors else "",
-        # All questions of a page have the same passage, hence the same dataset.
-        "rates_questions": bool(groups) and groups[0]["question"].get("rates_questions", False),
+        "missing_message": _count_missing(len(errors), rates_questions=rates_questions) if errors else "",
+        "rates_questions": rates_questions,
     }
 
 
-def _count_missing(n: int) -> str:
+def _count_missing(n: int, *, rates_questions: bool) -> str:
+    if rates_questions:
+        return ngettext("One question still needs a rating.", "{n} questions still need a rating.", n).format(n=n)
     return ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n).format(n=n)
 
 
@@ -197,7 +205,9 @@ def _list_missing(groups: Sequence[Group]) -> list[MissingLine]:
     return lines
 
 
-def _build_answer(position: int, criterion: CriterionOnPage, value: float | str) -> AnswerField:
+def _build_answer(
+    position: int, criterion: CriterionOnPage, value: float | str, *, rates_questions: bool
+) -> AnswerField:
     name = f"a{position}-{criterion.key}"
     widget = _render_widget(criterion, current_language()).replace(NAME, name)
     if not criterion.has_buttons:
@@ -205,7 +215,9 @@ def _build_answer(position: int, criterion: CriterionOnPage, value: float | str)
         widget = widget.replace('value=""', f'value="{text}"', 1)
     elif value in criterion.scale.points:
         widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)
-    label = _translate_label(current_language()).format(criterion=criterion.name, number=position + 1)
+    label = _translate_label(current_language(), rates_questions=rates_questions).format(
+        criterion=criterion.name, number=position + 1
+    )
     return AnswerField(criterion, name, value, SafeString(widget), label)
 
 
@@ -214,8 +226,12 @@ def _build_answer(position: int, criterion: CriterionOnPage, value: float | str)
 
 
 @lru_cache(maxsize=16)
-def _translate_label(language: str) -> str:
-    return gettext("{criterion}, answer {number}")
+def _translate_label(language: str, *, rates_questions: bool) -> str:
+    return (
+        gettext("{criterion}, generated question {number}")
+        if rates_questions
+        else gettext("{criterion}, answer {number}")
+    )
 
 
 @lru_cache(maxsize=512)
@@ -233,15 +249,22 @@ def _choose_keys(criteria: tuple[CriterionOnPage, ...]) -> Keys:
     return keys
 
 
-def _render_foot(position: int, comment: str, cannot: str, *, flag: bool) -> SafeString:
+def _render_foot(position: int, comment: str, cannot: str, *, flag: bool, rates_questions: bool) -> SafeString:
     """Render the fields for a comment, a flag and "can't be judged"."""
-    context = {"position": position, "number": position + 1, "comment": comment, "cannot_judge": cannot, "flag": flag}
+    context = {
+        "position": position,
+        "number": position + 1,
+        "comment": comment,
+        "cannot_judge": cannot,
+        "flag": flag,
+        "rates_questions": rates_questions,
+    }
     return render_to_string("annotate/rating/_item_foot.html", context)
 
 
 @lru_cache(maxsize=1024)
-def _render_empty_foot(position: int, language: str) -> SafeString:
-    return _render_foot(position, "", "", flag=False)
+def _render_empty_foot(position: int, language: str, *, rates_questions: bool) -> SafeString:
+    return _render_foot(position, "", "", flag=False, rates_questions=rates_questions)
 
 
 @lru_cache(maxsize=512)

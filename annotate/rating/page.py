@@ -162,12 +162,17 @@ def _build_page(
     # The layout keeps a question's items together, so that each question is one run.
     for question_id, run in groupby(enumerate(items, alone or 0), key=lambda pair: pair[1].question_id):
         pairs = list(run)
+        question = describe_question(pairs[0][1], passage, project)
+        rates_questions = question["rates_questions"]
         groups.append(
             {
-                "question": describe_question(pairs[0][1], passage, project),
+                "question": question,
                 "references": references.get(question_id, []),
                 "items": [
-                    build_item(position, item.text, criteria, prefill, errors, format_opinion(item.opinion))
+                    build_item(
+                        *(position, item.text, criteria, prefill, errors, format_opinion(item.opinion)),
+                        rates_questions=rates_questions,
+                    )
                     for position, item in pairs
                 ],
             }

@@ -61,4 +61,11 @@ def rating_strings() -> Words:
 
 def question_strings() -> Words:
     """Return what the page says differently where generated questions are rated."""
-    return {"item": _("Generated question {n}")}
+    return {
+        "item": _("Generated question {n}"),
+        "every_rated": _("Every question is rated."),
+        "missing": plural_forms("One question still needs a rating.", "{n} questions still need a rating."),
+        "cleared": _("Generated question {n}: rating cleared."),
+        "undone": _("Undone: generated question {n}."),
+        "read_to_end": _("Read to the end of this question first: press ↓ or scroll."),
+    }

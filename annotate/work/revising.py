@@ -164,7 +164,7 @@ def _find_window(
     if not minutes:
         return Window(why_closed=_("In this project, you can't edit a submitted HIT."))
     if batch.presentation == Batch.Presentation.ONE:
-        return Window(why_closed=_("You rated the answers of this HIT one at a time, so you can't edit them."))
+        return Window(why_closed=_("You rated this HIT one by one, so you can't edit it."))
     until = submitted_at + timedelta(minutes=minutes)
     if now >= until:
         return Window(until, _("The time to edit this HIT is over."))

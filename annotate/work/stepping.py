@@ -40,7 +40,7 @@ def answer_item(
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
     if assignment.presentation != Batch.Presentation.ONE:
-        raise Refused(_("The answers of this HIT are rated on one page."))
+        raise Refused(_("This HIT is rated on one page."))
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     passed = draft.answers.get("passed", 0)
     here = _pick_item(sent, position)
@@ -49,11 +49,11 @@ def answer_item(
         # Compared without the times, which have grown since the first request.
         if replace(stored, seconds=None) != replace(here, seconds=None, has_odd_times=False):
             raise AlreadyAnswered(
-                _("Your first rating of answer {number} stays as it was.").format(number=position + 1)
+                _("Your first rating of number {number} stays as it was.").format(number=position + 1)
             )
         return None
     if position != passed or position >= len(assignment.layout):
-        raise Refused(_("You can't rate that answer yet. This is the next one."))
+        raise Refused(_("You can't rate that one yet. This is the next one."))
     _check_alone(here, position, assignment.layout, assignment.rubric_id)
     draft.answers = _fix_answer(draft.answers, here, position, len(assignment.layout))
     draft.updated_at = timezone.now()

@@ -56,7 +56,7 @@ def submit(
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
     if assignment.presentation == Batch.Presentation.ONE and not is_stepped:
-        raise SteppedOnly(_("The answers of this HIT are rated one at a time."))
+        raise SteppedOnly(_("This HIT is rated one by one."))
     answers = check_answers(sent, assignment.layout, criteria)
     seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(

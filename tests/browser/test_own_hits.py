@@ -90,7 +90,7 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     rate(other, 0, "2")
     expect(other.locator("[data-saved]")).to_contain_text("in another tab")
     other.keyboard.press("Control+Enter")
-    expect(other.get_by_text("One of 3 answers differs.")).to_be_visible()
+    expect(other.get_by_text("One of 3 differs.")).to_be_visible()
     assert list_values(done) == [1, 4, 4]
     assert not Draft.objects.exists()
     assert JudgmentRevision.objects.count() == 2

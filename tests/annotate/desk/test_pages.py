@@ -207,7 +207,7 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     [
         ([{"cents_per_hit": 40}], "The next HIT pays $0.40."),
         ([{"cents_per_hit": 40}, {"cents_per_hit": 60}], "The next HIT pays $0.40 to $0.60."),
-        ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, depending on its number of answers."),
+        ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, depending on its length."),
     ],
 )
 def test_the_pay_of_the_next_hit_is_shown_before_the_start(

@@ -157,8 +157,15 @@ def test_generated_questions_have_labels_of_their_own(
     for label in ("Target answer", "Generated question", "Reference question"):
         assert re.search(rf">\s*{label}\s*<", page), label
     assert '"item": "Generated question {n}"' in page
+    # No sentence of the page, of its fields or of its script calls them answers.
+    for words in ("Questions rated", "Comment on generated question 1"):
+        assert words in page, words
+    for words in (r'aria-label="[^"]+, generated question 1"', r"\d questions? in this HIT", r"Submit \d questions?"):
+        assert re.search(words, page), words
+    assert not re.search(r"[Aa]nswer \{n\}|[Ee]very answer|\d answers?\b|end of this answer|answers? still", page)
     missing = client.post(work, {}).content.decode()
     assert re.search(r">\s*Generated question 1\s*</a>", missing)
+    assert "questions still need a rating." in missing or "One question still needs a rating." in missing
     project.language = "de"
     project.save()
     assert "Generierte Frage" in client.get(work).content.decode()

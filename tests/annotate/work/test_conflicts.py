@@ -53,7 +53,7 @@ def test_both_versions_are_shown_side_by_side_with_comments(assignment: Assignme
         ],
         [("Correctness", "–", "5"), ("Can&#x27;t be judged", "cut off", "–"), ("Comment", "–", "after all")],
     ]
-    assert "2 of 3 answers differ." in page.content.decode()
+    assert "2 of 3 differ." in page.content.decode()
     assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [2, 4, None]
     assert Remark.objects.count() == 2
 
@@ -65,7 +65,7 @@ def test_a_comment_alone_is_a_difference(assignment: Assignment, client_of: Sign
     page = client.post(url, FIRST | {"comment1": "wholly right"})
     assert page.status_code == 409
     text = condense(page.content.decode())
-    assert "One of 3 answers differs." in text
+    assert "One of 3 differs." in text
     assert text.count('<tr class="differs">') == 1
     assert ("Comment", "half right", "wholly right") in shown(text)[1]
 

@@ -50,7 +50,7 @@ def test_a_second_tab_cannot_change_what_the_first_has_answered(
     client = client_of(annotator)
     client.post(url, {"place": 0, "a0-correctness": "2"})
     response = client.post(url, {"place": 0, "a0-correctness": "5"}, follow=True)
-    assert "Your first rating of answer 1 stays" in response.content.decode()
+    assert "Your first rating of number 1 stays" in response.content.decode()
     again = client.post(url, {"place": 0, "a0-correctness": "2"}, follow=True)
     assert "stays" not in again.content.decode()
     assert shown(client, url) == ["1"]

@@ -170,7 +170,7 @@ def test_the_second_of_two_pages_sees_both_and_may_change_what_is_stored(client:
     assert response.status_code == 409
     page = response.content.decode()
     assert "in another tab" in page
-    assert "One of 3 answers differs." in page
+    assert "One of 3 differs." in page
     assert f'href="{own(done, "revision/")}"' in page
     assert values(done) == [5, 5, 5]
 
