@@ -75,7 +75,8 @@ class Pace:
     factor : float
         Measured time over estimated time; 1 if nothing was measured.
     low, high : float or None
-        The 95 % interval of the factor; None with fewer than two annotators, whose differences are then unknown.
+        The 95 % interval of the factor; None with fewer than two annotators or nearly so, whose differences are then
+        unknown.
     n_hits, n_annotators : int
         The HITs that were measured, and how many people worked on them.
     seconds_per_item : float or None
