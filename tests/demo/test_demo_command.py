@@ -1,9 +1,11 @@
 import json
 from collections.abc import Iterator
+from functools import partial
 from io import StringIO
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
@@ -13,16 +15,23 @@ from django.db.models import F, Sum
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from annotate.batches.creating import plan_batch
+from annotate.batches import lifecycle
+from annotate.batches.control_plan import ControlPlan
+from annotate.batches.costs import price_batch
+from annotate.batches.creating import create_batch, plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
+from annotate.controls.making import make_pool
+from annotate.controls.pool import accept
 from annotate.data.pairs import PHENOMENA
 from annotate.integrity import verifying
-from annotate.models import Assignment, Batch, Hit, Item, Judgment, Remark
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, LedgerEntry, Remark
 from annotate.payments.ledger import sum_by_stage
+from annotate.work import submitting
 from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
-from demo.annotators import confirm_all
+from demo.annotators import SimulatedAnnotator, confirm_all
+from demo.making import CREW
 from projects.jobs import running
 from projects.models import (
     Candidate,
@@ -38,6 +47,7 @@ from results.models import Study
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
 from tests import processes
+from tests.factories import make_membership
 
 pytestmark = pytest.mark.django_db
 
@@ -229,3 +239,33 @@ def test_the_plan_of_its_collection_comes_true_within_a_tenth(demo: Project) -> 
     assert cost.pay_cents * share_done == pytest.approx(stage.sums.total, rel=0.1)
     assert cost.hours * share_done == pytest.approx(seconds / 3600, rel=0.1)
     assert cost.cents_per_hour == pytest.approx(stage.sums.hourly.cents_per_hour, rel=0.1)
+
+
+def test_items_one_at_a_time_cost_within_a_tenth_of_what_was_planned(
+    demo: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crew like the first one, which has seen none of it, rates it with controls inside the HITs."""
+    monkeypatch.setattr(submitting, "submit", partial(submitting.submit, is_stepped=True))
+    owner = Membership.objects.get(project=demo, role="owner")
+    plan = ControlPlan(known_per_hit=1, repeats_per_hit=1, item_distance=3)
+    terms = Terms(name="One at a time", judgments=3, presentation=Batch.Presentation.ONE, controls=plan)
+    batch = create_batch(project=demo, actor=owner, selection=Selection(splits=("dev",), seed=7), terms=terms)
+    make_pool(batch=batch, actor=owner)
+    accept(batch=batch, actor=owner)
+    demo.batches.exclude(pk=batch.pk).update(state=Batch.State.CLOSED)
+    cost = price_batch(batch)
+    lifecycle.open_batch(batch=batch, actor=owner)
+    for number, temperament in enumerate(CREW):
+        member = make_membership(demo, kind="simulated")
+        confirm_all(member)
+        annotator = SimulatedAnnotator(member, temperament, lambda _item: 0.7, np.random.default_rng([7, number]))
+        while annotator.work_once():
+            pass
+    done = Assignment.objects.filter(hit__batch=batch, submitted_at__isnull=False)
+    share_done = done.count() / cost.ordinary.n_hits
+    n_items = sum(len(layout) for layout in done.values_list("layout", flat=True))
+    seconds = done.aggregate(seconds=Sum("active_seconds"))["seconds"]
+    cents = LedgerEntry.objects.filter(assignment__in=done).aggregate(cents=Sum("cents"))["cents"]
+    assert cost.ordinary.n_items * share_done == pytest.approx(n_items, rel=0.1)
+    assert cost.ordinary.hours * share_done == pytest.approx(seconds / 3600, rel=0.1)
+    assert cost.ordinary.pay_cents * share_done == pytest.approx(cents, rel=0.1)
