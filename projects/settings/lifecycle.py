@@ -3,11 +3,11 @@
 import re
 from itertools import count
 from typing import Any
+from unicodedata import category, normalize
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.text import slugify
 
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects import log
@@ -39,14 +39,43 @@ SETTINGS = (
 )
 
 
+LETTERS = {
+    "ä": "ae",
+    "ö": "oe",
+    "ü": "ue",
+    "ß": "ss",
+    "æ": "ae",
+    "œ": "oe",
+    "ø": "oe",
+    "å": "aa",
+    "ð": "d",
+    "đ": "d",
+    "þ": "th",
+    "ł": "l",
+    "ħ": "h",
+    "ı": "i",
+    "ŋ": "ng",
+    "ŧ": "t",
+    "ə": "e",
+}
+"""Letters that addresses spell in another way than without their marks; “é” becomes “e” without being listed."""
+
+
 def explain_invalid_slug(slug: str) -> str:
     """Return the rule that a project's address breaks; empty if it is valid."""
     return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
 
 
+def spell_address(name: str) -> str:
+    """Return the Latin letters and digits of a name as an address has them; `project_new.js` does the same."""
+    plain = normalize("NFC", name.lower()).translate(str.maketrans(LETTERS))
+    plain = "".join(each for each in normalize("NFKD", plain) if not category(each).startswith("M")).lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain)[:50].strip("-")
+
+
 def derive_slug(name: str) -> str:
     """Return a free address made from a project's name; a name without Latin letters or digits gives “project”."""
-    stem = "-".join(filter(None, slugify(name.replace("ß", "ss")).replace("_", "-").split("-")))[:50].strip("-")
+    stem = spell_address(name)
     stem = stem if len(stem) > 1 else "project"
     taken = set(Project.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))

@@ -3,8 +3,15 @@ const form = document.querySelector("[data-new-project]");
 const [name, slug] = [form.elements.name, form.elements.slug];
 let derived = slug.value;
 
+// The same letters as in the server's LETTERS.
+const LETTERS = {
+  ä: "ae", ö: "oe", ü: "ue", ß: "ss", æ: "ae", œ: "oe", ø: "oe", å: "aa",
+  ð: "d", đ: "d", þ: "th", ł: "l", ħ: "h", ı: "i", ŋ: "ng", ŧ: "t", ə: "e",
+};
+
 function derive(text) {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replaceAll("ß", "ss").toLowerCase();
+  const spelt = Array.from(text.toLowerCase().normalize("NFC"), (letter) => LETTERS[letter] ?? letter).join("");
+  const plain = spelt.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 50).replace(/^-+|-+$/g, "");
 }
 

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate.imports import writing
+from annotate.imports import api, writing
 from annotate.models import Batch, Import, Judgment
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, Report
@@ -295,6 +295,17 @@ def test_the_command_prints_one_json_object(project: Project, owner: Membership,
     assert {name: answer[name] for name in wanted} == wanted
     assert answer["removed"] == {"equal_to_reference": 0, "both_numbers": 0}
     assert Dataset.objects.get().name == "d"
+
+
+def test_pipes_are_named_in_two_ways(project: Project, owner: Membership, tmp_path: Path) -> None:
+    # Commas and pipes are as frequent, so that only the option tells.
+    (tmp_path / "answers.csv").write_text("question|candidate\nWho, when?|Ann, at nine\n")
+    for name in ("bar", "pipe"):
+        given = (str(tmp_path / "answers.csv"), "--project", project.slug, "--dry-run", "--delimiter")
+        call_command("import_candidates", *given, name)
+        with pytest.raises(CommandError):
+            call_command("import_candidates", *given, "comma")
+    assert {api.DELIMITERS[name] for name in ("bar", "pipe")} == {"|"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """A new project: its address made from the name, a template, or the set-up of a project that the person manages."""
 
+import re
+
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from annotate.models import QualificationTest
@@ -33,11 +36,19 @@ def create(client: Client, **sent: str) -> Project:
     return Project.objects.latest("pk")
 
 
+def test_the_page_spells_names_as_the_server_does() -> None:
+    script = (settings.BASE_DIR / "static" / "js" / "project_new.js").read_text()
+    assert dict(re.findall(r'(\w): "(\w+)"', script)) == lifecycle.LETTERS
+
+
 @pytest.mark.parametrize(
     ("name", "slug"),
     [
         ("Narrative QA", "narrative-qa"),
-        ("  Über größe_1 / zwei!  ", "uber-grosse-1-zwei"),
+        ("  Über größe_1 / zwei!  ", "ueber-groesse-1-zwei"),
+        ("Bru\u0308cken – STRAẞE", "bruecken-strasse"),
+        ("Łódź, Çanakkale Ísland Þór", "lodz-canakkale-island-thor"),
+        ("Smørrebrød på Ærø; cœur İıñ", "smoerrebroed-paa-aeroe-coeur-iin"),
         ("阅读理解", "project"),
         ("X", "project"),
         ("a" * 120, "a" * 50),
