@@ -22,7 +22,9 @@ PAIR_NOT_HIGHER = (
     "excluded from metric accuracy."
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
-SCORES_LEFT = "The file contains scores that are not imported; select them to import (--with-scores)."
+SCORES_LEFT = (
+    "The file contains scores that are not imported. Also import scores as judgments to include them (--with-scores)."
+)
 SHORT_TEXT = 20
 
 
