@@ -25,7 +25,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese run test check soak bench screenshots clean
+.PHONY: help install meteor chinese hub run test check soak bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
 
 help: ## list what can be made
@@ -38,6 +38,9 @@ meteor: $(INSTALLED) ## add the program METEOR 1.5 (about 100 MB; it also needs 
 
 chinese: $(INSTALLED) ## add jieba, which divides Chinese texts into words for metrics
 	@$(call install_from,requirements.txt -r requirements-chinese.txt)
+
+hub: $(INSTALLED) ## add huggingface_hub, which pushes judgment sets to the Hugging Face Hub
+	@$(call install_from,requirements.txt -r requirements-hub.txt)
 
 run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo

@@ -230,6 +230,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
 METRIC_MODULES = env.words("METRIC_MODULES")
+# Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
+HF_TOKEN = env.text("HF_TOKEN", default="")
+HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
 
 CELERY_BROKER_URL = REDIS_URL or data_folder.redis_url()
@@ -268,5 +271,7 @@ LOGGING = {
         # On the logger itself: a filter of "django" would not see what its children log.
         "django.request": {"filters": ["refusals"]},
         "axes": {"level": "WARNING"},
+        # Each request to the Hub would be a line among what `publish` prints.
+        "httpx2": {"level": "WARNING"},
     },
 }

@@ -229,7 +229,7 @@ def escape_bibtex(text: str) -> str:
 def _escape_character(character: str) -> str:
     if character in _BIBTEX:
         return _BIBTEX[character]
-    base, *marks = unicodedata.normalize("NFD", character)
+    base, *marks = list(unicodedata.normalize("NFD", character))
     if len(marks) == 1 and marks[0] in _ACCENTS and base.isascii():
         accent = _ACCENTS[marks[0]]
         # An i or j under an accent loses its dot.

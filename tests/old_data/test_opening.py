@@ -74,7 +74,7 @@ def test_verify_holds(opened: Dump, capsys: pytest.CaptureFixture[str]) -> None:
     assert int(n_rules) >= 44
 
 
-def test_frozen_sets_have_the_same_bytes(opened: Dump, clients: Callable[[str], Client]) -> None:
+def test_frozen_sets_have_the_same_bytes(opened: Dump, clients: Callable[[str], Client], tmp_path: Path) -> None:
     known = opened.facts["sets"]
     assert len(known) >= 3
     frozen = JudgmentSet.objects.frozen().filter(number__in=known).select_related("project")
@@ -84,6 +84,10 @@ def test_frozen_sets_have_the_same_bytes(opened: Dump, clients: Callable[[str], 
         if made.retired_at is None:  # what is retired is given with a note
             response: Any = clients("owner").get(f"{made.get_absolute_url()}archive/")
             assert hashlib.sha256(b"".join(response)).hexdigest() == made.sha256
+            folder = tmp_path / str(made.number)
+            call_command("publish", str(made.number), project=made.project.slug, to_folder=str(folder))
+            assert {each["name"] for each in made.files} <= {path.name for path in folder.iterdir()}
+            assert (folder / "croissant.json").exists()
 
 
 @pytest.mark.parametrize("number", [2, 3])

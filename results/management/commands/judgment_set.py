@@ -29,7 +29,7 @@ class Command(ProjectCommand):
         if options["zip"] and not options["download"]:
             raise CommandError("--zip needs --download.", returncode=2)
         project = self.project(options)
-        judgment_set = _find(project, options["number"])
+        judgment_set = find_set(project, options["number"])
         if options["doi"] is not None:
             depositing.set_doi(judgment_set=judgment_set, actor=None, doi=options["doi"])
         result = {
@@ -49,14 +49,16 @@ class Command(ProjectCommand):
                 raise Refused(f"Judgment set {judgment_set.number} has changed since it was frozen.", details=breaches)
             result["verified"] = True
         if options["against"] is not None:
-            earlier, later = (freezing.as_earlier(each) for each in (_find(project, options["against"]), judgment_set))
+            earlier, later = (
+                freezing.as_earlier(each) for each in (find_set(project, options["against"]), judgment_set)
+            )
             result["changes"] = describe(earlier, later.settings, later.facts, later.long_lines())
         if options["download"]:
             result["folder"] = str(_write(judgment_set, Path(options["download"]), is_packed=options["zip"]))
         self.answer(result)
 
 
-def _find(project: Project, number: int) -> JudgmentSet:
+def find_set(project: Project, number: int) -> JudgmentSet:
     judgment_set = JudgmentSet.objects.frozen().filter(project=project, number=number).first()
     if judgment_set is None:
         numbers = project.judgment_sets.frozen().order_by("number").values_list("number", flat=True)[:20]

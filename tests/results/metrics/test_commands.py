@@ -88,7 +88,7 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
     run = MetricRun.objects.get()
     assert (run.pk, run.metric, run.n_scored, run.n_refused) == (output["runs"][0], "BLEURT 20", 1, 1)
     assert parse_signature(run.signature).name == "BLEURT 20", "Its space is escaped, so that lines can be divided."
-    scores = b"".join(stream_scores(run, "jsonl", is_head=False)).decode()  # type: ignore[arg-type]
+    scores = b"".join(stream_scores(run, "jsonl", is_head=False)).decode()
     assert {json.loads(line)["signature"] for line in scores.splitlines()} == {run.signature}
     assert read_text(*asked, "--column", "rank") == (
         "bleurt.csv: 3 rows, 2 of candidates of the project\n"

@@ -1,0 +1,177 @@
+"""`manage.py publish`: the folder, the push to a Hub on this machine, and what is refused before and during it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from projects.models import Membership, Project
+from results.models import JudgmentSet
+from results.sets import freezing, parquet, readme, retiring
+from tests.results.judged_batches import answer, canonical
+from tests.results.sets.fake_hub import TOKEN, Hub, running_hub
+from tests.results.sets.frozen_sets import freeze, list_names, read
+
+ASKED = ("publish", "1", "--project", "bridges")
+REPOSITORY = "lab/bridges"
+
+
+@pytest.fixture
+def made(project: Project, manager: Membership) -> JudgmentSet:
+    canonical(project)
+    return freeze(project, manager, authors=("Berg, Anna",), licence="CC-BY-4.0")
+
+
+@pytest.fixture
+def hub(settings: Settings) -> Iterator[Hub]:
+    with running_hub() as hub:
+        settings.HF_ENDPOINT, settings.HF_TOKEN = hub.address, TOKEN
+        yield hub
+
+
+def refuse(*asked: str) -> str:
+    with pytest.raises(CommandError) as error:
+        call_command(*asked)
+    return str(error.value)
+
+
+def test_a_folder_is_the_archive_file_by_file(made: JudgmentSet, tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "out"
+    output = answer(*ASKED, "--to-folder", str(folder))
+    assert (output["place"], output["added"], output["sha256"]) == (str(folder), [], made.sha256)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(list_names(made)) == output["files"]
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    (folder / "long.csv").write_text("changed")
+    (folder / "notes.txt").write_text("mine")
+    answer(*ASKED, "--to-folder", str(folder))
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    assert (folder / "notes.txt").read_text() == "mine", "Only the files of the set are written."
+    assert not list(tmp_path.glob("**/.publishing-*"))
+
+
+def test_a_folder_of_anything_else_is_refused(
+    project: Project, manager: Membership, made: JudgmentSet, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    answer(*ASKED, "--to-folder", str(tmp_path / "empty"))
+    other = freeze(project, manager, "Second", splits=("dev",))
+    assert "holds something else" in refuse("publish", "2", *ASKED[2:], "--to-folder", str(tmp_path / "empty"))
+    assert (tmp_path / "empty" / "set.json").read_bytes() == read(made, "set.json"), "not a file of the second"
+    assert other.number == 2
+    (tmp_path / "file").write_text("a file")
+    assert "cannot be written" in refuse(*ASKED, "--to-folder", str(tmp_path / "file"))
+    assert "cannot be written" in refuse(*ASKED, "--to-folder", str(tmp_path / "file" / "under"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "README.md").write_text("mine")
+    assert "holds something else" in refuse(*ASKED, "--to-folder", str(tmp_path / "mine"))
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["README.md"]
+    assert "not allowed with" in refuse(*ASKED, "--to-folder", "a", "--to-hub", REPOSITORY)
+    assert "--public needs --to-hub" in refuse(*ASKED, "--to-folder", "a", "--public")
+    assert "frozen" in refuse(*ASKED, "--to-folder", str(tmp_path / "new"), "--licence", "MIT")
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_must_not_be_passed_on_is_refused(made: JudgmentSet, manager: Membership, tmp_path: Path) -> None:
+    path = freezing.find_path(made)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    assert "has changed since it was frozen" in refuse(*ASKED, "--to-folder", str(tmp_path / "out"))
+    path.write_bytes(whole)
+    retiring.retire(judgment_set=made, actor=manager, why="A wrong rubric")
+    assert "is retired. Publish the set that replaces it." in refuse(*ASKED, "--to-folder", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_set_is_pushed_in_one_commit_and_again(
+    project: Project, manager: Membership, made: JudgmentSet, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = answer(*ASKED, "--to-hub", REPOSITORY)
+    assert output["place"] == f"{hub.address}/datasets/{REPOSITORY}"
+    there = hub.repositories[REPOSITORY]
+    assert {name: there[name] for name in list_names(made)} == {name: read(made, name) for name in list_names(made)}
+    assert there.keys() - set(list_names(made)) == {".gitattributes"}
+    assert (hub.visibility, hub.commits) == ({REPOSITORY: "private"}, ["Judgment set 1"])
+    freeze(project, manager, "Second", with_texts=False)
+    answer("publish", "2", *ASKED[2:], "--to-hub", REPOSITORY)
+    assert "passages.parquet" not in there, "What the second does not hold is gone."
+    assert hub.commits == ["Judgment set 1", "Judgment set 2"]
+    answer(*ASKED, "--to-hub", "lab/open", "--public")
+    assert hub.visibility["lab/open"] == "public"
+    hub.repositories["lab/model"] = {".gitattributes": b"", "model.safetensors": b"1"}
+    assert "holds something else" in refuse(*ASKED, "--to-hub", "lab/model")
+    assert hub.repositories["lab/model"].keys() == {".gitattributes", "model.safetensors"}
+    assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", "no such/name!")
+    assert TOKEN not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("place", ["repos/create", "tree", "preupload", "commit"])
+def test_a_push_that_fails_half_way_says_so_and_can_be_repeated(made: JudgmentSet, hub: Hub, place: str) -> None:
+    hub.fails_at = place
+    said = refuse(*ASKED, "--to-hub", REPOSITORY)
+    assert "The Hub did not take the set" in said
+    assert "storage limit" in said
+    assert TOKEN not in said
+    assert set(hub.repositories.get(REPOSITORY, {})) <= {".gitattributes"}
+    hub.fails_at = ""
+    answer(*ASKED, "--to-hub", REPOSITORY)
+    assert hub.repositories[REPOSITORY]["long.csv"] == read(made, "long.csv")
+
+
+def test_without_a_token_a_hub_or_the_library_the_way_there_is_told(
+    made: JudgmentSet, hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HF_TOKEN = "hf_wrong"
+    assert "Invalid username or password" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    settings.HF_TOKEN = ""
+    assert "Set HF_TOKEN in the environment" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    assert hub.repositories == {}
+    settings.HF_TOKEN, settings.HF_ENDPOINT = TOKEN, "http://127.0.0.1:9"
+    assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    assert "Run make hub" in refuse(*ASKED, "--to-hub", REPOSITORY)
+
+
+@pytest.fixture
+def older(project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch) -> JudgmentSet:
+    """A set that was frozen by a version without cards."""
+    canonical(project)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(readme, "write_cards", lambda *_: "")
+        earlier.setattr(parquet, "write_tables", lambda *_: None)
+        return freeze(project, manager)
+
+
+def test_an_older_set_gets_its_cards_in_the_folder_alone(
+    older: JudgmentSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    from datasets import load_dataset
+    from mlcroissant import Dataset
+
+    made = older
+    assert not {"croissant.json", "CITATION.cff", "aggregated.parquet"} & set(list_names(made))
+    before = freezing.find_path(made).read_bytes()
+    folder = tmp_path / "out"
+    asked = (*ASKED, "--to-folder", str(folder))
+    assert "can't be read as an author" in refuse(*asked, "--author", "Anna")
+    output = answer(*asked, "--author", "Berg, Anna", "--licence", "CC-BY-4.0", "--language", "en")
+    tables = [f"{name}.parquet" for name in ("aggregated", "annotators", "candidates", "passages")]
+    added = sorted(["CITATION.cff", "citation.bib", "croissant.json", *tables])
+    assert output["added"] == ["README.md", *added]
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert text.startswith("---\npretty_name: ")
+    assert "license: cc-by-4.0" in text
+    assert "This set was frozen without cards." in text
+    assert text.endswith(read(made, "README.md").decode())
+    assert "family-names: Berg" in (folder / "CITATION.cff").read_text()
+    for name in set(list_names(made)) - {"README.md"}:
+        assert (folder / name).read_bytes() == read(made, name), name
+    assert freezing.find_path(made).read_bytes() == before
+    loaded = load_dataset(str(folder), "aggregated", split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(list(loaded)) == len(list(Dataset(jsonld=folder / "croissant.json").records("aggregated")))
+    answer(*asked)  # again, over its own folder, and without names
+    assert "family-names" not in (folder / "CITATION.cff").read_text()
