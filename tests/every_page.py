@@ -24,7 +24,7 @@ from tests.routes import Route, all_routes
 
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha", "export-controls"),
-    *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "study-table", "study-compare"),
+    *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "-table", "study-compare"),
     *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
     *("import-file", "import-skipped", "file-skipped", "import-job", "controls-job", "annotate:session", "api:schema"),
 )
@@ -141,11 +141,17 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "systems": "systems-raw",
         "replication": "replication",
         "planner": "widths",
-        "study-chart": "scatter-1",
-        "study-table": "overall",
+        "study": "scatter-1",
         "metric": "spread",
     }
-    routes = {route if route.startswith("study-") else f"{route}-chart": name for route, name in names.items()}
+    tables = {
+        "agreement": "parts",
+        "agreement-annotators": "pairs",
+        "agreement-time": "time",
+        "study": "overall",
+    }
+    routes = {f"{route}-chart": name for route, name in names.items()}
+    routes |= {f"{route}-table": name for route, name in tables.items()}
     samples = {f"results:{route} name": name if of_ours else "other" for route, name in routes.items()}
     samples |= {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
     return samples | {f"api:study-table {part}": samples[f"results:study-table {part}"] for part in ("name", "form")}

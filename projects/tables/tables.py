@@ -76,6 +76,7 @@ Value = str | int | float | Estimate | Interval | Missing | None
 ColumnKind = Literal["text", "count", "number", "estimate", "interval", "p"]
 
 NO_NUMBER = Missing("not a number")
+USUAL_INTERVAL = "95 % CI"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Column:
     digits: int = 3
     hint: str = ""
     """The entry of the glossary that explains the column on pages."""
-    interval: str = "95 % CI"
+    interval: str = USUAL_INTERVAL
     """The heading of an estimate's interval, where it has a column of its own."""
     is_signed: bool = False
     """Whether pages show a plus sign, as for a difference."""
@@ -99,6 +100,11 @@ class Column:
     def heading(self) -> str:
         """The title on pages."""
         return word_for_page(self.title)
+
+    @property
+    def shown_interval(self) -> str:
+        """What pages say of the interval below the title; nothing of one that is like the others."""
+        return self.interval if self.kind == "estimate" and self.interval != USUAL_INTERVAL else ""
 
     @property
     def is_number(self) -> bool:

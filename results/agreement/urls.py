@@ -25,6 +25,15 @@ urlpatterns = [
         )
         for kind, (name, folder) in AGREEMENT.items()
     ),
+    *(
+        path(
+            f"p/<slug:slug>/agreement/{folder}tables/<slug:name>.<str:form>",
+            views.agreement_table,
+            {"kind": kind},
+            name=f"{name}-table",
+        )
+        for kind, (name, folder) in AGREEMENT.items()
+    ),
     path("p/<slug:slug>/scores/planner/", planner_views.planner, name="planner"),
     path(
         "p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner_views.planner_chart, name="planner-chart"

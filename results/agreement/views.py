@@ -7,29 +7,32 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotate.frames.criteria_in_use import Scope
 from measures.jackknife import FEW_UNITS
+from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.agreement import charts
+from projects.tables.responses import answer_table
+from results.agreement import charts, tables
 from results.agreement.alpha import PASSAGES
 from results.agreement.forms import AgreementForm
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 
 PAGES = {
-    "agreement": ("results/agreement/show.html", charts.chart_agreement),
-    "annotators": ("results/agreement/annotators.html", charts.chart_annotators),
-    "time": ("results/agreement/time.html", charts.chart_time),
+    "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),
+    "annotators": ("results/agreement/annotators.html", charts.chart_annotators, tables.tabulate_annotators),
+    "time": ("results/agreement/time.html", charts.chart_time, tables.tabulate_time),
 }
-"""The template and the charts of each kind of figures."""
+"""The template, the charts and the tables of each kind of figures."""
 
 
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpResponse:
-    template, draw = PAGES[kind]
+    template, draw, tabulate = PAGES[kind]
     form = AgreementForm(project, request.GET or None)
     context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "few": FEW_UNITS}
     context["confidence"] = CONFIDENCE
@@ -45,7 +48,20 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
         context |= _describe_interval(state.figures["report"])
     if state.figures:
         context["charts"] = {chart.name: chart for chart in draw(state.figures)}
+        on_page = _link_levels(request, scope) if kind == "agreement" else {}
+        found = tabulate(state.figures, criterion=scope.criterion.name, **on_page)
+        context["tables"] = {table.name.replace("-", "_"): table for table in found}
     return render(request, template, context)
+
+
+def _link_levels(request: ProjectRequest, scope: Scope) -> dict[str, Any]:
+    """Return what the table of levels has on the page alone: the level of the criterion, and links to the others."""
+    query = request.GET.copy()
+    urls = {}
+    for level in Level:
+        query["level"] = level.value
+        urls[level.value] = f"?{query.urlencode()}"
+    return {"criterion_level": scope.criterion.level, "level_urls": urls}
 
 
 def _describe_interval(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,3 +78,13 @@ def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: 
     query_form = AgreementForm(project, request.GET or None)
     figures = require_figures(project, kind, query_form.settings(kind, require_scope(query_form)))
     return answer_chart(project, PAGES[kind][1](figures), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def agreement_table(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
+    query_form = AgreementForm(project, request.GET or None)
+    scope = require_scope(query_form)
+    figures = require_figures(project, kind, query_form.settings(kind, scope))
+    return answer_table(project, PAGES[kind][2](figures, criterion=scope.criterion.name), name, form, stem="agreement")

@@ -66,3 +66,10 @@ def set_latex(written: str, folder: Path) -> str:
     log = done.stdout.decode(errors="replace")
     assert done.returncode == 0, log[-2000:]
     return log
+
+
+def read_caption(written: str) -> str:
+    """Return the caption, which is one sentence."""
+    (caption,) = re.findall(r"\\caption\{(.*)\}$", written, re.MULTILINE)
+    assert len(re.findall(r"[.!?](?= [A-Z]|$)", caption)) == 1, caption
+    return str(caption)

@@ -256,7 +256,7 @@ def test_undefined_has_a_reason(
     assert output["alpha"] is None
     assert reason in output["undefined"]
     page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
-    assert f"undefined: {reason}" in page
+    assert f"— {reason}" in page
     assert not re.search(r"\bnan\b", page, re.IGNORECASE)
 
 

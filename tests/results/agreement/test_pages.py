@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from django.utils.html import escape
 
 from annotate.models import Judgment
 from measures.pairs import Pairs, pair_agreements
@@ -19,6 +20,7 @@ from tests.factories import make_corpus, make_membership, make_project
 from tests.measures.frames import CANONICAL, from_table
 from tests.page_reader import Rows, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex, read_caption
 from tests.results.judged_batches import answer, canonical, judge
 
 pytestmark = pytest.mark.django_db
@@ -39,11 +41,11 @@ def test_every_pair_of_krippendorffs_example_on_the_page_and_in_the_command(
     expected = pair_agreements(from_table(CANONICAL))
     assert isinstance(expected, Pairs)
     shown = sorted(
-        (row["Candidates"], row["Exact agreement"], row["Cohen's kappa (quadratic)"], row["Pearson's r"])
+        (row["Candidates"], row["Exact agreement, in %"], row["Cohen's kappa (quadratic)"], row["Pearson's r"])
         for row in rows
     )
     assert shown == sorted(
-        (str(pair.n), f"{pair.same_share * 100:.1f} %", f"{pair.kappa:.4f}", f"{pair.pearson:.4f}")
+        (str(pair.n), f"{pair.same_share * 100:.1f}", f"{pair.kappa:.4f}", f"{pair.pearson:.4f}")
         for pair in expected.computed
     )
     output = answer("agreement", "--project", "bridges", "--pairs")
@@ -78,7 +80,7 @@ def test_two_annotators_are_compared_by_question_type(
     }
     judge(project, ratings)
     rows = table(client_of(researcher), ANNOTATORS, "Annotator pairs by question type")
-    assert [(row["Candidates"], row["Exact agreement"]) for row in rows] == [("5", "0.0 %"), ("5", "100.0 %")]
+    assert [(row["Candidates"], row["Exact agreement, in %"]) for row in rows] == [("5", "0.0"), ("5", "100.0")]
 
 
 def test_agreement_over_time_is_by_the_day_of_the_last_rating(
@@ -165,3 +167,25 @@ def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(
     report.refresh_from_db()
     assert report.state == Job.State.CANCELLED
     assert "already finished" in client.post(cancel, follow=True).content.decode()
+
+
+def test_every_table_is_a_file_for_a_paper(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    client = client_of(researcher)
+    for path, names in (("", ("levels", "parts")), ("annotators/", ("pairs", "annotators")), ("time/", ("time",))):
+        page = client.get(f"/p/bridges/agreement/{path}?level=interval").content.decode()
+        for name in names:
+            address = f"/p/bridges/agreement/{path}tables/{name}"
+            assert f'href="{address}.tex?level=interval"' in page
+            tex = client.get(f"{address}.tex?level=interval")
+            assert tex["Content-Disposition"] == f'attachment; filename="bridges-agreement-{name}.tex"'
+            check_latex(tex.content.decode())
+            caption = read_caption(tex.content.decode())
+            assert "n = " in caption, "it says the number of units, and what they are"
+            assert escape(caption.replace(r"\%", "%")) in page, "the page says the same"
+            assert client.get(f"{address}.md?level=interval").content.decode().startswith("Krippendorff") or path
+            assert "nan" not in client.get(f"{address}.csv?level=interval").content.decode().lower()
+    rows = list(csv.DictReader(io.StringIO(client.get("/p/bridges/agreement/tables/levels.csv").content.decode())))
+    assert [round(float(row["Alpha"]), 4) for row in rows if row["Level"] == "interval"] == [0.8491]
+    for missing in ("none.tex", "levels.exe", "levels.tex?level=euclid"):
+        assert client.get(f"/p/bridges/agreement/tables/{missing}").status_code == 404

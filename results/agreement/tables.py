@@ -1,0 +1,255 @@
+"""Tables of the agreement pages: alpha by level, by part and by period, and annotators compared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.text import capfirst
+
+from measures.bootstrap import JACKKNIFE
+from projects.language.names import spell_out
+from projects.tables.reading import read_number
+from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
+from results.agreement.alpha import PASSAGES
+from results.scope.gold_settings import CRITERION
+
+Figures = Mapping[str, Any]
+UNNAMED = "unspecified"
+DISTANCES = {
+    "nominal": "0 if equal, otherwise 1",
+    "ordinal": "squared number of ratings in between",
+    "interval": "squared difference",
+    "ratio": "squared ratio of difference to sum",
+}
+
+
+def tabulate_agreement(
+    figures: Figures, *, criterion: str, criterion_level: str = "", level_urls: Mapping[str, str] | None = None
+) -> list[Table]:
+    """Return alpha at each level of measurement, and at the requested level for each part.
+
+    On the page, `criterion_level` has a badge and the other levels link to `level_urls`.
+    """
+    report = figures["report"]
+    basis = _describe_basis(report, criterion)
+    levels = [
+        [
+            Name(
+                line["level"],
+                # The first is the one that is shown.
+                url=(level_urls or {}).get(line["level"], "") if line is not report["levels"][0] else "",
+                badge="level of the criterion" if line["level"] == criterion_level else "",
+            ),
+            *_make_alpha_cells(line, report),
+            DISTANCES[line["level"]],
+        ]
+        for line in report["levels"]
+    ]
+    by = spell_out(report["by"])
+    parts: list[list[Value]] = [
+        [group["name"] or UNNAMED, *_make_alpha_cells(group["line"], report), *_make_counts(group["line"])]
+        for group in report["groups"]
+    ]
+    main = report["levels"][0]
+    # Parts by criterion are of other judgments than the whole, which is of one criterion.
+    whole: list[list[Value]] = [["all", *_make_alpha_cells(main, report), *_make_counts(main)]]
+    return [
+        Table(
+            "levels",
+            "Alpha at each level of measurement",
+            [
+                Column("level", "Level", hint="alpha-level"),
+                *_make_alpha_columns("Alpha", report),
+                Column("distance", "Distance function", hint="alpha-distance"),
+            ],
+            levels,
+            f"Krippendorff's alpha at each level of measurement ({basis}).",
+            label="alpha-levels",
+        ),
+        Table(
+            "parts",
+            f"Alpha by {by}",
+            [
+                Column("part", capfirst(by)),
+                *_make_alpha_columns(f"Alpha ({report['level']})", report),
+                Column("n", "Candidates", "count"),
+                Column("annotators", "Annotators", "count"),
+                Column("ratings", "Ratings", "count", hint="ratings-paired"),
+                Column("single", "Single", "count", hint="single-ratings"),
+            ],
+            parts,
+            f"Krippendorff's alpha ({report['level']}) by {by} ({basis}).",
+            foot=whole if report["by"] != CRITERION else (),
+            label=f"alpha-by-{report['by']}",
+        ),
+    ]
+
+
+def tabulate_annotators(figures: Figures, *, criterion: str) -> list[Table]:
+    """Return each pair of annotators on their common candidates, and each annotator compared with all others."""
+    pairs, tables = figures["pairs"].get("computed", []), []
+    judged = f"criterion: {_end_less(criterion)}; n = "
+    if pairs:
+        caption = "Agreement of each pair of annotators on the candidates that both rated"
+        columns = [Column("first", "Annotator"), Column("second", "Other annotator"), *_PAIR_COLUMNS]
+        counted = f"{judged}{len(pairs):,} pairs; {_PAIR_METHOD}"
+        rows = [[pair["first"], pair["second"], *_make_pair_cells(pair)] for pair in pairs]
+        tables.append(Table("pairs", "Annotator pairs", columns, rows, f"{caption} ({counted}).", n_keys=2))
+    if figures["by_type"]:
+        columns = [Column("type", "Question type"), *columns]
+        rows = [
+            [spell_out(name) or UNNAMED, pair["first"], pair["second"], *_make_pair_cells(pair)]
+            for name, pair in figures["by_type"]
+        ]
+        caption = "Agreement of each pair of annotators by question type"
+        counted = f"{judged}{len(rows):,} pairs and types; {_PAIR_METHOD}"
+        title = "Annotator pairs by question type"
+        tables.append(Table("pairs-by-type", title, columns, rows, f"{caption} ({counted}).", n_keys=3))
+    if figures["people"]:
+        tables.append(_tabulate_people(figures, judged))
+    return tables
+
+
+_PAIR_METHOD = "Cohen's kappa with quadratic weights, two-sided p of Pearson's r by Student's t"
+_PAIR_COLUMNS = (
+    Column("n", "Candidates", "count"),
+    Column("same", "Exact agreement, in %", "number", 1, hint="exact-agreement"),
+    Column("kappa", "Cohen's kappa (quadratic)", "number", 4, hint="kappa"),
+    Column("pearson", "Pearson's r", "number", 4, hint="pearson"),
+    Column("p", "p (Pearson)", "p", 4, hint="p-pearson"),
+    Column("spearman", "Spearman's rho", "number", 4, hint="spearman"),
+)
+
+
+def _make_pair_cells(pair: Figures) -> list[Value]:
+    return [
+        pair["n"],
+        100 * pair["same_share"],
+        *(read_number(pair[name]) for name in ("kappa", "pearson", "p", "spearman")),
+    ]
+
+
+def _tabulate_people(figures: Figures, judged: str) -> Table:
+    columns = [
+        Column("annotator", "Annotator"),
+        Column("n", "Ratings", "count"),
+        Column("mean", "Mean", "number", 2),
+        Column("sd", "Std. dev.", "number", 2, hint="sd-annotator"),
+        Column("shared", "Shared candidates", "count"),
+        Column("bias", "Bias", "estimate", 2, hint="bias", is_signed=True),
+        Column("r", "Correlation with rest (Pearson's r)", "number", 4, hint="r-with-rest"),
+        Column("without", f"Alpha without annotator ({figures['level']})", "number", 4, hint="alpha-without"),
+        Column("change", "Change in alpha", "number", 4, hint="alpha-change", is_signed=True),
+    ]
+    rows: list[list[Value]] = []
+    for person in figures["people"]:
+        others, effect = person["others"], person["effect"]
+        sd = Missing("one rating") if person["sd"] is None else person["sd"]
+        row: list[Value] = [person["pseudonym"], person["n"], person["mean"], sd]
+        if "reason" in others:
+            row += [0, Missing(others["reason"]), Missing(others["reason"])]
+        else:
+            why = others.get("why_no_interval", "")
+            bias = Estimate(others["bias"], others["bias_low"], others["bias_high"], why and f"no interval: {why}")
+            row += [others["n"], bias, read_number(others["r"])]
+        if "reason" in effect:
+            row += [Missing(effect["reason"]), Missing(effect["reason"])]
+        else:
+            row += [effect["without_them"], effect["difference"]]
+        rows.append(row)
+    caption = "Each annotator compared with the mean of the others' ratings of the same candidates"
+    counted = f"{judged}{len(rows):,} annotators; bias in points of the scale with 95 % intervals by Student's t"
+    return Table("annotators", "Annotator vs. rest", columns, rows, f"{caption} ({counted}).")
+
+
+def tabulate_time(figures: Figures, *, criterion: str) -> list[Table]:
+    """Return alpha by period and of all candidates so far; nothing where no rating has a date."""
+    periods = figures["periods"]
+    if not isinstance(periods, list):
+        return []
+    unit = "passages" if figures.get("unit") == PASSAGES else "candidates"
+    columns = [
+        Column("period", "Period of last rating"),
+        Column("n", "Candidates", "count"),
+        Column("alpha", f"Alpha ({figures['level']})", "estimate", 4, hint="alpha", interval=f"95 % CI ({unit})"),
+        Column("n_so_far", "Candidates, cumulative", "count"),
+        Column("so_far", "Alpha, cumulative", "number", 4, hint="alpha-cumulative"),
+    ]
+    rows: list[list[Value]] = [
+        [
+            period["name"],
+            period["outcome"]["n_units"],
+            _read_period(period),
+            period["n_units_so_far"],
+            Missing("undefined so far") if period["so_far"] is None else period["so_far"],
+        ]
+        for period in periods
+    ]
+    method = "delete-one jackknife" if figures.get("method") == JACKKNIFE else "percentile bootstrap"
+    n = sum(period["outcome"]["n_units"] for period in periods)
+    caption = (
+        f"Krippendorff's alpha ({figures['level']}) by period of the last rating (criterion: {_end_less(criterion)}; "
+        f"n = {n:,} candidates with two or more ratings; 95 % intervals by the {method} over {unit})."
+    )
+    return [Table("time", "Alpha by period", columns, rows, caption, label="alpha-over-time")]
+
+
+def _read_period(period: Figures) -> Value:
+    outcome, interval = period["outcome"], period["interval"]
+    if "reason" in outcome:
+        return Missing(outcome["reason"])
+    if not interval:
+        return Estimate(outcome["alpha"], note="no interval: not computed")
+    if "reason" in interval:
+        return Estimate(outcome["alpha"], note=f"no interval: {interval['reason']}")
+    return Estimate(outcome["alpha"], interval["low"], interval["high"])
+
+
+def _make_alpha_columns(title: str, report: Figures) -> list[Column]:
+    """Return the columns of alpha; reports of earlier versions have an interval over passages beside it."""
+    if "method" not in report:
+        return [
+            Column("alpha", title, "estimate", 4, hint="alpha", interval="95 % CI (candidates)"),
+            Column("by_passage", "95 % CI (passages)", "interval", 4, hint="ci-passages"),
+        ]
+    unit = "passages" if report["unit"] == PASSAGES else "candidates"
+    return [Column("alpha", title, "estimate", 4, hint="alpha", interval=f"95 % CI ({unit})")]
+
+
+def _make_alpha_cells(line: Figures, report: Figures) -> list[Value]:
+    if line["alpha"] is None:
+        undefined = Missing(line["undefined"])
+        return [undefined] if "method" in report else [undefined, undefined]
+    if "method" in report:
+        return [_add_interval(line["alpha"], line["by_passage" if line["unit"] == PASSAGES else "by_unit"])]
+    ends = line["by_passage"] or {"undefined": "not computed"}
+    interval = Missing(ends["undefined"]) if ends.get("undefined") else Interval(ends["low"], ends["high"])
+    return [_add_interval(line["alpha"], line["by_unit"]), interval]
+
+
+def _add_interval(alpha: float, ends: Figures | None) -> Estimate:
+    if not ends or ends.get("undefined"):
+        return Estimate(alpha, note=f"no interval: {ends['undefined'] if ends else 'not computed'}")
+    share = ends.get("undefined_share") or 0.0
+    return Estimate(alpha, ends["low"], ends["high"], f"{share:.1%} of resamples undefined" if share else "")
+
+
+def _make_counts(line: Figures) -> list[Value]:
+    annotators = Missing("unknown") if line["n_annotators"] is None else line["n_annotators"]
+    return [line["n_units"], annotators, line["n_ratings"], line["n_single"]]
+
+
+def _describe_basis(report: Figures, criterion: str) -> str:
+    """Return criterion, n and method as a part of a caption."""
+    main = report["levels"][0]
+    counted = f"criterion: {_end_less(criterion)}; n = {main['n_units']:,} candidates with two or more ratings"
+    if "method" not in report:
+        return (
+            f"{counted}; 95 % intervals by the percentile bootstrap, {report['n_resamples']:,} resamples, "
+            f"seed {report['seed']}"
+        )
+    unit = f"{report['n_passages']:,} passages" if report["unit"] == PASSAGES else "candidates"
+    return f"{counted}; 95 % intervals by the delete-one jackknife with Student's t over {unit}"
+
+
+def _end_less(criterion: str) -> str:
+    return criterion.rstrip(". ")
