@@ -146,8 +146,12 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
     }
     tables = {
         "agreement": "parts",
-        "agreement-annotators": "pairs",
+        "agreement-annotators": "annotators",
         "agreement-time": "time",
+        "metric": "source",
+        "metric-list": "metrics",
+        "replication": "correlation",
+        "scores": "methods",
         "study": "overall",
     }
     routes = {f"{route}-chart": name for route, name in names.items()}

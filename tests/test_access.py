@@ -62,6 +62,7 @@ OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
     "results:replication-chart": {404},  # of which two batches, the query says
+    "results:replication-table": {404},
 }
 
 

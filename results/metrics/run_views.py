@@ -13,17 +13,18 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.tables.responses import answer_table
 from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
-from results.metrics.charts import make_bins, make_charts
+from results.metrics.charts import make_charts
 from results.metrics.downloading import FORMATS, stream_scores
 from results.metrics.listing import describe_run, list_settings
 from results.metrics.storing import delete_run, may_delete
+from results.metrics.tables import PARTS, tabulate_run
 from results.models import MetricRun
 
-PARTS = (("dataset", "By dataset"), ("source", "By source"))
 FILTERS = ("text", "dataset", "source", "reason")
 
 
@@ -43,7 +44,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         "charts": make_charts(run),
         "parts": PARTS,
         "forms": tuple(FORMATS),
-        "bins": make_bins(summary["histogram"]) if summary.get("histogram") else [],
+        "tables": {table.name: table for table in tabulate_run(run)},
         "may_delete": may_delete(run, request.membership),
         "is_computed": run.origin == MetricRun.Origin.COMPUTED,
     }
@@ -100,6 +101,12 @@ def metric_scores(request: ProjectRequest, project: Project, pk: int, form: str)
 @require_safe
 def metric_chart(request: ProjectRequest, project: Project, pk: int, name: str, form: str) -> HttpResponse:
     return answer_chart(project, make_charts(_fetch(project, pk)), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+def metric_table(request: ProjectRequest, project: Project, pk: int, name: str, form: str) -> HttpResponse:
+    return answer_table(project, tabulate_run(_fetch(project, pk)), name, form, stem=f"metric-{pk}")
 
 
 def _fetch(project: Project, pk: int) -> MetricRun:

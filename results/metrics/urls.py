@@ -6,6 +6,7 @@ from results.metrics import run_views, views
 
 urlpatterns = [
     path("p/<slug:slug>/metrics/", views.metric_list, name="metric-list"),
+    path("p/<slug:slug>/metrics/tables/<slug:name>.<str:form>", views.metric_list_table, name="metric-list-table"),
     path("p/<slug:slug>/metrics/new/", views.metric_new, name="metric-new"),
     path("p/<slug:slug>/metrics/jobs/", views.metric_jobs, name="metric-jobs"),
     path("p/<slug:slug>/metrics/cancel/", views.metric_cancel_all, name="metric-cancel-all"),
@@ -16,4 +17,5 @@ urlpatterns = [
     path("p/<slug:slug>/metrics/<int:pk>/delete/", run_views.metric_delete, name="metric-delete"),
     path("p/<slug:slug>/metrics/<int:pk>/scores.<str:form>", run_views.metric_scores, name="metric-scores"),
     path("p/<slug:slug>/metrics/<int:pk>/charts/<slug:name>.<str:form>", run_views.metric_chart, name="metric-chart"),
+    path("p/<slug:slug>/metrics/<int:pk>/tables/<slug:name>.<str:form>", run_views.metric_table, name="metric-table"),
 ]

@@ -15,11 +15,13 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.pages import REFRESH_SECONDS
 from projects.models import Project
+from projects.tables.responses import answer_table
 from results.metrics import computing
 from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported
+from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
 
 
@@ -32,6 +34,7 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         **_jobs(project),
         "metrics": listed,
+        "tables": tabulate_metrics(project, listed),
         "waiting": waiting.select_related("requested_by__user", "project")[:20],
         "not_imported": explain_not_imported(),
         "n_candidates": count_candidates(project),
@@ -51,6 +54,12 @@ def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.GET.get("live", "") != context["live_ids"]:
         response["HX-Refresh"] = "true"
     return response
+
+
+@requires(Right.READ)
+@require_safe
+def metric_list_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    return answer_table(project, tabulate_metrics(project, list_metrics(project)), name, form)
 
 
 @requires(Right.READ)

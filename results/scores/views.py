@@ -15,11 +15,12 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
+from projects.tables.responses import answer_table
 from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.reports.reports import ReportState
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
-from results.scores import charts
+from results.scores import charts, tables
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
 
@@ -49,6 +50,8 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
         context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}
+        found = tables.tabulate_golds(figures, criterion=scope.criterion.name, rule=rule, by=by)
+        context["tables"] = {table.name: table for table in found}
         context["shown"] = charts.choose_rule(figures, rule)
     with snapshot():
         context |= _table(request, scope, gold, rule, state)
@@ -63,6 +66,18 @@ def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) 
     figures = require_figures(project, "golds", query_form.settings(require_scope(query_form), gold))
     rule, by = _read_rule(query_form, gold)
     return answer_chart(project, charts.chart_golds(figures, rule=rule, by=by), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def gold_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    query_form, gold = _read_forms(request, project)
+    scope = require_scope(query_form)
+    figures = require_figures(project, "golds", query_form.settings(scope, gold))
+    rule, by = _read_rule(query_form, gold)
+    found = tables.tabulate_golds(figures, criterion=scope.criterion.name, rule=rule, by=by)
+    return answer_table(project, found, name, form, stem="scores")
 
 
 @requires(Right.MANAGE)

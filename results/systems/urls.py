@@ -13,4 +13,9 @@ urlpatterns = [
         views.replication_chart,
         name="replication-chart",
     ),
+    path(
+        "p/<slug:slug>/scores/replication/tables/<slug:name>.<str:form>",
+        views.replication_table,
+        name="replication-table",
+    ),
 ]

@@ -11,9 +11,10 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
+from projects.tables.responses import answer_table
 from results.reports.views import fetch_figures, report_context, require_figures
 from results.scope.gold_settings import RESAMPLES, SEED
-from results.systems import charts
+from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 
 TEMPLATE = "results/systems/show.html"
@@ -57,6 +58,8 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
         key = _choose_key(form)
         context["found"] = state.figures["by"].get(key)
         context["charts"] = {chart.name: chart for chart in charts.chart_replication(state.figures, key=key)}
+        correlation, *systems = tables.tabulate_replication(state.figures, key=key)
+        context |= {"tables": {"correlation": correlation}, "system_tables": systems}
     return render(request, "results/systems/replication_show.html", context)
 
 
@@ -75,14 +78,27 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
 @require_safe
 @snapshot()
 def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    figures, key = _require_replication(request, project)
+    return answer_chart(project, charts.chart_replication(figures, key=key), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def replication_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    figures, key = _require_replication(request, project)
+    return answer_table(project, tables.tabulate_replication(figures, key=key), name, form, stem="replication")
+
+
+def _require_replication(request: ProjectRequest, project: Project) -> tuple[dict[str, Any], str]:
+    """Return the figures of the two batches in the address, and the criterion. Raises Http404 without two batches."""
     query_form, runs, settings = _read_forms(request, project)
     between = (
         runs.settings(settings) if query_form.criteria and (not query_form.is_bound or query_form.is_valid()) else None
     )
     if between is None:
-        raise Http404("This chart does not exist.")
-    figures = require_figures(project, "replication", between)
-    return answer_chart(project, charts.chart_replication(figures, key=_choose_key(query_form)), name, form)
+        raise Http404("Two batches are needed.")
+    return require_figures(project, "replication", between), _choose_key(query_form)
 
 
 def _read_forms(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:

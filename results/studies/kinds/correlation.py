@@ -12,7 +12,7 @@ from measures.studies.correlating import Correlations, Method, correlate_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
-from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
+from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, SPLIT, Frame, Rows
 from results.studies.intervals import Intervals, make_field
 from results.studies.joining import EXTERNAL_ID
 from results.studies.kinds.correlation_tables import COEFFICIENTS, make_sections
@@ -22,6 +22,7 @@ from results.studies.stored import Steps, store, store_correlation
 
 BREAKDOWNS: dict[str, tuple[str, ...]] = {
     "dataset": (DATASET,),
+    "split": (SPLIT,),
     "dataset_source": (DATASET, SOURCE),
     "question_type": (QUESTION_TYPE,),
 }

@@ -28,6 +28,7 @@ from results.studies.tables import (
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _BY = {
     "dataset": "by dataset",
+    "split": "by split",
     "dataset_source": "by dataset and source",
     "question_type": "by question type",
 }

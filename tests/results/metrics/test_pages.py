@@ -24,6 +24,7 @@ from tests.factories import make_candidates, make_dataset, make_passage, make_qu
 from tests.page_reader import read
 from tests.previews import confirm, find_seal
 from tests.projects.api.client import Script
+from tests.projects.tables.latex import check_latex, read_caption
 from tests.results.judged_batches import judge
 from tests.results.metrics.samples import compute, receive
 
@@ -83,8 +84,15 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     assert [row["Candidate"] for row in read(refused.content.decode()).rows("Candidates with their scores")] == [
         "alone"
     ]
-    by_source = read(shown.content.decode()).rows("By source")
+    *by_source, whole = read(shown.content.decode()).rows("By source")
     assert {row["Name"]: row["Mean"] for row in by_source} == {"reader": "1.0000", "guesser": "0.0000"}
+    assert (whole["Name"], whole["Candidates"], whole["Mean"]) == ("All", "4", "0.5000")
+    for here, name in ((run.pk, "source"), (run.pk, "dataset"), (run.pk, "bins"), (None, "metrics")):
+        folder = address("metric-list", corpus) if here is None else address("metric-show", corpus, here)
+        tex = client.get(f"{folder}tables/{name}.tex")
+        check_latex(tex.content.decode())
+        assert "n = " in read_caption(tex.content.decode())
+        assert f'href="{folder}tables/{name}.csv"' in client.get(folder).content.decode()
 
 
 def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(

@@ -22,6 +22,7 @@ from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.page_reader import Rows, Screen, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex, read_caption
 from tests.results.judged_batches import VALUES, canonical, judge
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +56,10 @@ def test_each_candidate_has_its_score_by_every_rule(
         assert row["Judgments"] == "3"
     assert (page.number("Candidates"), page.number("Judgments"), page.number("Single judgments")) == (4, 12, 0)
     assert page.facts["Mean gold score"].startswith("3.67")
+    for name in ("methods", "distribution"):
+        tex = client_of(researcher).get(f"{SCORES}tables/{name}.tex?rule=median").content.decode()
+        check_latex(tex)
+        assert "n = 4 candidates" in read_caption(tex)
     (one,) = page.rows("Candidates by human score")[:-1]
     assert [one[str(point)] for point in range(1, 6)] == ["0", "0", "2", "1", "1"], "2.67 is nearest to 3"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from projects.models import LogEntry, Membership, Project
+from projects.models import LogEntry, Membership, Passage, Project
 from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
 from tests.factories import make_membership
@@ -80,9 +80,15 @@ def test_a_script_reads_what_the_page_shows(judged: Project, runs: list[MetricRu
 def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
     judged: Project, runs: list[MetricRun], owner: Membership, client_of: SignIn
 ) -> None:
+    passages = Passage.objects.filter(dataset__project=judged)
+    passages.update(split="dev")
+    passages.filter(external_id__endswith="4").update(split="test")
     made = study(judged, owner, runs, n_resamples=100)
     client = client_of(owner)
     page = read(client.get(made.get_absolute_url(), {"show": "dataset-kendall,scatter-2"}).content.decode())
+    by_split = page.rows("Pearson by split")
+    assert [row["dev"] for row in by_split][-1] == "16", "dev and test stand side by side, with their candidates"
+    assert [row["test"] for row in by_split][-1] == "4"
     assert [row["Metric"] for row in page.rows("Kendall by dataset")][:1] == ["Near"]
     assert "Pearson by dataset" not in page.tables
     rows = page.rows("Far & <b>away</b> vs. human scores")

@@ -17,6 +17,7 @@ from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import Screen, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex, read_caption
 from tests.results.judged_batches import judge
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +115,11 @@ def test_two_batches_are_correlated_system_by_system(
     assert by_z["Pearson's r"] == f"{stats.pearsonr(*z).statistic:.4f}"
     assert (by_z["Systems"], by_z["Spearman's rho"], by_z["Kendall's tau-b"]) == ("3", "1.0000", "1.0000")
     client = client_of(researcher)
+    for name in ("correlation", "systems-z", "systems-raw"):
+        tex = client.get(f"{REPLICATION}tables/{name}.tex?first=1&second=2").content.decode()
+        check_latex(tex)
+        assert "n = 3 systems" in read_caption(tex)
+    assert client.get(f"{REPLICATION}tables/correlation.tex?first=1").status_code == 404
     assert "Select two batches." in client.get(REPLICATION, {"first": 1}).content.decode()
     same = client.get(REPLICATION, {"first": 1, "second": 1})
     assert (same.status_code, "Select two different batches" in same.content.decode()) == (400, True)
