@@ -6,7 +6,8 @@ the page's own, so that a chart follows the theme; in a file they are those of a
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -16,14 +17,35 @@ from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
 from projects.charts.drawing_process import Undrawable, drawing_process
+from projects.charts.fitting import NAME_WIDTH, fit_drawing, fit_spec, fold_chart_title
 from projects.database.csv import format_row, guard_text
 from projects.language.characters import replace_forbidden
 
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
 
-FORMS = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
-"""What a chart can be had as."""
+FORMS = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+    "column.pdf": "application/pdf",
+    "page.pdf": "application/pdf",
+    "csv": "text/csv; charset=utf-8",
+}
+"""What a chart can be had as, by the ending of its file."""
+FORM_NAMES = {
+    "svg": "SVG",
+    "png": "PNG",
+    "pdf": "PDF",
+    "column.pdf": "PDF 8.5 cm",
+    "page.pdf": "PDF 17.5 cm",
+    "csv": "CSV",
+}
+_PRINTED = {"column.pdf": (321, 110), "page.pdf": (661, 200)}
+"""The width of a column and of a page of a paper in pixels of 96 an inch, and that of names beside a plot."""
+_LEAST_PLOT = 110
+_POINTS = 0.75
+"""Points for each pixel, so that a text of 12 pixels is printed in 9 points."""
 
 _FAILED = ""
 _RETRY_SECONDS = 60
@@ -39,7 +61,8 @@ _PALETTE = {
 """Colours in files. The series are those of Okabe and Ito, which people can tell apart with any colour vision."""
 SERIES = tuple(f"@{name}" for name in _PALETTE if name.startswith("series"))
 SCHEME = "viridis"
-ET.register_namespace("", "http://www.w3.org/2000/svg")
+_SVG = "http://www.w3.org/2000/svg"
+ET.register_namespace("", _SVG)
 _ELEMENTS = {
     "svg",
     "g",
@@ -67,7 +90,7 @@ class Chart:
     description: str = ""
     columns: Sequence[str] = ()
 
-    forms = tuple(FORMS)
+    forms = tuple(FORM_NAMES.items())
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +111,7 @@ def draw(chart: Chart) -> SafeString:
     drawn: str | None = cache.get(key)
     if drawn is None:
         try:
-            drawn = _checked(drawing_process.draw(spec, "svg").decode())
+            drawn = _checked(drawing_process.draw(spec, "svg").decode(), _list_texts(chart))
             cache.set(key, drawn)
         except Undrawable:
             logger.exception("The chart “%s” could not be drawn.", chart.name)
@@ -99,15 +122,77 @@ def draw(chart: Chart) -> SafeString:
 
 def write(chart: Chart, form: str) -> bytes:
     """Return the chart as a file in one of `FORMS`. Raises Undrawable."""
-    return _as_csv(chart) if form == "csv" else drawing_process.draw(_whole(chart, _PALETTE), form)
+    if form == "csv":
+        return _as_csv(chart)
+    drawing = _draw_printed(chart, *_PRINTED[form]) if form in _PRINTED else _draw_file(chart)
+    svg = ET.tostring(drawing, encoding="unicode")
+    return svg.encode() if form == "svg" else drawing_process.draw(svg, form.rpartition(".")[2])
 
 
-def _whole(chart: Chart, palette: Mapping[str, str], *, is_page: bool = False) -> Spec:
-    spec: Spec = _coloured({"width": 520, **chart.spec, "config": _CONFIG}, palette)
-    spec |= {"data": {"values": [dict(row) for row in chart.rows]}, "background": None if is_page else "#ffffff"}
+def _draw_file(chart: Chart, **size: float) -> ET.Element:
+    svg = drawing_process.draw(_whole(chart, _PALETTE, **size), "svg").decode()
+    drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
+    _finish(drawing, _list_texts(chart))
+    return drawing
+
+
+def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
+    """Return the drawing in this width, with its plot so wide that texts keep their size where that is possible."""
+    plot = float(chart.spec.get("width", 520)) if isinstance(chart.spec.get("width", 520), int) else 0.0
+    drawing = _draw_file(chart, name_width=name_width, width=plot)
+    for _attempt in range(2 if plot else 0):
+        # What stands beside the plot, such as names, hardly changes with it.
+        plot = max(_LEAST_PLOT, plot + width - float(drawing.get("width", width)))
+        drawing = _draw_file(chart, name_width=name_width, width=plot)
+    # A plot of squares keeps its size, so the whole is scaled.
+    scale = width / float(drawing.get("width", width)) * _POINTS
+    for name in ("width", "height"):
+        drawing.set(name, f"{scale * float(drawing.get(name, 0)):.2f}")
+    return drawing
+
+
+def _whole(
+    chart: Chart, palette: Mapping[str, str], *, is_page: bool = False, name_width: float = NAME_WIDTH, width: float = 0
+) -> Spec:
+    own = {"width": 520, **chart.spec, **({"width": width} if width else {})}
+    fitted, rows = fit_spec(own, chart.rows, name_width=name_width)
+    spec: Spec = _coloured({**fitted, "config": _CONFIG}, palette)
+    spec |= {"data": {"values": [dict(row) for row in rows]}, "background": None if is_page else "#ffffff"}
     if not is_page:
-        spec |= {"title": chart.title, "padding": 12}
+        across = own["width"] if isinstance(own["width"], int | float) else 520
+        spec |= {"title": {"text": fold_chart_title(chart.title, across), "frame": "group"}, "padding": 12}
     return _printable(spec)
+
+
+def _list_texts(chart: Chart) -> list[str]:
+    """Return the texts that a drawing may show in part: names in the rows, and titles."""
+
+    def find(part: Any) -> Iterator[str]:
+        if isinstance(part, Mapping):
+            for key, value in part.items():
+                if isinstance(value, str) and key == "title":
+                    yield value
+                yield from find(value)
+        elif isinstance(part, list):
+            for each in part:
+                yield from find(each)
+
+    names = (value for row in chart.rows for value in row.values() if isinstance(value, str))
+    return list(dict.fromkeys([*names, *find(chart.spec), chart.title]))
+
+
+def _finish(drawing: ET.Element, texts: Sequence[str]) -> None:
+    """Add the whole of each text that is shown in part as its tooltip, and make room for all texts."""
+    # Compared without white space, as lines are broken in its place.
+    bare = {"".join(text.split()): text for text in texts}
+    for element in drawing.iter():
+        shown = "".join("".join(element.itertext()).split())
+        if element.tag.rpartition("}")[2] == "text" and "…" in shown:
+            pattern = ".*".join(map(re.escape, shown.split("…")))
+            whole = next((text for key, text in bare.items() if re.fullmatch(pattern, key)), "")
+            if whole:
+                ET.SubElement(element, f"{{{_SVG}}}title").text = replace_forbidden(whole)
+    fit_drawing(drawing)
 
 
 def _printable(part: Any) -> Any:
@@ -124,10 +209,11 @@ def _coloured(part: Any, palette: Mapping[str, str]) -> Any:
         return {key: _coloured(value, palette) for key, value in part.items()}
     if isinstance(part, list | tuple):
         return [_coloured(value, palette) for value in part]
-    return palette[part[1:]] if isinstance(part, str) and part.startswith("@") else part
+    # A title may be a name from a file, and begin with the same sign.
+    return palette.get(part[1:], part) if isinstance(part, str) and part.startswith("@") else part
 
 
-def _checked(svg: str) -> str:
+def _checked(svg: str, texts: Sequence[str] = ()) -> str:
     """Return the drawing if it contains only shapes and texts, since the page includes it as it is. Raises ValueError.
 
     Its descriptions for screen readers are removed: the page describes the chart as a whole, and the table has every
@@ -144,6 +230,7 @@ def _checked(svg: str) -> str:
         for attribute in [each for each in element.attrib if each == "role" or each.startswith("aria-")]:
             del element.attrib[attribute]
     drawing.set("aria-hidden", "true")
+    _finish(drawing, texts)
     return ET.tostring(drawing, encoding="unicode")
 
 
@@ -168,6 +255,8 @@ _CONFIG: Spec = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "color": "@ink", "offset": 12},
+    # Fonts differ in width, so labels that only just fit side by side are thinned out.
+    "axisQuantitative": {"labelOverlap": True, "labelSeparation": 8, "labelFlush": False},
     "axis": {**_WORDS, "gridColor": "@line", "domainColor": "@ink-3", "tickColor": "@ink-3", "titlePadding": 8},
     "legend": _WORDS,
     "header": {**_WORDS, "labelColor": "@ink", "labelFontWeight": 600},

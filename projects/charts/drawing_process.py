@@ -53,8 +53,8 @@ class DrawingProcess:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def draw(self, spec: dict[str, Any], form: str) -> bytes:
-        """Return the drawing as SVG, PNG or PDF. Raises Undrawable."""
+    def draw(self, spec: dict[str, Any] | str, form: str) -> bytes:
+        """Return the drawing of a specification, or of an SVG, as SVG, PNG or PDF. Raises Undrawable."""
         request = orjson.dumps({"spec": spec, "form": form, "seconds": LIMIT_SECONDS})
         if not self._lock.acquire(timeout=LIMIT_SECONDS * ATTEMPTS):
             raise Undrawable("Other charts took too long.")

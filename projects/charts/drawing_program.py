@@ -34,10 +34,11 @@ def main() -> None:
             parent.sendall(HEAD.pack(is_drawn, len(answer)) + answer)
 
 
-def draw(spec: dict[str, Any], form: str) -> bytes:
+def draw(spec: dict[str, Any] | str, form: str) -> bytes:
+    """Return the drawing of a specification, or a drawing in SVG as another form."""
     import vl_convert  # only here: the parent imports this module too
 
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
+    svg = spec if isinstance(spec, str) else vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
     if form == "svg":
         return svg.encode()
     return vl_convert.svg_to_png(svg, scale=3) if form == "png" else vl_convert.svg_to_pdf(svg)

@@ -25,7 +25,7 @@ def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> N
     assert "<script>" not in drawn
     assert "aria-label" not in drawn, "the page says it for the whole"
     texts = [text.strip() for text in ET.fromstring(drawn).itertext() if text.strip()]
-    assert NASTY in texts
+    assert "".join(NASTY.split()) in "".join("".join(texts).split()), "long names are on several lines"
 
 
 def test_what_is_no_drawing_is_refused() -> None:

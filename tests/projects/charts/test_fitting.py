@@ -1,0 +1,119 @@
+"""Charts with names of any length: no text is cut off or covers another, and intervals lie inside the plot."""
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from projects.charts import specs
+from projects.charts.drawing import Chart, Row, draw, write
+from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
+
+NAMES = (
+    "a system with a name of sixty characters, which is number %d",
+    "huggingface/meta-llama_Llama-3.1-70B-Instruct-awq-int4-revision-%d",
+    "系统名称很长的一个问答模型第%d号版本加长版本号一二三四五六七八九十",
+    "نظام الإجابة على الأسئلة الطويل جدا رقم %d النسخة الأخيرة المحسنة",
+    "x" * 290 + "%d",
+    "\\input{/etc/passwd} \"'];%d\n<b>",
+)
+
+
+def make_charts(n: int, *, is_long: bool) -> Iterator[Chart]:
+    """Yield a chart of every kind over so many systems."""
+    rng = random.Random(n)
+    names = [(NAMES[at % len(NAMES)] if is_long else "s%d") % at for at in range(n)]
+    last, few = names[-1], names[:12]
+    rows: list[Row] = [
+        {"name": name, "v": (v := rng.random()), "low": v - 0.1, "high": v + 0.1, "n": rng.randrange(1, 90), "y": 1 - v}
+        for name in names
+    ]
+    line = (0.79, "human ceiling 0.790")
+    ends = ("v", "low", "high")
+    cells = [{"a": a, "b": b, "v": rng.random(), "text": "0.50"} for a, b in combinations(names[:15], 2)]
+    shares = [{"name": name, "score": score, "v": rng.random()} for name in few for score in ("1", "2", "3")]
+    swept = [{"w": w / 2, "name": name, "v": w / 40, "low": 0, "high": 0.6} for name in few for w in range(10)]
+    days = [{"day": f"2026-{1 + at // 28:02d}-{1 + at % 28:02d}", "v": 0.5, "low": 0.4, "high": 0.6} for at in range(n)]
+    plot = {"width": 400}
+    for name, data, spec in (
+        ("intervals", rows, specs.intervals("name", *ends, title=last, zero=0, line=line, is_line_right=True) | plot),
+        ("bars", rows, specs.bars("name", "n", title="candidates", axis="system")),
+        ("map", cells, specs.heat_map("a", "b", "v", "text", title="correlation", domain=(0, 1))),
+        ("points", rows, specs.points("v", "y", "name", x_title=last, y_title=last) | plot),
+        ("scatter", rows, specs.scatter("v", "y", x_title=last, y_title="y", series="name") | plot),
+        ("parts", shares, specs.small_multiples("score", "v", "name", title="share", axis="score", n=len(few))),
+        ("swept", swept, specs.swept("w", *ends, "name", title="r", axis="alpha", line=line)),
+        ("days", days, specs.line("day", *ends, title="alpha", axis="day of the last rating")),
+    ):
+        yield Chart(name, f"A chart of {last}", data, spec)
+
+
+@pytest.mark.parametrize(("n", "is_long"), [(2, True), (10, False), (10, True), (40, True)])
+def test_every_text_has_room_of_its_own(n: int, is_long: bool) -> None:
+    for chart in make_charts(n, is_long=is_long):
+        for drawn in (write(chart, "svg").decode(), draw(chart)):
+            assert drawn, chart.name
+            check_texts(drawn, (chart.name, n))
+
+
+def check_texts(drawn: str, where: object) -> None:
+    drawing = ET.fromstring(drawn)
+    left, top, width, height = map(float, drawing.get("viewBox", "").split())
+    boxes = list_text_boxes(drawing)
+    assert len(boxes) > 4
+    for box in boxes:
+        x_low, y_low, x_high, y_high = box.bounds
+        assert left <= x_low + 0.5, (where, box.text)
+        assert top <= y_low + 0.5, (where, box.text)
+        assert x_high <= left + width + 0.5, (where, box.text)
+        assert y_high <= top + height + 0.5, (where, box.text)
+    assert [(one.text, other.text) for one, other in combinations(boxes, 2) if one.overlaps(other)] == [], where
+
+
+def test_intervals_lie_inside_the_plot() -> None:
+    (chart,) = (each for each in make_charts(10, is_long=True) if each.name == "intervals")
+    drawn = draw(chart)
+    marks = drawn[drawn.index("role-mark") :]
+    rules = [
+        (float(start), float(start) + float(length))
+        for start, length in re.findall(r'<line transform="translate\(([\d.-]+),[\d.]+\)" x2="([\d.-]+)"', marks)
+    ]
+    assert len(rules) >= 10
+    assert all(min(ends) >= -0.5 and max(ends) <= 400.5 for ends in rules)
+
+
+def test_a_name_that_is_shown_in_part_has_the_whole_as_its_tooltip() -> None:
+    name = NAMES[4] % 7
+    rows: list[Row] = [{"name": name, "v": 0.5, "low": 0.4, "high": 0.6}]
+    chart = Chart("it", "It", rows, specs.intervals("name", "v", "low", "high", title="@mean"))
+    for drawn in (draw(chart), write(chart, "svg").decode()):
+        titles = [each.text for each in ET.fromstring(drawn).iter() if each.tag.endswith("title")]
+        assert set(titles) == {name}
+    assert "@mean" in drawn, "a title that begins with the sign of our colours is a title"
+
+
+def test_a_file_for_print_is_as_wide_as_a_column_or_a_page() -> None:
+    (chart,) = (each for each in make_charts(10, is_long=True) if each.name == "intervals")
+    for form, centimetres in (("column.pdf", 8.5), ("page.pdf", 17.5)):
+        written = write(chart, form)
+        box = re.search(rb"/MediaBox \[([^\]]+)\]", written)
+        assert box is not None
+        _left, _bottom, points, _top = map(float, box[1].split())
+        assert points / 72 * 2.54 == pytest.approx(centimetres, abs=0.1), form
+
+
+def test_names_are_folded_and_then_shortened_where_they_tell_least() -> None:
+    assert fold_name("short", 100) == ["short"]
+    assert fold_name("one line and another one", 90, most_lines=3) == ["one line and", "another one"]
+    long = fold_name("x" * 300 + "7", 100, most_lines=2)
+    assert len(long) == 2
+    assert long[1].startswith("…")
+    assert long[1].endswith("7")
+    assert all(measure_text(line) <= 100 for line in long)
+    alike = [f"the very same beginning of {at} and the very same end of a name" for at in (1, 2)]
+    one, other = (" ".join(lines) for lines in fold_names(alike, 90, most_lines=1).values())
+    assert one != other
+    assert ("1" in one, "2" in other) == (True, True)
