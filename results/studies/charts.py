@@ -76,17 +76,6 @@ def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, 
     return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 
 
-def draw_p_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
-    """Return a square for each `better`, `than` and their `p`."""
-    labelled = [{**cell, "label": _format_p(cell["p"])} for cell in cells]
-    spec = specs.heat_map("better", "than", "p", "label", title="p", domain=(0, 1), order=order)
-    return Chart(name, title, labelled if len(labelled) <= MOST_IN_MAP else [], spec, columns=("better", "than", "p"))
-
-
-def _format_p(p: float) -> str:
-    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
-
-
 def draw_scatter(
     name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str, series: str = ""
 ) -> Chart:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from projects.tables.reading import read_number
-from projects.tables.tables import Column, Table, Value
+from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
+from results.scope.gold_settings import RESAMPLES, SEED
 
 Figures = Mapping[str, Any]
 MEASURES = {"z": "mean z", "raw": "mean"}
@@ -45,3 +46,88 @@ def tabulate_replication(figures: Figures, *, key: str) -> list[Table]:
             caption = f"{title} ({scope}; n = {len(rows):,} systems; means over their ratings)."
             tables.append(Table(f"systems-{measure}", title, columns, rows, caption, label=f"replication-{measure}"))
     return tables
+
+
+def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str, str] | None = None) -> list[Table]:
+    """Return the systems' scores with their intervals, and over all criteria those on each criterion too.
+
+    On the page, the names of criteria link to `criterion_urls`.
+    """
+    scores = figures["scores"].get(key, [])
+    if not scores:
+        return []
+    name = next((each["name"].rstrip(". ") for each in figures["criteria"] if each["key"] == key), "")
+    scope = f"criterion: {name}" if name else "all criteria"
+    columns = [
+        Column("rank", "Rank", "count"),
+        Column("system", "System"),
+        Column("n", "Candidates", "count"),
+        Column("ratings", "Ratings", "count"),
+        Column("z", "Mean z", "number", hint="mean-z"),
+        Column("z_by_unit", "z, 95 % CI (candidates)", "interval", hint="ci-candidates"),
+        Column("z_by_group", "z, 95 % CI (passages)", "interval", hint="ci-passages"),
+        Column("mean", "Mean", "number"),
+        Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates"),
+        Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages"),
+    ]
+    rows: list[list[Value]] = [
+        [
+            rank,
+            score["source"] or "unspecified",
+            score["n_units"],
+            score["n_ratings"],
+            *_make_mean_cells(score["z"]),
+            *_make_mean_cells(score["raw"]),
+        ]
+        for rank, score in enumerate(scores, start=1)
+    ]
+    n = sum(score["n_units"] for score in scores)
+    method = f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
+    caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {len(rows):,} systems; {method})."
+    tables = [Table("scores", "System scores", columns, rows, caption, n_keys=2, label="system-scores")]
+    if not key and len(figures["criteria"]) > 1:
+        tables.append(_tabulate_criteria(figures, criterion_urls or {}))
+    return tables
+
+
+def _make_mean_cells(mean: Figures) -> list[Value]:
+    return [read_number(mean["mean"]), *(_read_interval(mean["mean"], mean[ends]) for ends in ("by_unit", "by_group"))]
+
+
+def _read_interval(mean: Any, ends: Figures) -> Value:
+    # Of an undefined mean the reason is said once.
+    if isinstance(mean, Mapping):
+        return None
+    if "reason" in ends:
+        return Missing(ends["reason"])
+    share = ends.get("undefined_share") or 0.0
+    return Interval(ends["low"], ends["high"], f"{share:.1%} of resamples undefined" if share else "")
+
+
+def _tabulate_criteria(figures: Figures, urls: Mapping[str, str]) -> Table:
+    columns = [
+        Column("criterion", "Criterion"),
+        Column("system", "System"),
+        Column("ratings", "Ratings", "count"),
+        Column("z", "Mean z", "number", hint="mean-z"),
+        Column("mean", "Mean", "number"),
+        Column("scale", "Scale"),
+    ]
+    rows: list[list[Value]] = [
+        [
+            Name(each["name"], url=urls.get(each["key"], "")),
+            score["source"] or "unspecified",
+            score["n_ratings"],
+            read_number(score["z"]["mean"]),
+            read_number(score["raw"]["mean"]),
+            f"{each['low']}–{each['high']}",
+        ]
+        for each in figures["criteria"]
+        for score in figures["scores"][each["key"]]
+    ]
+    n = len(figures["criteria"])
+    caption = (
+        f"Mean human score of each system on each criterion (n = {n:,} criteria; means over ratings, no intervals)."
+    )
+    title = "Scores by criterion"
+    return Table("criteria", title, columns, rows, caption, n_keys=2, label="system-scores-by-criterion")

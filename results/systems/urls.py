@@ -7,6 +7,7 @@ from results.systems import views
 urlpatterns = [
     path("p/<slug:slug>/scores/systems/", views.systems, name="systems"),
     path("p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", views.systems_chart, name="systems-chart"),
+    path("p/<slug:slug>/scores/systems/tables/<slug:name>.<str:form>", views.systems_table, name="systems-table"),
     path("p/<slug:slug>/scores/replication/", views.replication, name="replication"),
     path(
         "p/<slug:slug>/scores/replication/charts/<slug:name>.<str:form>",

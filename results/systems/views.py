@@ -37,6 +37,9 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
     context |= report_context(request, state) | {"with_controls": settings["controls"]}
     if state.figures:
         context |= _select_criterion(state.figures, form)
+        urls = {each["key"]: _choose_in_query(request, each["key"]) for each in state.figures["criteria"]}
+        found = tables.tabulate_systems(state.figures, key=context["key"], criterion_urls=urls)
+        context["tables"] = {table.name: table for table in found}
     return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
 
 
@@ -77,6 +80,18 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
 @requires(Right.READ)
 @require_safe
 @snapshot()
+def systems_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    query_form, _runs, settings = _read_forms(request, project)
+    if not query_form.criteria or (query_form.is_bound and not query_form.is_valid()):
+        raise Http404("This table does not exist.")
+    figures = require_figures(project, "systems", settings)
+    found = tables.tabulate_systems(figures, key=_choose_key(query_form))
+    return answer_table(project, found, name, form, stem="systems")
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
 def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     figures, key = _require_replication(request, project)
     return answer_chart(project, charts.chart_replication(figures, key=key), name, form)
@@ -99,6 +114,13 @@ def _require_replication(request: ProjectRequest, project: Project) -> tuple[dic
     if between is None:
         raise Http404("Two batches are needed.")
     return require_figures(project, "replication", between), _choose_key(query_form)
+
+
+def _choose_in_query(request: ProjectRequest, criterion: str) -> str:
+    """Return the address of the same page for one criterion."""
+    query = request.GET.copy()
+    query["criterion"] = criterion
+    return f"?{query.urlencode()}"
 
 
 def _read_forms(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:

@@ -15,7 +15,7 @@ from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES
-from results.studies.charts import draw_metrics, draw_p_map
+from results.studies.charts import draw_metrics
 from results.studies.frame import PASSAGE, Frame
 from results.studies.intervals import Intervals, make_field
 from results.studies.kinds.ceiling_notes import explain_ceiling
@@ -155,12 +155,6 @@ def _make_matrices(about: About) -> Iterator[Section]:
             ]
             for first in order
         ]
-        cells = [
-            {"better": row[0], "than": about.labels[second], "p": value}
-            for row in rows
-            for second, value in zip(order, row[1:], strict=True)
-            if isinstance(value, float)
-        ]
         tested = "p of one-sided tests: the metric of the row follows people better than that of the column"
         yield Section(
             name,
@@ -173,7 +167,6 @@ def _make_matrices(about: About) -> Iterator[Section]:
                 about.captioned(f"{tested}, {words}", about.bootstrap),
                 notes=_note_correction(about.figures),
             ),
-            charts=[draw_p_map(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note=_explain_p(about, is_corrected=bool(is_corrected)),
             choice=words,
         )

@@ -9,10 +9,13 @@ import pytest
 from projects.importing import Kind
 from projects.jobs import running
 from projects.models import Membership, Project
+from projects.tables.writing import write
 from results.metrics import computing
 from results.models import MetricRun, Study
+from results.studies.presentation import list_sections
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex, read_caption, set_latex
 from tests.results.judged_batches import take_file
 from tests.results.studies.factories import do
 
@@ -38,8 +41,8 @@ def squality(project: Project, owner: Membership, tmp_path: Path, squality_dir: 
     return project
 
 
-def test_the_printed_correlations_are_on_the_page(
-    squality: Project, owner: Membership, researcher: Membership, client_of: SignIn
+def test_the_printed_correlations_are_on_the_page_and_its_tables_are_set_by_latex(
+    squality: Project, owner: Membership, researcher: Membership, client_of: SignIn, tmp_path: Path
 ) -> None:
     client = client_of(researcher)
     client.post("/p/bridges/metrics/new/", SENT)
@@ -60,3 +63,8 @@ def test_the_printed_correlations_are_on_the_page(
             assert rows[title][coefficient].partition("[")[0].strip() == value, (title, coefficient)
     assert '<span class="stat-value">300</span>' in html
     assert '<span class="stat-value">900</span>' in html
+    tables = [write(section.table, "tex") for section in list_sections(made)]
+    for written in tables:
+        check_latex(written)
+        assert "n = 300 answers" in read_caption(written)
+    set_latex("\\clearpage\n".join(tables), tmp_path)

@@ -85,8 +85,15 @@ def test_systems_are_scored_ranked_and_compared(
         assert (row["Candidates"], row["Ratings"]) == ("8", "16")
         assert row["Mean"] == f"{statistics.mean(values(runs[0], row['System'])):.3f}"
         assert row["Mean z"] == f"{statistics.mean(z[row['System']]):.3f}".replace("-", "−")
-        low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % CI (passages)"].split(" to "))
+        low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % CI (passages)"].strip("[]").split(","))
         assert low < float(row["Mean"]) < high
+    for name in ("scores", "criteria"):
+        answered = client_of(researcher).get(f"{SYSTEMS}tables/{name}.tex?batch=1")
+        if name == "scores":
+            check_latex(answered.content.decode())
+            assert "n = 24 candidates of 3 systems" in read_caption(answered.content.decode())
+        else:
+            assert answered.status_code == 404, "there is one criterion"
     first = page.rows("p-value of each pair of systems")[0]
     p = stats.mannwhitneyu(z["strong"], z["weak"], alternative="greater").pvalue
     assert first["weak"] == ("< 0.0001" if p < 0.0001 else f"{p:.4f}")
