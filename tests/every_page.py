@@ -153,6 +153,7 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "replication": "correlation",
         "scores": "methods",
         "study": "overall",
+        "study-compare": "overall",
         "systems": "scores",
     }
     routes = {f"{route}-chart": name for route, name in names.items()}

@@ -63,6 +63,7 @@ OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
     "results:replication-chart": {404},  # of which two batches, the query says
     "results:replication-table": {404},
+    "results:study-compare-table": {404},  # of which two evaluations, the query says
 }
 
 

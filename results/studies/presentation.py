@@ -11,7 +11,7 @@ from results.studies import intervals
 from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
-from results.studies.tables import Column, ColumnKind, Estimate, Table, Value, word_for_page
+from results.studies.tables import Column, ColumnKind, Estimate, Table, Value, Wording, word_for_page
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,11 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     columns = [*keys]
     for column, _place, _other_place in common:
         change_kind: ColumnKind = "count" if column.kind == "count" else "number"
+        change = Wording(f"{column.heading}, change", page="change")
         columns += [
             Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
             Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
-            *([Column(f"{column.key}-d", "change", change_kind, column.digits)] if column.is_number else []),
+            *([Column(f"{column.key}-d", change, change_kind, column.digits)] if column.is_number else []),
         ]
 
     def join(rows: Sequence[Sequence[Value]], other_rows: Sequence[Sequence[Value]]) -> list[list[Value]]:

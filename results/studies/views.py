@@ -141,16 +141,38 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
 @require_safe
 def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
     """Show two evaluations of one kind side by side, by their numbers in the address; without these, the list."""
-    numbers = [request.GET.get(name, "") for name in ("first", "second")]
-    # Fewer than 10 digits fit the column.
-    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+    both = _fetch_both(request, project)
+    if both is None:
         return redirect("results:study-list", project.slug)
-    first, second = (_fetch(project, int(number)) for number in numbers)
-    context: dict[str, Any] = {"first": first, "second": second}
-    if first.kind == second.kind and first.result and second.result:
+    first, second = both
+    context: dict[str, Any] = {"first": first, "second": second, "query": request.GET.urlencode()}
+    if _can_compare(first, second):
         context["settings"] = presentation.compare_settings(first, second)
         context["tables"] = presentation.compare_tables(first, second)
     return render(request, "results/studies/compare.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+def study_compare_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    both = _fetch_both(request, project)
+    if both is None or not _can_compare(*both):
+        raise Http404("Two finished evaluations of one type are needed.")
+    stem = f"studies-{both[0].number}-{both[1].number}"
+    return answer_table(project, presentation.compare_tables(*both), name, form, stem=stem)
+
+
+def _fetch_both(request: ProjectRequest, project: Project) -> tuple[Study, Study] | None:
+    """Return the two evaluations of the address; None if it does not name two numbers."""
+    first, second = (request.GET.get(name, "") for name in ("first", "second"))
+    # Fewer than 10 digits fit the column.
+    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in (first, second)):
+        return None
+    return _fetch(project, int(first)), _fetch(project, int(second))
+
+
+def _can_compare(first: Study, second: Study) -> bool:
+    return bool(first.kind == second.kind and first.result and second.result)
 
 
 @requires(Right.READ)

@@ -15,6 +15,7 @@ from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
 from tests.projects.api.client import Script
+from tests.projects.tables.latex import check_latex
 from tests.results.studies.factories import do, give_scores, list_candidates, study
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +112,10 @@ def test_running_again_creates_a_new_study_beside_the_old_one(
     assert "None: both have the same settings" in same
     rows = read(same).rows("Correlation with human scores")
     assert {row["change"] for row in rows if row["Metric"] == "Near"} == {"0.000"}
+    tex = client.get(f"{STUDIES}compare/tables/overall.tex", asked).content.decode()
+    check_latex(tex)
+    assert r"\label{tab:studies-1-2-overall}" in tex
+    assert client.get(f"{STUDIES}compare/tables/overall.tex", {"first": 1}).status_code == 404
     third = study(judged, researcher, runs[:2], n_resamples=100, seed=9, least_judgments=2, as_zero=True)
     page = read(client.get(f"{STUDIES}compare/", {**asked, "second": third.number}).content.decode())
     settings = {row["Setting"]: row for row in page.rows("Differences in settings")}
