@@ -11,6 +11,8 @@ from projects.tables.tables import Column, Missing, Table, Value, format_cell, f
 
 LONG_TEXT = 40
 """A column with a longer text than this breaks its lines; LaTeX would otherwise set it beyond the margin."""
+LONG_HEADING = 24
+"""A heading longer than this is set on several lines."""
 LONG_WORD, LETTERS_TOGETHER = 16, 8
 """A word longer than the first may be broken in such a column, after so many letters at most."""
 MOST_IN_ONE_COLUMN = 6
@@ -101,7 +103,7 @@ def _set_notes(sentences: Sequence[str]) -> list[str]:
 
 def _make_columns(column: Column, values: Sequence[Value], notes: Notes) -> Iterator[_LatexColumn]:
     """Yield the column, and for estimates that have intervals a second one with these."""
-    head = escape_latex(column.title)
+    head = _set_heading(column.title)
     if not column.is_number:
         texts = [format_cell(value, column) for value in values]
         is_long = max(map(len, texts), default=0) > LONG_TEXT
@@ -120,9 +122,16 @@ def _make_columns(column: Column, values: Sequence[Value], notes: Notes) -> Iter
         ]
         figures = [number for value, number in zip(values, numbers, strict=True) if not isinstance(value, str)]
         yield _LatexColumn(f"S[table-format={_make_format(figures)}]", f"{{{head}}}", cells)
-    if column.kind == "interval" or any(format_interval(value, column) for value in values):
-        cells = [_set_interval(value, column, notes) for value in values]
-        yield _LatexColumn("r", head if column.kind == "interval" else escape_latex(column.interval), cells)
+    ends = [_set_interval(value, column, notes) for value in values]
+    if column.kind == "interval" or any(ends):
+        yield _LatexColumn("r", head if column.kind == "interval" else _set_heading(column.interval), ends)
+
+
+def _set_heading(title: str) -> str:
+    """Return a heading, on several lines if it is long."""
+    if len(title) <= LONG_HEADING:
+        return escape_latex(title)
+    return rf"\parbox[b]{{0.15\linewidth}}{{\raggedright {escape_latex(title, breaks_words=True)}}}"
 
 
 def _mark(value: Value, notes: Notes) -> str:

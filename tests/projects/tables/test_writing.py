@@ -61,6 +61,17 @@ def test_latex_takes_every_sign_as_text(tmp_path: Path) -> None:
     assert "Overfull" not in log, "a name of 300 characters breaks within its column"
 
 
+def test_long_headings_and_notes_without_intervals(tmp_path: Path) -> None:
+    columns = [Column("a", "A"), *(Column(f"m{at}", f"{LONG}{at}", "estimate") for at in range(2))]
+    row = ["x", *(Estimate(0.5, note="no interval: two passages") for _at in range(2))]
+    written = write(Table("long", "Long", columns, [row]), "tex")
+    head, cells = check_latex(written)
+    assert head[1].startswith(r"{\parbox[b]{0.15\linewidth}{\raggedright a\_\allowbreak{}long/")
+    assert cells[1:3] == ["0.500", r"\textsuperscript{a}"]
+    assert "(a) no interval: two passages." in written
+    assert "Overfull" not in set_latex(written, tmp_path)
+
+
 def test_names_in_other_scripts_ask_for_another_engine() -> None:
     for name, needs in (("é ą ő", False), ("评分器", True), ("مقياس", True), ("e\u0301", False)):
         written = write(Table("plain", "Plain", TABLE.columns[:1], [[name]]), "tex")
