@@ -19,18 +19,9 @@ _PREAMBLE = r"""\documentclass[twocolumn]{article}
 # What the writer itself uses; any other command would come from a name.
 _COMMANDS = {
     *("begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "par", "smallskip"),
-    *(
-        "footnotesize",
-        "linewidth",
-        "raggedright",
-        "arraybackslash",
-        "allowbreak",
-        "textsuperscript",
-        "parbox",
-        "usepackage",
-    ),
+    *("footnotesize", "linewidth", "raggedright", "arraybackslash", "allowbreak", "textsuperscript", "usepackage"),
     *("textbackslash", "textasciitilde", "textasciicircum", "textasciigrave", "textless", "textgreater", "textbar"),
-    *("symbol", "ldots", "times"),
+    *("symbol", "ldots", "times", "parbox"),
 }
 
 
