@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotate.work import serving, submitting
 from config.navigation.groups import GROUPS
-from projects.models import Membership
+from projects.models import Membership, Project, User
 from tests.annotate.open_batches import answered
 from tests.browser.conftest import SignedIn
 from tests.factories import make_batch, make_corpus
@@ -25,6 +25,13 @@ CUT_OFF = """() => [...document.querySelectorAll("header, header :is(a, summary,
         return isOutside || each.closest(".nav") && each.scrollWidth > each.clientWidth;
     }).map((each) => each.textContent.trim())"""
 """What of the header reaches beyond the window, or of an entry beyond its box. A long project name ends in dots."""
+
+
+IS_APART = """() => {
+    const [project, site] = [".header-project a", ".header-nav"].map((each) => document.querySelector(each));
+    return project.getBoundingClientRect().right <= site.getBoundingClientRect().left + 0.5;
+}"""
+"""Whether the project's name ends before the links of the site begin."""
 
 
 def addresses(owner: Membership) -> Iterator[str]:
@@ -51,10 +58,14 @@ def owner_with_work(owner: Membership, annotator: Membership) -> Membership:
 
 @pytest.mark.parametrize("width", [WIDE, MIDDLE, FIRST_WITH_ROW, FIRST_WITH_ROW - 1, NARROW, NARROWEST])
 def test_nothing_of_the_header_is_cut_off(signed_in: SignedIn, owner_with_work: Membership, width: int) -> None:
+    # Names that take all the room that they may have.
+    Project.objects.update(name="Donaudampfschifffahrtsgesellschaft")
+    User.objects.filter(pk=owner_with_work.user_id).update(username="donaudampfschifffahrt")
     page = signed_in(owner_with_work.user, viewport={"width": width, "height": 700})
     for address in addresses(owner_with_work):
         page.goto(address)
         assert page.evaluate(CUT_OFF) == [], address
+        assert page.evaluate(IS_APART), address
         assert page.evaluate("document.querySelector('header').scrollWidth <= document.documentElement.clientWidth"), (
             address
         )
