@@ -6,6 +6,7 @@ from celery import shared_task
 from django.db import transaction
 
 from annotate import places
+from annotate.batches import completion
 from annotate.controls import control_jobs
 from annotate.imports import uploading
 from annotate.integrity import daily_counts, verifying
@@ -38,6 +39,11 @@ def check() -> None:
     for project in monitoring.find_stale_projects():
         monitoring.refresh_figures(project=project)
         spot_checks.draw_spot_checks(project=project)
+
+
+@shared_task(name="annotate.announce_complete", ignore_result=True)
+def announce_complete() -> None:
+    completion.announce_complete()
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)

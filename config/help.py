@@ -61,6 +61,7 @@ SECTIONS = {
     "annotate:payment-list": "managers#payments",
     "projects:log-list": "managers#audit-log",
     "projects:token-list": "researchers#api-tokens",
+    "projects:webhook-list": "managers#webhooks",
     "projects:project-settings": "managers#settings",
     "projects:project-new": "managers#projects",
     "api:docs": "researchers#api-tokens",

@@ -235,6 +235,9 @@ HF_TOKEN = env.text("HF_TOKEN", default="")
 HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
 
+# Hosts that webhooks may reach although they lead to internal addresses; while developing, a listener on this machine.
+WEBHOOK_ALLOWED_HOSTS = env.words("WEBHOOK_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
+
 CELERY_BROKER_URL = REDIS_URL or data_folder.redis_url()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -248,6 +251,8 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "annotate.sweep", "schedule": 30.0},
     "check": {"task": "annotate.check", "schedule": 30.0, "options": {"expires": 29}},
     "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
+    "deliver": {"task": "projects.deliver_messages", "schedule": 5.0, "options": {"expires": 4}},
+    "announce-complete": {"task": "annotate.announce_complete", "schedule": 60.0, "options": {"expires": 59}},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
     "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},

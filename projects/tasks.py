@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection
 from projects.jobs import queue
 from projects.models import Guesses, Pulse
 from projects.web import uploads
+from projects.webhooks import delivering
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,13 @@ def announce_waiting_jobs() -> None:
 def clear_sessions() -> None:
     call_command("clearsessions")
     Guesses.forget_old()
+    delivering.forget_old()
     uploads.clear_temporary(time.time())
+
+
+@shared_task(name="projects.deliver_messages", ignore_result=True)
+def deliver_messages() -> None:
+    delivering.deliver_waiting()
 
 
 @worker_ready.connect

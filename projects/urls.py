@@ -8,6 +8,7 @@ from projects.people import urls as people_urls
 from projects.rubric import urls as rubric_urls
 from projects.settings import urls as settings_urls
 from projects.texts import urls as texts_urls
+from projects.webhooks import urls as webhooks_urls
 
 app_name = "projects"
 
@@ -19,5 +20,6 @@ urlpatterns = [
     *rubric_urls.urlpatterns,
     *texts_urls.urlpatterns,
     *token_urls.urlpatterns,
+    *webhooks_urls.urlpatterns,
     *log_urls.urlpatterns,
 ]

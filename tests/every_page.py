@@ -17,6 +17,7 @@ from tests.annotate.payments.paid_work import earn
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
+from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
 from tests.results.studies.factories import study_samples
@@ -117,6 +118,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **metric_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
+        **webhook_samples(project.memberships.get(role=Membership.Role.OWNER)),
     }
 
 

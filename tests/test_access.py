@@ -38,6 +38,7 @@ from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
 from tests.every_page import chart_samples, find_report, pair_samples, read_token
+from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
 from tests.results.studies.factories import study_samples
@@ -141,6 +142,8 @@ def make_world() -> World:
             "pseudonym": "a-nobody22",
             "invitation_id": 2**40,
             "token_id": 2**40,
+            "webhook_id": 2**40,
+            "delivery_id": 2**40,
             "version": 2**20,
             "number": 2**20,
             "plan_number": 2**20,
@@ -230,6 +233,7 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["api:payment-show number"] = n_before + 1
+    samples |= webhook_samples(manager)
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     samples["annotate:import-skipped number"] = with_list = _import(project, manager)
     uploading.find_skipped_file(project.imports.get(number=with_list)).write_text("line\n")

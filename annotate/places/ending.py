@@ -13,6 +13,8 @@ from annotate.models.conditions import can_be_taken, is_in_use, is_item
 from annotate.models.pay import hit_pay
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
+from projects.models import Event
+from projects.webhooks.recording import insert_messages
 
 GRACE = timedelta(seconds=30)
 """How long an assignment keeps its place after its time limit.
@@ -30,6 +32,17 @@ class Answer:
     value: float | None
 
 
+_MESSAGES = insert_messages(
+    Event.HIT_SUBMITTED,
+    project="b.project_id",
+    key="'hit:' || %(uuid)s::text",
+    data="""jsonb_build_object('batch', b.number, 'hit', h.number, 'assignment', %(uuid)s::text,
+        'annotator', me.pseudonym, 'n_items', %(n_items)s::int,
+        'mark', CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END)""",
+    tables="""annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id AND h.id = %(hit)s
+        JOIN projects_membership me ON me.id = %(me)s::bigint CROSS JOIN verdict""",
+)
+
 # Submitting is one statement: it costs one round trip, and nothing of it can be seen half done.
 #
 # `place` moves the HIT's counters. An open assignment holds a place, which becomes a done one. A late one has expired
@@ -39,6 +52,8 @@ class Answer:
 #
 # `written` stores controls without a candidate, so that no query over a candidate's judgments can meet one. `earned`
 # writes the pay of surplus work too: the annotator did it. Its key is unique, so that nothing is ever paid twice.
+#
+# `told` writes a message to each webhook that wants to know of submissions; without one it is a look into an index.
 #
 # The time is clock_timestamp(), not now(): the transaction may have waited for a lock before the work was submitted.
 _FINISH = f"""
@@ -62,7 +77,8 @@ earned AS (
     SELECT b.project_id, %(me)s::bigint, 'hit', {hit_pay("b", "%(n_items)s::int")},
            'hit:' || %(uuid)s::text, %(id)s::bigint, b.id, ''
     FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
-    WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0)
+    WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0),
+told AS ({_MESSAGES})
 UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
        mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
        submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s::text,

@@ -18,7 +18,8 @@ from measures.quality.findings import Found, find
 from measures.quality.thresholds import Thresholds
 from projects import log
 from projects.database.locks import AdvisoryLock, lock_in_project
-from projects.models import Act, Membership, Project
+from projects.models import Act, Event, Membership, Project
+from projects.webhooks.recording import record_event
 
 GROWTH = 1.5
 """The factor by which evidence must grow before a finding returns that a person has resolved.
@@ -253,6 +254,13 @@ def _open(project: Project, annotator: Membership, found: Found, now: datetime) 
     )
     created = Finding.objects.bulk_create([finding], ignore_conflicts=True)
     log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.message)
+    # One alert of a kind is open at a time, and its time tells it from earlier ones.
+    record_event(
+        project,
+        Event.FINDING_OPENED,
+        key=f"finding:{annotator.pk}:{found.kind}:{now.timestamp()}",
+        data={"annotator": annotator.pseudonym, "kind": found.kind, "n": found.n, "is_serious": found.is_serious},
+    )
     return len(created)
 
 

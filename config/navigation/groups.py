@@ -238,6 +238,12 @@ ADMIN = Group(
         Page("Audit log", "projects:log-list", Right.MANAGE),
         Page("API tokens", "projects:token-list", below=("projects:token-new", "projects:token-rotate")),
         Page(
+            "Webhooks",
+            "projects:webhook-list",
+            Right.MANAGE,
+            below=("projects:webhook-new", "projects:webhook-show", "projects:webhook-act"),
+        ),
+        Page(
             "Settings",
             "projects:project-settings",
             Right.MANAGE,

@@ -14,6 +14,7 @@ VERBS: dict[str, str] = {
     "accept work after all": "reversed the rejection of",
     "act on a finding": "acted on an alert about",
     "add qualification items": "added items to",
+    "add webhook": "added",
     "adjudicate": "adjudicated",
     "adjust pay": "adjusted the pay of",
     "agree to consent": "agreed to",
@@ -46,6 +47,7 @@ VERBS: dict[str, str] = {
     "delete minimal pair": "deleted",
     "delete project": "deleted the project",
     "delete study": "deleted",
+    "delete webhook": "deleted",
     "dismiss a finding": "dismissed an alert about",
     "download payment": "downloaded the payment file, with names, of",
     "draw spot checks": "drew spot checks",
@@ -86,6 +88,7 @@ VERBS: dict[str, str] = {
     "reject work": "rejected",
     "remove": "removed",
     "renew demo passwords": "renewed the demo passwords",
+    "renew webhook secret": "renewed the secret of",
     "reopen batch": "reopened",
     "resolve remark": "resolved",
     "restore": "restored",
@@ -101,6 +104,8 @@ VERBS: dict[str, str] = {
     "suspend": "suspended",
     "take back adjudication": "withdrew the adjudicated score of",
     "take up remark again": "reopened",
+    "turn off webhook": "turned off",
+    "turn on webhook": "turned on",
     "want judgments": "changed the number of judgments of",
     "take scores": "imported scores from",
     "warn": "warned",
@@ -149,6 +154,7 @@ KINDS: dict[str, str] = {
     "review": "spot check",
     "rubric": "rubric",
     "study": "metric evaluation",
+    "webhook": "webhook",
 }
 """Kinds of objects, by Django's verbose name of their model."""
 

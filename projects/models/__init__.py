@@ -16,6 +16,7 @@ from projects.models.rubric import (
     Rubric,
 )
 from projects.models.tokens import ApiToken
+from projects.models.webhooks import Delivery, DeliveryAttempt, Event, Webhook
 
 __all__ = [
     "Act",
@@ -25,6 +26,9 @@ __all__ = [
     "ConsentAcceptance",
     "Criterion",
     "Dataset",
+    "Delivery",
+    "DeliveryAttempt",
+    "Event",
     "FigureChange",
     "Guesses",
     "Instructions",
@@ -41,4 +45,5 @@ __all__ = [
     "Reference",
     "Rubric",
     "User",
+    "Webhook",
 ]

@@ -24,8 +24,9 @@ from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
-from projects.models import Act, Membership, Project
+from projects.models import Act, Event, Membership, Project
 from projects.web.uploads import delete_path
+from projects.webhooks.recording import record_event
 from results.models import JudgmentSet
 from results.sets import archive, building, canonical, citing, studies
 from results.sets.changes import Earlier
@@ -172,6 +173,12 @@ def store(judgment_set: JudgmentSet, changes: dict[str, Any]) -> None:
     """Log the set in the transaction that marks it as frozen."""
     after = {"number": judgment_set.number, "name": judgment_set.name, "sha256": changes["sha256"]}
     log.record(judgment_set.project, judgment_set.requested_by, Act.FREEZE_JUDGMENT_SET, judgment_set, after=after)
+    record_event(
+        judgment_set.project,
+        Event.SET_FROZEN,
+        key=f"set:{judgment_set.pk}",
+        data={"set": judgment_set.number, "n_bytes": changes["n_bytes"], "sha256": changes["sha256"]},
+    )
 
 
 def find_path(judgment_set: JudgmentSet) -> Path:

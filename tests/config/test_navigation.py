@@ -39,7 +39,7 @@ WORDS = {
         "Sample-size planner",
     ],
     "Releases": ["Judgment sets", "Raw export"],
-    "Admin": ["Members", "Payments", "Audit log", "API tokens", "Settings"],
+    "Admin": ["Members", "Payments", "Audit log", "API tokens", "Webhooks", "Settings"],
 }
 PAGES = [page for group in GROUPS for page in group.pages]
 

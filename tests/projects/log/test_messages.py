@@ -118,6 +118,11 @@ SAID = {
     "withdraw candidate": ("candidate 3", "withdrew candidate 3"),
     "withdraw consent": ("membership a-x", "withdrew the consent of membership a-x"),
     "write minimal pair": ("minimal pair 3", "created minimal pair 3"),
+    "add webhook": ("webhook 3", "added webhook 3"),
+    "delete webhook": ("webhook 3", "deleted webhook 3"),
+    "renew webhook secret": ("webhook 3", "renewed the secret of webhook 3"),
+    "turn off webhook": ("webhook 3", "turned off webhook 3"),
+    "turn on webhook": ("webhook 3", "turned on webhook 3"),
     "withdraw passage": ("passage 3", "withdrew passage 3"),
 }
 """Each act, what it is done to, and how it reads after the name of whoever did it."""

@@ -1,0 +1,128 @@
+"""Delivering messages: oldest first for each address, with growing pauses after failures, and off after a day."""
+
+import random
+import time
+import uuid
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from projects import log
+from projects.database.locks import AdvisoryLock, lock_in_project
+from projects.errors import Refused
+from projects.models import Act, Delivery, DeliveryAttempt, Webhook
+from projects.webhooks import sending
+from projects.webhooks.sending import Outcome
+
+LEASE = timedelta(seconds=60)
+FIRST_PAUSE_SECONDS = 10.0
+LONGEST_PAUSE_SECONDS = 6 * 3600.0
+GIVE_UP_AFTER = timedelta(days=1)
+KEPT = timedelta(days=30)
+ROUND_SECONDS = 20.0
+"""How long one round of deliveries goes on; the next one begins soon after."""
+TEST = "test"
+
+State = Delivery.State
+
+# The first message of each address whose turn it is, and what a person sends at once. An address that fails is paused
+# as a whole, so that a dead one costs one attempt per pause and holds up nobody else. SKIP LOCKED and the lease keep
+# two workers from sending the same message; a worker that dies leaves a lease that ends.
+_CLAIM = """
+UPDATE projects_webhookdelivery d SET leased_until = now() + %(lease)s::interval
+WHERE d.id = (
+    SELECT d.id FROM projects_webhookdelivery d
+    JOIN projects_webhook w ON w.id = d.webhook_id JOIN projects_project p ON p.id = w.project_id
+    WHERE d.state = 'waiting' AND p.deleted_at IS NULL AND (d.leased_until IS NULL OR d.leased_until < now())
+      AND (d.is_prompt OR w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now())
+           AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
+                           WHERE other.webhook_id = w.id AND other.state = 'waiting' AND other.leased_until >= now()))
+    ORDER BY d.is_prompt DESC, w.retry_at NULLS FIRST, d.id LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
+RETURNING d.id
+"""
+
+
+def deliver_waiting() -> int:
+    """Send what is due, one message after another, and return how many were sent; nothing is locked meanwhile."""
+    until, n = time.monotonic() + ROUND_SECONDS, 0
+    while time.monotonic() < until and (pk := _claim()) is not None:
+        delivery = Delivery.objects.select_related("webhook__project").filter(pk=pk).first()
+        if delivery is not None:  # its address may have been deleted
+            _store(delivery, sending.send(delivery))
+            n += 1
+    return n
+
+
+@transaction.atomic
+def send_test(*, webhook: Webhook) -> Delivery:
+    """Queue a message that says only that it is a test; it is sent once, also to an address that is off."""
+    made = uuid.uuid4()
+    return Delivery.objects.create(
+        webhook=webhook, uuid=made, event=TEST, key=f"test:{made}", data={"is_test": True}, is_prompt=True
+    )
+
+
+def send_again(*, delivery: Delivery) -> None:
+    """Queue a message once more, with the same id. Raises Refused while it waits anyway."""
+    ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=State.WAITING)
+    if not ended.update(state=State.WAITING, is_prompt=True, leased_until=None):
+        raise Refused("This message is waiting to be sent anyway.")
+
+
+def forget_old() -> int:
+    """Delete messages with their attempts after 30 days; return how many."""
+    n, _by_model = Delivery.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    return n
+
+
+@transaction.atomic
+def _claim() -> int | None:
+    # Until the lease is committed: a worker that does not see it yet would send the next message at the same time.
+    lock_in_project(AdvisoryLock.MESSAGES, 0)
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"lease": f"{LEASE.total_seconds()} seconds"})
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+@transaction.atomic
+def _store(delivery: Delivery, outcome: Outcome) -> None:
+    # Locked: the address may have been deleted meanwhile, with its messages.
+    if not Delivery.objects.select_for_update(no_key=True).filter(pk=delivery.pk).exists():
+        return
+    DeliveryAttempt.objects.create(delivery=delivery, status=outcome.status, ms=outcome.ms, error=outcome.error[:200])
+    row = Delivery.objects.filter(pk=delivery.pk)
+    if outcome.has_worked:
+        row.update(state=State.DELIVERED, leased_until=None, is_prompt=False)
+        Webhook.objects.filter(pk=delivery.webhook_id).update(n_failures=0, failing_since=None, retry_at=None)
+    elif delivery.is_prompt:
+        row.update(state=State.FAILED, leased_until=None, is_prompt=False)
+    else:
+        row.update(leased_until=None)
+        _pause(delivery.webhook)
+
+
+def _pause(webhook: Webhook) -> None:
+    """Pause an address after a failure: twice as long each time, spread at random, and off after a day."""
+    locked = Webhook.objects.select_for_update(no_key=True).select_related("project").get(pk=webhook.pk)
+    now = timezone.now()
+    since = locked.failing_since or now
+    if now - since >= GIVE_UP_AFTER:
+        turn_off_failing(locked)
+        return
+    pause = min(FIRST_PAUSE_SECONDS * 2 ** min(locked.n_failures, 20), LONGEST_PAUSE_SECONDS)
+    # At random, so that the addresses of one receiver do not all come back in the same second.
+    pause *= random.uniform(0.75, 1.25)  # noqa: S311 - no secret
+    Webhook.objects.filter(pk=locked.pk).update(
+        n_failures=F("n_failures") + 1, failing_since=since, retry_at=now + timedelta(seconds=pause)
+    )
+
+
+def turn_off_failing(webhook: Webhook) -> None:
+    """Turn an address off that has failed for a day, with a notice on its page and in the audit log."""
+    Webhook.objects.filter(pk=webhook.pk).update(is_active=False, turned_off_at=Now(), retry_at=None)
+    webhook.deliveries.filter(state=State.WAITING).update(state=State.FAILED)
+    log.record(webhook.project, None, Act.TURN_OFF_WEBHOOK, webhook, why="It failed for a day.")

@@ -1,0 +1,143 @@
+"""Sending one message: signed, to the checked address, in five seconds, without following redirects."""
+
+import hashlib
+import hmac
+import http.client
+import socket
+import ssl
+import threading
+import time
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+
+from projects.errors import Refused
+from projects.models import Delivery, Event, Webhook
+from projects.web.links import absolute_url
+from projects.webhooks.addresses import HTTPS_PORT, NotAllowed, Target, read_target, resolve
+
+MARK = "whsec_"
+SALT = "projects.webhooks"
+TIMEOUT_SECONDS = 5.0
+SUCCESS = range(200, 300)
+LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    Event.HIT_SUBMITTED: ("annotate:assignment-show", ("assignment",)),
+    Event.BATCH_COMPLETE: ("annotate:batch-show", ("batch",)),
+    Event.FINDING_OPENED: ("annotate:annotator-show", ("annotator",)),
+    Event.SET_FROZEN: ("results:set-show", ("set",)),
+}
+"""The page that each event is about, with the parts of its address in the data."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended: the status of the answer, or the error; and how long it took."""
+
+    status: int | None
+    ms: int
+    error: str = ""
+
+    @property
+    def has_worked(self) -> bool:
+        return self.status in SUCCESS
+
+
+def derive_secret(webhook: Webhook) -> str:
+    """Return the secret that messages to this address are signed with."""
+    digest = salted_hmac(SALT, webhook.key.hex, algorithm="sha256").digest()
+    return MARK + urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature over time and body: an old message can't be sent again with a new time."""
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+def write_body(delivery: Delivery) -> bytes:
+    """Return the message; each attempt sends the same id, by which the receiver knows it again."""
+    message: dict[str, Any] = {
+        "id": str(delivery.uuid),
+        "event": delivery.event,
+        "project": delivery.webhook.project.slug,
+        "created_at": delivery.created_at.isoformat(),
+        "data": delivery.data,
+    }
+    name, keys = LINKS.get(delivery.event, ("projects:webhook-list", ()))
+    message["link"] = absolute_url(reverse(name, args=[delivery.webhook.project.slug, *map(delivery.data.get, keys)]))
+    return orjson.dumps(message, option=orjson.OPT_SORT_KEYS)
+
+
+def send(delivery: Delivery) -> Outcome:
+    """Send a message once, and return how that ended; nothing that the other side does raises an error."""
+    body, timestamp = write_body(delivery), str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Concord-Webhooks",
+        "Concord-Delivery": str(delivery.uuid),
+        "Concord-Event": delivery.event,
+        "Concord-Timestamp": timestamp,
+        "Concord-Signature": f"sha256={sign(derive_secret(delivery.webhook), timestamp, body)}",
+    }
+    began = time.monotonic()
+    status, error = None, ""
+    try:
+        target = read_target(delivery.webhook.url)
+        status = _post(target, resolve(target), headers, body)
+    except (NotAllowed, Refused) as refusal:
+        error = str(refusal)
+    except ssl.SSLError as refusal:
+        error = f"TLS: {refusal.reason or 'failed'}"
+    except TimeoutError:
+        error = f"No answer within {TIMEOUT_SECONDS:g} seconds."
+    except socket.gaierror:
+        error = "The host has no address."
+    except (OSError, http.client.HTTPException, ValueError) as failure:
+        # The name of the error alone: its text may repeat what the other side sent.
+        error = f"The connection failed ({type(failure).__name__})."
+    ms = round((time.monotonic() - began) * 1000)
+    if status is not None and status not in SUCCESS:
+        error = "A redirect is not followed." if 300 <= status < 400 else "The answer was no success."
+    return Outcome(status, ms, error)
+
+
+def _post(target: Target, address: str, headers: dict[str, str], body: bytes) -> int:
+    """Return the status of the answer, whose body is not read. Raises TimeoutError after five seconds in all."""
+    began = time.monotonic()
+    sock = socket.create_connection((address, target.port), timeout=TIMEOUT_SECONDS)
+    is_late = threading.Event()
+
+    def cut() -> None:
+        is_late.set()
+        # Wakes a read that a slow sender keeps alive byte by byte, which no timeout of single reads would end.
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            sock.close()
+
+    timer = threading.Timer(max(0.0, began + TIMEOUT_SECONDS - time.monotonic()), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        if target.is_https:
+            # The handshake comes after the assignment, so that it is cut off as well.
+            sock = ssl.create_default_context().wrap_socket(
+                sock, server_hostname=target.host, do_handshake_on_connect=False
+            )
+            sock.do_handshake()
+        connection = http.client.HTTPConnection(target.host, target.port, timeout=TIMEOUT_SECONDS)
+        if target.is_https:
+            connection.default_port = HTTPS_PORT  # so that the Host header names no port
+        connection.sock = sock
+        connection.request("POST", target.path, body=body, headers=headers)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException, ValueError) as failure:
+        if is_late.is_set():
+            raise TimeoutError from failure
+        raise
+    finally:
+        timer.cancel()
+        sock.close()
