@@ -10,6 +10,7 @@ from annotate.batches import completion
 from annotate.controls import control_jobs
 from annotate.imports import uploading
 from annotate.integrity import daily_counts, verifying
+from annotate.mailing import digests
 from annotate.models import ControlJob, Import
 from annotate.moderation import decisions
 from annotate.quality import monitoring
@@ -44,6 +45,11 @@ def check() -> None:
 @shared_task(name="annotate.announce_complete", ignore_result=True)
 def announce_complete() -> None:
     completion.announce_complete()
+
+
+@shared_task(name="annotate.send_digests", ignore_result=True)
+def send_digests() -> None:
+    digests.send_digests()
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)

@@ -235,6 +235,19 @@ HF_TOKEN = env.text("HF_TOKEN", default="")
 HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
 
+# Without EMAIL_HOST the site sends no e-mail. Links in messages need the public address.
+EMAIL_HOST = env.text("EMAIL_HOST", default="")
+EMAIL_PORT = env.number("EMAIL_PORT", default=587)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_USE_TLS = not EMAIL_USE_SSL and env.flag("EMAIL_USE_TLS", default=True)
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", default="")
+SENDS_EMAIL = bool(EMAIL_HOST)
+if SENDS_EMAIL and not (DEFAULT_FROM_EMAIL and SITE_URL):
+    raise ImproperlyConfigured("To send e-mail, set EMAIL_FROM and SITE_URL as well as EMAIL_HOST.")
+
 # Hosts that webhooks may reach although they lead to internal addresses; while developing, a listener on this machine.
 WEBHOOK_ALLOWED_HOSTS = env.words("WEBHOOK_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
 
@@ -254,6 +267,7 @@ CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "projects.deliver_messages", "schedule": 5.0, "options": {"expires": 4}},
     "announce-complete": {"task": "annotate.announce_complete", "schedule": 60.0, "options": {"expires": 59}},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
+    "send-digests": {"task": "annotate.send_digests", "schedule": crontab(minute=27)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
     "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},
     "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},

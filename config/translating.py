@@ -24,6 +24,7 @@ KEYWORDS = {
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
 READ_BY_ANNOTATORS = (
     "annotate/desk/*",
+    "annotate/mailing/*",
     "annotate/models/*",
     "annotate/onboarding/*",
     "annotate/payments/_entries.html",

@@ -46,11 +46,21 @@ def read_file(path: Path) -> pd.DataFrame:
 
 
 def make_agreement_frame(figures: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each level of measurement over all judgments, then one for each part of the data."""
+    """Return a row for each level of measurement over all judgments, then one for each part of the data.
+
+    `low` and `high` are the interval that the page shows, over the units that `unit` names.
+    """
     report = figures["report"]
-    rows = [{"part": "", **line} for line in report["levels"]]
-    rows += [{"part": group["name"], **group["line"]} for group in report["groups"]]
-    return make_frame(rows)
+    lines = [("", line) for line in report["levels"]]
+    lines += [(group["name"], group["line"]) for group in report["groups"]]
+    return make_frame({"part": part, **_choose_interval(line)} for part, line in lines)
+
+
+def _choose_interval(line: Mapping[str, Any]) -> dict[str, Any]:
+    intervals = {"items": line.get("by_unit"), "passages": line.get("by_passage")}
+    chosen = intervals[line["unit"]] or {}
+    rest = {name: value for name, value in line.items() if name not in ("by_unit", "by_passage")}
+    return {**rest, "low": chosen.get("low"), "high": chosen.get("high"), "interval_undefined": chosen.get("undefined")}
 
 
 def make_pairs_frame(figures: Mapping[str, Any]) -> pd.DataFrame:

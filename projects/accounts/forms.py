@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
@@ -119,6 +120,24 @@ class AccountForm(forms.Form):
     email = forms.EmailField(
         label=_("Email"), required=False, help_text=_("Only managers of your projects see your name and email.")
     )
+    wants_email = forms.BooleanField(
+        label=_("Email notices"),
+        required=False,
+        help_text=_("When work needs you, in one short message, at most twice a day."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not settings.SENDS_EMAIL:
+            self.fields["wants_email"].disabled = True
+            self.fields["wants_email"].help_text = _("This site doesn't send email.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        is_missing = not cleaned.get("email") and "email" not in self.errors
+        if settings.SENDS_EMAIL and cleaned.get("wants_email") and is_missing:
+            self.add_error("email", gettext("Enter your email, or turn off the notices."))
+        return cleaned
 
 
 class WorkForm(forms.Form):

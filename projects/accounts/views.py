@@ -102,7 +102,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: SignedInRequest) -> HttpResponse:
     user = request.user
-    own = {"first_name": user.first_name, "last_name": user.last_name, "email": user.email}
+    own = {name: getattr(user, name) for name in ("first_name", "last_name", "email", "wants_email")}
     habits = {"session_goal": user.session_goal or None, "suggests_breaks": user.suggests_breaks}
     # Two forms on one page: a hidden field says which of them was sent.
     sent = (request.POST.get("form") or "details") if request.method == "POST" else ""

@@ -31,6 +31,9 @@ class User(AbstractUser):
     session_goal = models.PositiveSmallIntegerField(db_default=0, default=0, validators=[MaxValueValidator(500)])
     """The HITs that the person wants to submit in one session, or 0 for no goal."""
     suggests_breaks = models.BooleanField(db_default=True, default=True)
+    wants_email = models.BooleanField(db_default=False, default=False)
+    emailed_until = models.DateTimeField(null=True, blank=True)
+    """Until when the person has been told of news by e-mail."""
     # The keys of the rating page that differ from the defaults, by action.
     rating_keys = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
 

@@ -1,0 +1,1 @@
+"""E-mail notices: what needs somebody, in one short message."""
