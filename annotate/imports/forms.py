@@ -121,6 +121,10 @@ class ReadingForm(forms.Form):
 
 
 class CorrectedFileForm(forms.Form):
+    file = forms.FileField(label="Corrected file", max_length=None, help_text="The settings and the mapping stay.")
+
+
+class CorrectedFilesForm(CorrectedFileForm):
     file = FilesField(label="Corrected file", max_length=None, help_text="The settings and the mapping stay.")
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.imports import uploading
-from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFileForm, UploadForm
+from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFilesForm, UploadForm
 from annotate.imports.judgments import NOT_IMPORTED
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
 from annotate.imports.several_files import join_files
@@ -122,7 +122,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
 def import_replace(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Put a corrected file in the place of the import's file; the settings and the mapping stay."""
     job = _fetch(project, number)
-    form = CorrectedFileForm(request.POST, request.FILES)
+    form = CorrectedFilesForm(request.POST, request.FILES)
     if not form.is_valid():
         messages.error(request, " ".join(map(str, form.errors["file"])))
         return _redirect_to(job)
@@ -253,7 +253,7 @@ def _render(
         "report_preview": _preview_report(job),
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
         "same": uploading.find_same_file(job) if found else None,
-        "corrected_file": CorrectedFileForm(),
+        "corrected_file": CorrectedFilesForm(),
         "left_out": [(LEFT_OUT_LABELS.get(name, name), n) for name, n in left_out.items() if n],
         "has_skipped": bool(job.stored_name) and uploading.find_skipped_file(job).is_file(),
         "labels": sorted(report.get("labels", {}).items(), key=lambda each: (each[1] is None, -(each[1] or 0))),

@@ -31,8 +31,8 @@ GLOSSARY = {
     ),
     "ci-passages": Entry(
         "95 % CI (passages)",
-        "Where the true value plausibly lies. Candidates of one passage depend on each other, so whole passages are "
-        "left out or resampled: report this one.",
+        "Where the true value plausibly lies, with whole passages left out or resampled, because candidates of one "
+        "passage depend on each other: report this one.",
     ),
     "single-ratings": Entry(
         "Single ratings",

@@ -7,9 +7,12 @@ from django.utils.translation import gettext
 from projects.language.characters import find_forbidden
 
 
-def check_typed(text: str) -> None:
-    """Raise ValidationError for a forbidden character, with its place and its code point."""
-    found = find_forbidden(text)
+def check_typed(value: object) -> None:
+    """Raise ValidationError for a forbidden character, with its place and its code point.
+
+    Some fields made of text fields have other values, such as a UUID, which cannot hold such a character.
+    """
+    found = find_forbidden(value) if isinstance(value, str) else None
     if found is None or found.character == "\0":  # Django's own fields refuse NUL
         return
     sentence = gettext("Line {line}, column {column}: the character {code} can't be used. Delete it and save again.")

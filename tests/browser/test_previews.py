@@ -34,7 +34,7 @@ def test_a_button_waits_for_the_preview_of_what_is_typed(
     forms = [
         ("batches/new/?" + BATCH, "cents_per_hit", "95", "Create batch"),
         ("batches/2/judgments/?judgments=3", "judgments", "1", "Add"),
-        ("sets/new/", "seed", "7", "Freeze set"),
+        ("sets/new/", "authors", "Ada Lovelace", "Freeze set"),
         ("data/split/?shares=train%3D50%2Ctest%3D50&seed=1", "seed", "2", "Apply split"),
         (f"people/{annotator.pseudonym}/remove/?scope=none", "since", "2026-01-01", f"Remove {annotator.pseudonym}"),
         ("plans/1/", "hit_size", "2", "Start plan"),

@@ -68,7 +68,6 @@ def test_a_sentence_may_be_given() -> None:
     assert "Seconds &amp; words." in html
 
 
-def test_an_unknown_key_is_an_error_but_for_columns_of_evaluations() -> None:
-    assert draw('{% hint "study-part-1" %}') == ""
+def test_an_unknown_key_is_an_error() -> None:
     with pytest.raises(KeyError):
         draw('{% hint "no-such-thing" %}')
