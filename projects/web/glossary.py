@@ -31,8 +31,8 @@ GLOSSARY = {
     ),
     "ci-passages": Entry(
         "95 % CI (passages)",
-        "Where the true value plausibly lies, with whole passages left out or resampled, because candidates of one "
-        "passage depend on each other: report this one.",
+        "Where the true value plausibly lies, by leaving out or resampling whole passages, whose candidates depend on "
+        "each other: report it.",
     ),
     "single-ratings": Entry(
         "Single ratings",
