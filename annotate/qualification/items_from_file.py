@@ -167,7 +167,9 @@ def list_fields(criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
 
 def plan_items(columns: Sequence[str], criteria: Sequence[CriterionOnPage], mapping: Mapping[str, str]) -> Plan:
     """Map columns to the parts of an item, as imports do. Raises Broken for a wrong mapping."""
-    own = {_name_expected(each, criteria): (normal_name(f"expected_{each.key}"),) for each in criteria}
+    own: dict[str, tuple[str, ...]] = {
+        _name_expected(each, criteria): (normal_name(f"expected_{each.key}"),) for each in criteria
+    }
     if len(criteria) == 1:
         own = {"expected": (*own["expected"], *SYNONYMS["expected"])}
     synonyms = {name: names for name, names in SYNONYMS.items() if name != "expected"} | own

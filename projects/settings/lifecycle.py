@@ -39,7 +39,7 @@ SETTINGS = (
 )
 
 
-LETTERS = {
+LETTERS: dict[str, str | int | None] = {
     "ä": "ae",
     "ö": "oe",
     "ü": "ue",

@@ -60,7 +60,7 @@ def owner_with_work(owner: Membership, annotator: Membership) -> Membership:
 def test_nothing_of_the_header_is_cut_off(signed_in: SignedIn, owner_with_work: Membership, width: int) -> None:
     # Names that take all the room that they may have.
     Project.objects.update(name="Donaudampfschifffahrtsgesellschaft")
-    User.objects.filter(pk=owner_with_work.user_id).update(username="donaudampfschifffahrt")
+    User.objects.filter(memberships=owner_with_work).update(username="donaudampfschifffahrt")
     page = signed_in(owner_with_work.user, viewport={"width": width, "height": 700})
     for address in addresses(owner_with_work):
         page.goto(address)

@@ -54,8 +54,8 @@ class ObjectReader(Reader):
         self._sample: list[Record] = []
         self.notes.unit = LINE
         try:
-            for record in self._objects:
-                self._sample.append(record)
+            for found in self._objects:
+                self._sample.append(found)
                 if len(self._sample) == SAMPLE:
                     break
         except Broken as error:

@@ -10,6 +10,7 @@ from django.db import connection
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls import control_jobs, making
+from annotate.controls.known_answers import Known, drop_taken, find_quality_criteria
 from annotate.models import Batch, ControlJob, Item
 from projects.models import Membership, Project
 from tests.annotate.controls.controlled_batches import make_places
@@ -46,15 +47,15 @@ def test_others_act_on_the_batch_meanwhile(project: Project, manager: Membership
 
     def generate_while(act: Callable[[], object]) -> ControlJob:
         job = control_jobs.start(batch=batch, actor=manager)
-        find = making.find_quality_criteria
+        with mock.patch.object(making, "find_quality_criteria") as found:
 
-        def act_in_the_middle(batch: Batch) -> object:
-            # Once: another process that generates controls as well does not come here.
-            making.find_quality_criteria = find
-            act_elsewhere(act)
-            return find(batch)
+            def act_in_the_middle(batch: Batch) -> object:
+                # Once: another process that generates controls as well does not come here.
+                found.side_effect = find_quality_criteria
+                act_elsewhere(act)
+                return find_quality_criteria(batch)
 
-        with mock.patch.object(making, "find_quality_criteria", act_in_the_middle):
+            found.side_effect = act_in_the_middle
             control_jobs.run(job.pk)
         job.refresh_from_db()
         return job
@@ -99,10 +100,10 @@ def test_a_rated_candidate_taken_meanwhile_is_no_control(project: Project) -> No
     elsewhere = make_places(project, n_passages=1, name="elsewhere")
     free, withdrawn = elsewhere.candidates.order_by("pk")[:2]
     known = [
-        making.Known(candidate.question_id, Item.Recipe.KNOWN_CANDIDATE, candidate.text, {}, candidate.pk)
+        Known(candidate.question_id, Item.Recipe.KNOWN_CANDIDATE, candidate.text, {}, candidate.pk)
         for candidate in (free, withdrawn, item.candidate)
         if candidate is not None
     ]
     withdrawn.withdrawn_at = "2026-11-01T00:00Z"
     withdrawn.save(update_fields=["withdrawn_at"])
-    assert [each.candidate_id for each in making.drop_taken(batch, known)] == [free.pk]
+    assert [each.candidate_id for each in drop_taken(batch, known)] == [free.pk]

@@ -225,8 +225,13 @@ def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Projec
     assert "no column “question” (found: Frage, Antwort, answer_2, Punkte); map one to it" in page
     assert "&lt;b&gt;Ann&lt;/b&gt;" in page
     found = {name: re.search(f'name="{name}" value="([^"]+)"', page) for name in ("kept", "columns")}
-    sent = {name: match[1] for name, match in found.items() if match is not None}
-    chosen = {"column_0": "question", "column_1": "answer", "column_2": "ignore", "column_3": "expected"}
+    sent: dict[str, Any] = {name: match[1] for name, match in found.items() if match is not None}
+    chosen: dict[str, Any] = {
+        "column_0": "question",
+        "column_1": "answer",
+        "column_2": "ignore",
+        "column_3": "expected",
+    }
     wrong = post(client, address, 422, **sent, **{**chosen, "column_2": "answer"})
     assert "is already mapped to this field" in wrong
     assert "no column “question”" in post(client, address, 422, **{**sent, "columns": "others"}, **chosen)
@@ -240,8 +245,8 @@ def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Projec
         ("Wo?", "Hier", []),
     ]
     # A first look adds nothing either, and an answer beside the one to rate is no reference unless one says so.
-    content = b"question,answer,answer_2,expected\nWho?,Ann,Bob,4\n"
-    looked = post(client, address, 200, file=SimpleUploadedFile("a.csv", content), then="look")
+    content = "question,answer,answer_2,expected\nWho?,Ann,Bob,4\n"
+    looked = post(client, address, 200, file=SimpleUploadedFile("a.csv", content.encode()), then="look")
     assert QualificationItem.objects.count() == 2
     assert looked.count('<option value="ignore" selected>') == 1
 
