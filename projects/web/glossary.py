@@ -103,6 +103,16 @@ GLOSSARY = {
         "Row better than column",
         "p-value of a one-sided Mann-Whitney U test on z scores: does the row's system score higher than the column's?",
     ),
+    "shared-questions": Entry("Questions", "Questions that both systems have rated answers to."),
+    "superiority": Entry(
+        "Superiority",
+        "Share of shared questions on which the first system's answer is better; equal ones count half.",
+    ),
+    "d-z": Entry("d_z", "Mean difference divided by the standard deviation of the differences between questions."),
+    "p-holm-pairs": Entry(
+        "p (Holm)",
+        "Two-sided p-value, corrected for the number of pairs by Holm's method.",
+    ),
     # Sample-size planner
     "ci-width": Entry(
         "Width of the 95 % CI",

@@ -13,6 +13,7 @@ from annotate.reviews import adjudication
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
 from results.scores.forms import GoldForm
 from results.systems.forms import SystemsForm
+from results.systems.pairs import TESTS, Measure
 
 
 class ScoresQuery(ScopeQuery):
@@ -20,6 +21,16 @@ class ScoresQuery(ScopeQuery):
         choices=["golds", "systems"],
         default="golds",
         help_text="Gold scores of a criterion by every rule, or systems with every criterion.",
+    )
+    test = serializers.ChoiceField(
+        required=False,
+        choices=list(TESTS),
+        help_text="For systems: the test of each pair, by default with signs flipped by passage.",
+    )
+    values = serializers.ChoiceField(
+        required=False,
+        choices=[measure.value for measure in Measure],
+        help_text="For systems: whether pairs are compared by z scores (the default) or by ratings.",
     )
 
 
@@ -30,8 +41,9 @@ class Scores(Figures):
     def get(self, request: Request, slug: str) -> Response:
         """Read scores.
 
-        Gold scores by every rule with their spread, or systems with intervals and tests, pair by pair. As with
-        agreement, figures over many judgments are those of the newest job.
+        Gold scores by every rule with their spread, or systems with intervals, and each pair once with difference,
+        interval, effect sizes and two-sided p, corrected by Holm's method. With the test `graham2016`, pairs are
+        ordered and p one-sided. As with agreement, figures over many judgments are those of the newest job.
         """
         return Response(self.read_state(self.asked))
 

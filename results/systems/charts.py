@@ -3,18 +3,22 @@
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.scores.charts import Figures
+from results.systems.pair_tables import chart_pairs
+from results.systems.pairs import GRAHAM2016
 
 MOST_IN_MAP = 15
 """The most systems in the map of pairs; the table has more."""
 
 
 def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
-    """Return the systems with their intervals, by z score and on the scale, and the p-values of their pairs."""
+    """Return the systems with their intervals, by z score and on the scale, and their pairs."""
     scores = figures["scores"].get(key, [])
     charts = [
         _draw_forest(scores, "z", "Mean z score by system, with 95 % CI over candidates"),
         _draw_forest(scores, "raw", "Mean score by system, with 95 % CI over candidates"),
     ]
+    if figures["test"] != GRAHAM2016:
+        return [*charts, chart_pairs(figures, key=key)]
     cells = [
         {"better": pair["first"], "than": pair["second"], "p": pair["p"], "label": _format_p(pair["p"])}
         for pair in figures["pairs"].get(key, [])

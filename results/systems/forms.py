@@ -7,11 +7,19 @@ from django import forms
 
 from annotate.models import Batch
 from annotate.reviews.adjudication import Gold
+from measures.system_pairs import PairTest
 from projects.models import Project
 from results.scope.forms import BatchField, ScopeForm
+from results.systems.pairs import TESTS, Measure
 
 
 class SystemsForm(ScopeForm):
+    test = forms.ChoiceField(label="Test of pairs", required=False, choices=list(TESTS.items()))
+    values = forms.ChoiceField(
+        label="Compared by",
+        required=False,
+        choices=[(Measure.Z.value, "z scores"), (Measure.RAW.value, "ratings")],
+    )
     blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -26,6 +34,8 @@ class SystemsForm(ScopeForm):
             "batch": batch.number if batch else None,
             "blind": bool(data.get("blind")),
             "controls": gold.with_controls,
+            "test": data.get("test") or PairTest.SIGN_FLIP.value,
+            "values": data.get("values") or Measure.Z.value,
         }
 
 

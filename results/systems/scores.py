@@ -13,16 +13,23 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
 from measures.standardising import standardise
-from measures.system_comparisons import compare_systems, replicate
-from measures.system_scores import SystemScore, Z, mean_over_criteria, sum_units, system_scores
+from measures.system_comparisons import replicate
+from measures.system_pairs import PairTest, SystemPair
+from measures.system_scores import SystemScore, Z, sum_units, system_scores
 from projects.models import Project
 from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 from results.scope.scopes import has_simulated, read_scopes
+from results.systems.pairs import (
+    GRAHAM2016,
+    RATINGS_INDEPENDENT,
+    Measure,
+    compare_by_answers,
+    compare_by_ratings,
+    fetch_questions,
+    list_notes,
+)
 
-# 30 systems are 870 ordered pairs; beyond that the matrix fits no page.
-MOST_SYSTEMS = 30
-"""The most systems that are compared pair by pair, the best ones; all have their scores."""
 ALL = ""
 """The key of all criteria together."""
 
@@ -41,16 +48,14 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         confidence=CONFIDENCE,
         is_one_scale=_is_one_scale(scopes),
     )
-    # Computed on z scores, so that annotators who rate high or low do not decide between systems.
-    pairs = {key: _compare([frame], scores[key]) for key, frame in z.items()}
     return {
         "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
         "has_simulated": has_simulated(project, *z.values()),
         "is_one_scale": _is_one_scale(scopes),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
-        "pairs": {**pairs, ALL: _compare(list(z.values()), scores[ALL])},
         "entering": _sum_inclusion(scopes).as_dict(),
+        **_compare(sums, z, scores, settings, is_one_scale=_is_one_scale(scopes)),
     }
 
 
@@ -118,15 +123,37 @@ def _pair_up(first: Mapping[str, float], second: Mapping[str, float]) -> list[di
     return [{"source": source, "first": first[source], "second": second[source]} for source in common]
 
 
-def _compare(frames: list[pd.DataFrame], scores: list[SystemScore]) -> list[dict[str, Any]]:
-    """Return each of the best systems compared with each.
-
-    Over all criteria, one annotator's ratings of an item are averaged.
-    """
-    if not frames:
-        return []
-    sources = [score.source for score in scores[:MOST_SYSTEMS]]
-    return [asdict(pair) for pair in compare_systems(mean_over_criteria(frames), sources=sources)]
+def _compare(
+    sums: Frames, z: Frames, scores: Mapping[str, list[SystemScore]], settings: Mapping[str, Any], *, is_one_scale: bool
+) -> dict[str, Any]:
+    """Return each pair of systems compared on each criterion and on all, by the chosen test, and notes on them."""
+    test, measure = settings.get("test", PairTest.SIGN_FLIP.value), Measure(settings.get("values", Measure.Z))
+    if test == GRAHAM2016:
+        parts = {**{key: [frame] for key, frame in z.items()}, ALL: list(z.values())}
+        return {
+            "test": test,
+            "values": Measure.Z,
+            "pairs": {key: compare_by_ratings(frames, scores[key]) for key, frames in parts.items()},
+            "notes": {key: [RATINGS_INDEPENDENT] for key in parts},
+        }
+    parts = {**{key: [each] for key, each in sums.items()}, ALL: list(sums.values())}
+    if measure is Measure.RAW and not is_one_scale:
+        # Ratings on several scales have no mean.
+        parts[ALL] = []
+    questions = fetch_questions(sums) if sums else pd.Series(dtype=np.int64)
+    found: dict[str, list[SystemPair]] = {
+        key: compare_by_answers(each, scores[key], questions, test=PairTest(test), measure=measure)
+        for key, each in parts.items()
+    }
+    notes = {key: list_notes(pairs) for key, pairs in found.items()}
+    if measure is Measure.RAW and not is_one_scale:
+        notes[ALL] = ["The criteria have different scales: choose one criterion, or compare z scores."]
+    return {
+        "test": test,
+        "values": measure,
+        "pairs": {key: [asdict(pair) for pair in pairs] for key, pairs in found.items()},
+        "notes": notes,
+    }
 
 
 def _describe_criterion(criterion: CriterionInUse) -> dict[str, Any]:

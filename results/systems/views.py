@@ -16,6 +16,8 @@ from results.reports.views import fetch_figures, report_context, require_figures
 from results.scope.gold_settings import RESAMPLES, SEED
 from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
+from results.systems.pair_tables import tabulate_pairs
+from results.systems.pairs import GRAHAM2016
 
 TEMPLATE = "results/systems/show.html"
 P = 0.05
@@ -85,7 +87,11 @@ def systems_table(request: ProjectRequest, project: Project, name: str, form: st
     if not query_form.criteria or (query_form.is_bound and not query_form.is_valid()):
         raise Http404("This table does not exist.")
     figures = require_figures(project, "systems", settings)
-    found = tables.tabulate_systems(figures, key=_choose_key(query_form))
+    key = _choose_key(query_form)
+    found = tables.tabulate_systems(figures, key=key)
+    # The published test has a matrix of ordered pairs, which is no table of this form.
+    if figures["test"] != GRAHAM2016:
+        found.append(tabulate_pairs(figures, key=key))
     return answer_table(project, found, name, form, stem="systems")
 
 
@@ -139,14 +145,19 @@ def _choose_key(form: SystemsForm) -> str:
 def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
     key = _choose_key(form)
     scores = figures["scores"].get(key, [])
-    by_pair = {(pair["first"], pair["second"]): pair for pair in figures["pairs"].get(key, [])}
+    pairs = figures["pairs"].get(key, [])
     # Systems beyond `MOST_SYSTEMS` have scores but no comparisons.
-    compared = [score["source"] for score in scores if any(score["source"] in pair for pair in by_pair)]
+    named = {name for pair in pairs for name in (pair["first"], pair["second"])}
+    compared = [score["source"] for score in scores if score["source"] in named]
+    is_ordered = figures["test"] == GRAHAM2016
+    by_pair = {(pair["first"], pair["second"]): pair for pair in pairs if is_ordered}
     return {
         "key": key,
         "criterion": next((each for each in figures["criteria"] if each["key"] == key), None),
         "scores": scores,
         "compared": compared,
-        "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared],
+        "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared if is_ordered],
+        "pair_table": None if is_ordered or not pairs else tabulate_pairs(figures, key=key),
+        "notes": figures["notes"].get(key, []) if len(compared) > 1 or not pairs else [],
         "charts": {chart.name.replace("-", "_"): chart for chart in charts.chart_systems(figures, key=key)},
     }

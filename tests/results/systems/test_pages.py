@@ -5,6 +5,7 @@ import io
 import statistics
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -17,6 +18,7 @@ from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import Screen, read
 from tests.people import SignIn
+from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex, read_caption
 from tests.results.judged_batches import judge
 
@@ -68,6 +70,19 @@ def z_scores(batch: Batch) -> dict[str, list[float]]:
     return found
 
 
+def item_means(batch: Batch) -> pd.DataFrame:
+    """The mean z of each system's answer to each question, by passage."""
+    rows = list(
+        Judgment.objects.filter(assignment__hit__batch=batch).values_list(
+            "annotator", "candidate__source", "candidate__question", "candidate__question__passage", "value"
+        )
+    )
+    frame = pd.DataFrame(rows, columns=["annotator", "source", "question", "passage", "value"])
+    own = frame.groupby("annotator")["value"]
+    frame["z"] = (frame["value"] - own.transform("mean")) / own.transform("std")
+    return frame.pivot_table(index=["passage", "question"], columns="source", values="z")
+
+
 def screen(client_of: SignIn, person: Membership, url: str, **query: str | int) -> Screen:
     response = client_of(person).get(url, query)
     assert response.status_code == 200
@@ -87,17 +102,86 @@ def test_systems_are_scored_ranked_and_compared(
         assert row["Mean z"] == f"{statistics.mean(z[row['System']]):.3f}".replace("-", "−")
         low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % CI (passages)"].strip("[]").split(","))
         assert low < float(row["Mean"]) < high
-    for name in ("scores", "criteria"):
+    for name in ("scores", "criteria", "pairs"):
         answered = client_of(researcher).get(f"{SYSTEMS}tables/{name}.tex?batch=1")
-        if name == "scores":
-            check_latex(answered.content.decode())
-            assert "n = 24 candidates of 3 systems" in read_caption(answered.content.decode())
-        else:
+        if name == "criteria":
             assert answered.status_code == 404, "there is one criterion"
+        else:
+            check_latex(answered.content.decode())
+        if name == "scores":
+            assert "n = 24 candidates of 3 systems" in read_caption(answered.content.decode())
+    assert page.number("Judgments included") == 48
+    pairs = page.rows("Pairs of systems")
+    assert [(row["System"], row["vs."]) for row in pairs] == [
+        ("strong", "middling"), ("strong", "weak"), ("middling", "weak")]  # fmt: skip
+    items = item_means(runs[0])
+    for row in pairs:
+        d = (items[row["System"]] - items[row["vs."]]).dropna()
+        sums = d.groupby(level="passage").sum().to_numpy()
+        assert (row["Questions"], row["Passages"]) == ("8", "4")
+        assert row["Difference of mean z"].split()[0] == f"{d.mean():+.3f}"
+        assert float(row["Superiority"]) == pytest.approx((d > 0).mean() + (d == 0).mean() / 2, abs=0.006)
+        theirs = stats.permutation_test((sums,), np.sum, permutation_type="samples", n_resamples=2**16)
+        assert row["p"] == f"{theirs.pvalue:.4f}"
+    # Three pairs of four passages: 3 x 2^-3, and 7 passages would do.
+    text = " ".join(client_of(researcher).get(SYSTEMS, {"batch": 1}).content.decode().split())
+    assert "the smallest possible p is 0.3750 after Holm&#x27;s correction over 3 pairs" in text
+    assert "takes 7 shared passages" in text
+
+
+def test_the_test_and_the_values_of_pairs_can_be_chosen(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    page = screen(client_of, researcher, SYSTEMS, batch=1, test="graham2016")
+    z = z_scores(runs[0])
     first = page.rows("p-value of each pair of systems")[0]
     p = stats.mannwhitneyu(z["strong"], z["weak"], alternative="greater").pvalue
     assert first["weak"] == ("< 0.0001" if p < 0.0001 else f"{p:.4f}")
-    assert (first["strong"], page.number("Judgments included")) == ("–", 48)
+    assert first["strong"] == "–"
+    client = client_of(researcher)
+    response = client.get(SYSTEMS, {"batch": 1, "test": "graham2016"})
+    assert "Ratings are taken as independent" in response.content.decode()
+    assert client.get(f"{SYSTEMS}tables/pairs.csv", {"batch": 1, "test": "graham2016"}).status_code == 404
+    raw = screen(client_of, researcher, SYSTEMS, batch=1, values="raw", test="signed_rank").rows("Pairs of systems")
+    means = [np.mean(values(runs[0], source)) for source in ("strong", "middling")]
+    assert raw[0]["Difference of mean score"].split()[0] == f"{means[0] - means[1]:+.3f}"
+    assert client.get(SYSTEMS, {"test": "nonsense"}).status_code == 400
+    written = client.get(f"{SYSTEMS}tables/pairs.csv", {"batch": 1}).content.decode()
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert len(rows) == 3
+    assert "p (Holm)" in rows[0]
+    figures = Script(researcher).read("scores/", kind="systems", batch=1)["figures"]
+    assert (figures["test"], figures["values"], len(figures["pairs"][""])) == ("sign_flip", "z", 3)
+    assert set(figures["pairs"][""][0]) >= {
+        "first",
+        "second",
+        "n_first",
+        "n_second",
+        "p",
+        "p_holm",
+        "superiority",
+        "d_z",
+    }
+    assert "Too few passages" in figures["notes"][""][0]
+    old = Script(researcher).read("scores/", kind="systems", batch=1, test="graham2016")["figures"]
+    assert len(old["pairs"][""]) == 6
+
+
+def test_systems_without_shared_questions_are_unpaired(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    person, ratings = make_membership(project), {}
+    rng = np.random.default_rng(2)
+    for n in range(12):
+        question = make_question(make_passage(make_dataset(project, f"d{n}"), f"p{n}"))
+        (candidate,) = make_candidates(question, source="ab"[n % 2])
+        ratings[candidate] = {person: float(rng.integers(1, 6))}
+    judge(project, ratings)
+    text = " ".join(client_of(researcher).get(SYSTEMS).content.decode().split())
+    assert "1 of 1 pairs share no question" in text
+    row = read(client_of(researcher).get(SYSTEMS).content.decode()).rows("Pairs of systems")[0]
+    assert (row["Questions"], row["Passages"]) == ("0", "12")
+    assert "no shared question" in row["d_z"]
 
 
 def test_work_that_does_not_count_is_in_no_score_and_is_mentioned(
@@ -166,7 +250,10 @@ def test_charts_hold_the_figures_of_the_pages(
     assert [(row["system"], f"{float(row['mean']):.3f}") for row in drawn] == [
         (row["System"], row["Mean"]) for row in scores
     ]
-    assert len(rows("systems/charts/pairs.csv")) == 6
+    assert [row["pair"] for row in rows("systems/charts/pairs.csv")] == [
+        *("strong − middling", "strong − weak", "middling − weak")
+    ]
+    assert len(rows("systems/charts/pairs.csv?test=graham2016")) == 6
     assert [row["source"] for row in rows("replication/charts/replication.csv?first=1&second=2")] == [
         *("strong", "middling", "weak")
     ]
