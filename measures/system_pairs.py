@@ -118,7 +118,7 @@ def compare_pairs(
     -----
     Ratings of one answer, and answers about one passage, are not independent. Tests that take them as independent are
     significant far too often: with three ratings an item, Mann-Whitney's test over ratings rejects a true hypothesis
-    in 15 to 28 % of cases at the level .05, the sign-flip test by passage in 5 % (``python -m
+    in 14 to 29 % of cases at the level .05, the sign-flip test by passage in 5 % (``python -m
     benchmarks.significance``).
 
     Examples
