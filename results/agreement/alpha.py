@@ -136,11 +136,12 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
         "report": report,
         "entering": count_inclusion(scope).as_dict(),
         "ceiling": one_against_others(frame, rng=np.random.default_rng(SEED)),
-        "reliability": _compute_ceiling(scope, frame, Design(settings.get("design", Design.ONE_WAY))),
+        "reliability": measure_ceiling(scope, frame, Design(settings.get("design", Design.ONE_WAY))),
     }
 
 
-def _compute_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:
+def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:
+    """Return the reliability of the mean ratings of a scope, and the highest correlation that it allows."""
     # Means over several scales are no gold scores.
     if not scope.criterion.has_one_scale:
         return Undefined(reason="the criterion was asked on several scales")

@@ -1,12 +1,16 @@
 """The figures of a set: included judgments and agreement, computed from its own files."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import JACKKNIFE, Interval, alpha_intervals
+from measures.ceiling import compute_ceiling
+from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -45,6 +49,7 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
         "interval_over_passages": _compute_interval(patterns, own, settings, by_group=True),
         # Which of the two to report: candidates of one passage are not independent.
         "interval_unit": PASSAGES if patterns.n_groups < patterns.n_units else ITEMS,
+        "reliability": _compute_reliability(frame, settings),
         "alpha_by_level": {level.value: _store_alpha(outcome) for level, outcome in outcomes.items()},
         "by": {
             name: [
@@ -79,6 +84,20 @@ def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, b
         return {"low": None, "high": None, "undefined": found.reason, **method}
     assert isinstance(found, Interval)
     return {"low": found.low, "high": found.high, "undefined_share": found.undefined_share, **method}
+
+
+def _compute_reliability(frame: pd.DataFrame, settings: Settings) -> Figures:
+    """Return the reliability of the gold scores, and the highest Pearson correlation that a metric can reach."""
+    if settings.gold is not GoldRule.MEAN or settings.does_adjudication_win:
+        return {"ceiling": None, "undefined": "given only where the gold score is the mean of the judgments"}
+    found = compute_ceiling(frame, confidence=CONFIDENCE)
+    if isinstance(found, Undefined):
+        return {"ceiling": None, "undefined": found.reason}
+    plain = asdict(found)
+    for name in ("ceiling", "interval"):
+        if isinstance(reason := getattr(found, name), Undefined):
+            plain |= {name: None, f"undefined_{name}" if name == "interval" else "undefined": reason.reason}
+    return plain
 
 
 def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:

@@ -9,13 +9,22 @@ from annotate.batches.trials import list_trials
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage, default_stage
+from measures.ceiling import Design
 from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
-from results.agreement.alpha import ITEMS, PASSAGES, AgreementReport, AlphaLine, Intervals, measure_agreement
+from results.agreement.alpha import (
+    ITEMS,
+    PASSAGES,
+    AgreementReport,
+    AlphaLine,
+    Intervals,
+    measure_agreement,
+    measure_ceiling,
+)
 from results.scope.gold_settings import CONFIDENCE, PARTS, SEED
 from results.scope.scopes import choose_criterion_to_measure, find_batch
 
@@ -50,6 +59,18 @@ class Command(ProjectCommand):
         parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the bootstrap (default {SEED})")
         parser.add_argument(
             "--pairs", action="store_true", help="also print each pair of annotators on their common items"
+        )
+        parser.add_argument(
+            "--ceiling",
+            action="store_true",
+            help="also print the reliability of the mean ratings and the highest Pearson's r that a metric can reach",
+        )
+        parser.add_argument(
+            "--raters",
+            choices=[design.value for design in Design],
+            default=Design.ONE_WAY.value,
+            help="for the ceiling: raters differ between candidates (one_way, the default), are the same for all "
+            "(crossed), or whichever holds (auto)",
         )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
@@ -90,6 +111,8 @@ class Command(ProjectCommand):
             result["groups"] = [{report.by: group.name, **_as_dict(group.line, report)} for group in report.groups]
         if options["pairs"]:
             result |= _compute_pairs(scope)
+        if options["ceiling"]:
+            result |= _compute_ceiling(scope, Design(options["raters"]))
         self.answer(result)
 
 
@@ -139,11 +162,28 @@ def _compute_pairs(scope: Scope) -> dict[str, Any]:
     return {"n_pairs": pairs.n_pairs, "pairs": [_write_undefined(asdict(pair)) for pair in pairs.computed]}
 
 
+def _compute_ceiling(scope: Scope, design: Design) -> dict[str, Any]:
+    found = measure_ceiling(scope, fetch_judgments(scope), design)
+    if isinstance(found, Undefined):
+        return {"ceiling": None, "undefined_ceiling": found.reason}
+    plain = _write_undefined(asdict(found))
+    ends = plain.pop("interval") or {}
+    return {
+        **{name: plain.get(name) for name in ("ceiling", "undefined_ceiling") if name in plain},
+        "ceiling_low": ends.get("low"),
+        "ceiling_high": ends.get("high"),
+        "reliability": plain["reliability"],
+        "reliability_of_one": plain["single"],
+        "raters": found.design.value,
+        "ceiling_by_judgments": {str(each.n_judgments): each.ceiling for each in found.predictions},
+    }
+
+
 def _write_undefined(pair: dict[str, Any]) -> dict[str, Any]:
     """Return the pair with null for each undefined value, and the reason beside it."""
     plain: dict[str, Any] = {}
     for name, value in pair.items():
-        is_undefined = isinstance(value, dict)
+        is_undefined = isinstance(value, dict) and "reason" in value
         plain[name] = None if is_undefined else value
         if is_undefined:
             plain[f"undefined_{name}"] = value["reason"]

@@ -124,3 +124,12 @@ def test_the_ceiling_on_the_page_and_by_the_api(squality: Project, owner: Member
     # Raters differ between the items, so a crossed design is refused with its reason.
     crossed = Script(owner).read("agreement/", criterion="correctness", design="crossed")["figures"]
     assert crossed["reliability"] == {"reason": "not all candidates were judged by the same annotators"}
+    asked = ("agreement", "--project", "bridges", "--criterion", "correctness", "--ceiling")
+    output = answer(*asked)
+    names = ("ceiling", "ceiling_low", "ceiling_high", "reliability", "reliability_of_one")
+    assert [round(output[name], 4) for name in names] == [0.8118, 0.7071, 0.8760, 0.6590, 0.3918]
+    assert round(output["ceiling_by_judgments"]["5"], 4) == 0.8736
+    refused = answer(
+        "agreement", "--project", "bridges", "--criterion", "correctness", "--ceiling", "--raters", "crossed"
+    )
+    assert (refused["ceiling"], "same annotators" in refused["undefined_ceiling"]) == (None, True)

@@ -13,6 +13,7 @@ import pytest
 
 from annotate.models import Adjudication, Assignment, Judgment, QualityRules, Remark
 from measures.agreement import Agreement, krippendorff_alpha
+from measures.ceiling import Ceiling, compute_ceiling
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_scores
 from measures.standardising import annotator_norms, standardise
@@ -60,6 +61,10 @@ def test_figures_and_scores_follow_from_the_long_file(project: Project, manager:
     assert [output["alpha"], output["low"], output["high"]] == pytest.approx(
         [part["agreement"]["alpha"], interval["low"], interval["high"]], abs=1e-12
     )
+    ceiling = compute_ceiling(frame.assign(group=frame["unit"]))
+    assert isinstance(ceiling, Ceiling)
+    assert part["reliability"]["reliability"] == pytest.approx(ceiling.reliability)
+    assert part["reliability"]["ceiling"] == pytest.approx(ceiling.ceiling)
     gold = gold_scores(frame)
     z = gold_scores(frame.assign(value=standardise(frame, annotator_norms(frame))))
     for row in table(made, "aggregated.csv"):
