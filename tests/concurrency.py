@@ -1,12 +1,15 @@
-"""Many real processes at once, each with a database connection of its own."""
+"""Many real processes at once, or a thread beside the test, each with a database connection of its own."""
 
 import gc
 import multiprocessing
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
+
+from tests.processes import wait_until
 
 _fork = multiprocessing.get_context("fork")
 
@@ -35,6 +38,37 @@ def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds:
             raise AssertionError(result)
         results.append(result)
     return results
+
+
+def start_beside(act: Callable[[], Any]) -> Callable[[], Any]:
+    """Start `act` in a thread with a connection of its own, and go on once it has ended or waits for a lock.
+
+    The function that comes back waits for its end and returns its result, or the exception that it raised.
+    """
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            results.append(act())
+        except Exception as error:  # noqa: BLE001 - the test looks at it
+            results.append(error)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+
+    def is_over_or_waiting() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
+            return not thread.is_alive() or cursor.fetchone()[0]
+
+    def finish() -> Any:
+        thread.join()
+        return results[0]
+
+    thread.start()
+    wait_until(is_over_or_waiting)
+    return finish
 
 
 def _run(act: Callable[[Any], Any], argument: Any, barrier: Any, sender: Any) -> None:

@@ -44,29 +44,30 @@ def allowed_moves(batch: Batch) -> list[Move]:
 
 @transaction.atomic
 def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None:
-    """Start or resume serving; the first opening freezes the rubric.
+    """Start or resume serving; the first opening freezes the rubric. Locks the batch.
 
     Raises Refused without instructions, and for a full collection whose trial is not closed unless a reason is given.
     """
+    seen = _lock(batch)
     if batch.instructions_id is None:
         raise Refused("There are no instructions for annotators. Write them under Task first.")
     # A reason overrides the refusal: a manager may have grounds to start early, and the log then has them.
     if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
-    _move(batch, OPEN, actor, why=why.strip())
+    _move(batch, OPEN, actor, seen, why=why.strip())
 
 
 @transaction.atomic
 def pause(*, batch: Batch, actor: Membership | None) -> None:
     """Stop serving. HITs in progress can still be saved, submitted and returned."""
-    _move(batch, PAUSE, actor)
+    _move(batch, PAUSE, actor, _lock(batch))
 
 
 @transaction.atomic
 def close(*, batch: Batch, actor: Membership | None) -> None:
     """End the collection. HITs in progress can still be submitted and count."""
-    _move(batch, CLOSE, actor)
+    _move(batch, CLOSE, actor, _lock(batch))
 
 
 @transaction.atomic
@@ -76,12 +77,16 @@ def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
         raise Refused("Give a reason for reopening the batch. It is recorded in the audit log.")
     if batch.kind == Batch.Kind.IMPORTED:
         raise Refused("These judgments were imported, so there is nothing to open.")
-    _move(batch, REOPEN, actor, why=why.strip())
+    _move(batch, REOPEN, actor, _lock(batch), why=why.strip())
 
 
 @transaction.atomic
 def archive(*, batch: Batch, actor: Membership | None) -> None:
-    """Archive a closed batch; its judgments still count. Raises Refused while a HIT of it is in progress."""
+    """Archive a closed batch; its judgments still count. Raises Refused while a HIT of it is in progress.
+
+    Waits for claims, resumed HITs and late submissions in progress: they hold a shared lock on the batch.
+    """
+    seen = _lock(batch, against_claims=True)
     n_open = Assignment.objects.open().filter(hit__batch=batch).count()
     if n_open:
         raise Refused(
@@ -89,7 +94,7 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
             if n_open == 1
             else f"{n_open} HITs of this batch are still in progress. Archive the batch when they are finished."
         )
-    _move(batch, ARCHIVE, actor)
+    _move(batch, ARCHIVE, actor, seen)
 
 
 @transaction.atomic
@@ -111,21 +116,22 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
 
 @transaction.atomic
 def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
-    """Let a draft use the project's latest rubric, instructions and consent. Raises Refused once it was opened."""
+    """Let a draft use the project's latest rubric, instructions and consent. Raises Refused once it was opened.
+
+    Locks the batch, so that the rubric which an opening freezes is the one that the batch keeps.
+    """
+    _lock(batch)
     rubric = rubrics.current_rubric(batch.project)
     instructions, consent = current_instructions(batch.project), current_consent(batch.project)
     if rubric is None:
         raise Refused("This project has no rubric yet.")
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
         raise Refused("This batch counts the judgments of a trial with the older rubric. Create a new batch instead.")
-    # The state is in the filter, so that a batch that is opened at this moment keeps its rubric.
-    changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
-        rubric=rubric, instructions=instructions, consent=consent
-    )
-    if not changed:
+    if batch.state != State.DRAFT:
         raise Refused(
             "Only a draft can change its rubric, because judgments stay with the version they were made under."
         )
+    Batch.objects.filter(pk=batch.pk).update(rubric=rubric, instructions=instructions, consent=consent)
     log.record(
         batch.project,
         actor,
@@ -139,7 +145,7 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
 @transaction.atomic
 def change_short_hit_pay(*, batch: Batch, actor: Membership | None, is_prorated: bool) -> None:
     """Let HITs of a draft with fewer items pay their share, or in full. Raises Refused once it was opened."""
-    # The state is in the filter, as above: what annotators were told of their pay doesn't change.
+    # The state is in the filter: what annotators were told of their pay doesn't change.
     before = Batch.objects.filter(pk=batch.pk).values_list("is_pay_prorated", flat=True).first()
     if not Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(is_pay_prorated=is_prorated):
         raise Refused("Only a draft can change its pay, because annotators were told the pay of an open batch.")
@@ -150,10 +156,23 @@ def change_short_hit_pay(*, batch: Batch, actor: Membership | None, is_prorated:
         )
 
 
-def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") -> None:
-    """Change the state with a compare-and-swap: of two people who press a button at once, the second is refused.
+def _lock(batch: Batch, *, against_claims: bool = False) -> str:
+    """Lock the batch, refresh it in place, and return the state that the caller saw. Raises Refused if it was deleted.
 
-    The refusal names the state that the first one has set.
+    A claim shares its lock with every act that doesn't lock `against_claims`.
+    """
+    seen = batch.state
+    try:
+        batch.refresh_from_db(from_queryset=Batch.objects.select_for_update(no_key=not against_claims))
+    except Batch.DoesNotExist:
+        raise Refused("This batch has been deleted.") from None
+    return seen
+
+
+def _move(batch: Batch, move: Move, actor: Membership | None, seen: str, *, why: str = "") -> None:
+    """Change the state of a locked batch: of two people who press a button at once, the second is refused.
+
+    The refusal names the state that the first one has set, which is not the one that the second has `seen`.
     """
     stamps: dict[str, object] = {}
     if move.after == State.OPEN:
@@ -163,14 +182,9 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
     if move.after == State.CLOSED:
         stamps["closed_at"] = Now()
     before = batch.state
-    if before not in move.before or not Batch.objects.filter(pk=batch.pk, state=before).update(
-        state=move.after, **stamps
-    ):
-        try:
-            batch.refresh_from_db(fields=["state"])
-        except Batch.DoesNotExist:
-            raise Refused("This batch has been deleted.") from None
+    if before not in move.before or before != seen:
         raise Refused(f"This batch is {batch.get_state_display()}, so it can’t be {_PAST[move.act]}.")
+    Batch.objects.filter(pk=batch.pk).update(state=move.after, **stamps)
     batch.state = move.after
     log.record(
         batch.project,

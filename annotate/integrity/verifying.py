@@ -284,6 +284,13 @@ RULES = (
            WHERE m.project_id <> b.project_id""",
     ),
     Rule(
+        "archived_is_over",
+        "An archived batch has no HIT in progress.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id WHERE a.state = 'open' AND b.state = 'archived'""",
+    ),
+    Rule(
         "frozen_rubric",
         "A batch that is not a draft has a frozen rubric.",
         "batch",

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connection
@@ -16,7 +16,8 @@ from projects.models import Membership
 _ANNOTATOR = """
 SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::bigint FOR NO KEY UPDATE
 """
-# Only the assignment is locked (OF a); the batch's columns are read without a lock, since they rarely change.
+# Only the assignment is locked (OF a); the batch's columns are read without a lock, since a batch with an open
+# assignment is not archived. An expired one doesn't keep it from being archived, so its batch is locked too.
 _ASSIGNMENT = """
 SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at, a.extended_at,
        b.rubric_id, b.state, b.time_limit_minutes, b.presentation
@@ -24,6 +25,11 @@ FROM annotate_assignment a
 JOIN annotate_hit h ON h.id = a.hit_id
 JOIN annotate_batch b ON b.id = h.batch_id
 WHERE a.uuid = %(uuid)s::uuid AND a.annotator_id = %(me)s::bigint FOR NO KEY UPDATE OF a
+"""
+
+
+_BATCH_STATE = """
+SELECT b.state FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id WHERE h.id = %s FOR KEY SHARE OF b
 """
 
 
@@ -62,9 +68,13 @@ def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Locked
     with connection.cursor() as cursor:
         prepared(_ASSIGNMENT).execute(cursor, {"uuid": assignment_uuid, "me": annotator.pk})
         row = cursor.fetchone()
-    if row is None:
-        raise Assignment.DoesNotExist
-    return LockedAssignment(*row)
+        if row is None:
+            raise Assignment.DoesNotExist
+        locked = LockedAssignment(*row)
+        if locked.state == Assignment.State.EXPIRED:
+            cursor.execute(_BATCH_STATE, [locked.hit_id])
+            locked = replace(locked, batch_state=cursor.fetchone()[0])
+    return locked
 
 
 def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = None) -> None:

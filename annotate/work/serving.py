@@ -27,6 +27,10 @@ from projects.models import Membership
 #
 # Consent to a newer text covers an older one: ids rise with the versions. A batch created before the project had a text
 # pins none, and asks for consent to any version.
+#
+# The batches are locked against archiving alone: whoever archives one waits for claims in progress and then sees what
+# they took, and a claim that waits for them no longer finds the batch. Pausing and closing wait for nobody, since HITs
+# in progress may be finished after them.
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
        b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
@@ -42,7 +46,7 @@ WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
   AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
-ORDER BY b.priority DESC, b.number
+ORDER BY b.priority DESC, b.number FOR KEY SHARE OF b
 """
 
 # HITs that use up the caps, in all and today (UTC). Returned, expired and withdrawn ones do not.

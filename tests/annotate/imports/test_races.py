@@ -1,11 +1,9 @@
 """An import beside acts on the annotators whose judgments it has."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, connections
 
 from annotate.imports import full_hits
 from annotate.integrity import verifying
@@ -15,7 +13,7 @@ from annotate.moderation.members import Exclusion, Scope
 from projects.importing import Kind
 from projects.models import Membership, Project
 from tests.annotate.imports.import_steps import import_text
-from tests.processes import wait_until
+from tests.concurrency import start_beside
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 
@@ -35,27 +33,18 @@ def test_a_removal_waits_for_an_import_of_the_same_annotator(
     imported = Membership.objects.get(imported_name="w1")
     write = full_hits.write
 
-    def remove_beside() -> None:
-        try:
-            members.remove(target=imported, actor=None, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
-        finally:
-            connections.close_all()
+    removals = []
 
-    removal = threading.Thread(target=remove_beside)
-
-    def is_waiting() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            return not removal.is_alive() or cursor.fetchone()[0] > 0
+    def remove() -> None:
+        members.remove(target=imported, actor=None, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
 
     def write_during_removal(*arguments: Any) -> None:
-        removal.start()
-        wait_until(is_waiting)
+        removals.append(start_beside(remove))
         write(*arguments)
 
     monkeypatch.setattr(full_hits, "write", write_during_removal)
     take(f"{HEADER}c1,w1,5\n")
-    removal.join()
+    assert [finish() for finish in removals] == [None]
     assert Judgment.objects.count() == 2
     assert not Judgment.objects.filter(is_counted=True).exists()
     assert verifying.verify() == []

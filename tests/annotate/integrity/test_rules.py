@@ -277,6 +277,11 @@ def test_an_annotator_of_another_project(batch: Batch) -> None:
     assert broken() == {"one_project": [str(work.pk)]}
 
 
+def test_a_hit_in_progress_in_an_archived_batch(batch: Batch) -> None:
+    run("UPDATE annotate_batch SET state = 'archived' WHERE id = %s", batch.pk)
+    assert broken() == {"archived_is_over": [str(Assignment.objects.get(state="open").pk)]}
+
+
 def test_an_open_batch_whose_rubric_is_not_frozen(batch: Batch) -> None:
     run("UPDATE projects_rubric SET frozen_at = NULL WHERE id = %s", batch.rubric_id)
     assert broken() == {"frozen_rubric": [str(batch.pk)]}

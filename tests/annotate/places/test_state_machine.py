@@ -258,6 +258,12 @@ class Places(RuleBasedStateMachine):
         elif self.batch.state == Batch.State.CLOSED:
             lifecycle.reopen(batch=self.batch, actor=self.manager, why="More.")
 
+    @rule(act=st.sampled_from([lifecycle.pause, lifecycle.open_batch, lifecycle.close, lifecycle.archive]))
+    def act_on_the_other_batch(self, act: Any) -> None:
+        """It may be paused, and once it is archived, nobody is served it and its late work is surplus."""
+        with suppress(Refused):
+            act(batch=self.other, actor=self.manager)
+
     @precondition(lambda self: not Assignment.objects.filter(hit__purpose="gold").exists())
     @rule(who=PEOPLE)
     def reserve(self, who: int) -> None:
