@@ -8,7 +8,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_folder, env
-from config.log_filters import drop_refusal_traceback
+from config.log_filters import drop_refusal_traceback, hide_tokens
 
 django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
@@ -124,10 +124,14 @@ LOGIN_REDIRECT_URL = "annotate:desk"
 LOGOUT_REDIRECT_URL = "projects:sign-in"
 PASSWORD_RESET_TIMEOUT = 3600  # one hour
 
-# Sign-in throttling: per account and per address separately, for a quarter of an hour.
-AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
+# Sign-in throttling for a quarter of an hour: per account and address together, so that a slip blocks nobody else
+# behind the same address. Higher bounds hold for an account from all addresses, and for an address on all accounts.
+AXES_HANDLER = "projects.accounts.throttling.SignInHandler"
+AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10, least=1)
+ACCOUNT_FAILURE_LIMIT = 5 * AXES_FAILURE_LIMIT
+ADDRESS_FAILURE_LIMIT = 10 * AXES_FAILURE_LIMIT
 AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "projects.accounts.views.locked_out"
 # True would let anyone with an account clear the failures of their address on other accounts. `sign_in` resets instead.
 AXES_RESET_ON_SUCCESS = False
@@ -135,8 +139,9 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
-# What axes stores of a failed attempt; the last three are of the page of the first account.
-AXES_SENSITIVE_PARAMETERS = ["username", "password", "new_password1", "new_password2", "code"]
+# What axes does not store of a failed attempt. “next” may lead to an invitation, whose address is a secret; the last
+# three are of the page of the first account.
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "next", "new_password1", "new_password2", "code"]
 # X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
 AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"
@@ -282,13 +287,17 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {
+        "refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback},
+        "tokens": {"()": "django.utils.log.CallbackFilter", "callback": hide_tokens},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         # On the logger itself: a filter of "django" would not see what its children log.
         "django.request": {"filters": ["refusals"]},
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
         # Each request to the Hub would be a line among what `publish` prints.
         "httpx2": {"level": "WARNING"},

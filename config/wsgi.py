@@ -1,5 +1,6 @@
 """The web application, for gunicorn: `gunicorn config.wsgi`."""
 
+import logging
 import os
 
 from django.core.exceptions import ImproperlyConfigured
@@ -7,11 +8,17 @@ from django.core.wsgi import get_wsgi_application
 
 from config import embedded
 from config.checks import check_settings
+from config.log_filters import hide_tokens
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 embedded.ensure_running()
 
 application = get_wsgi_application()
+
+# The web server has configured its own logs by now: links that are secrets stand in none of them.
+for name in ("gunicorn.access", "gunicorn.error"):
+    for handler in logging.getLogger(name).handlers:
+        handler.addFilter(hide_tokens)
 
 # gunicorn does not run Django's checks, so insecure settings are refused here.
 if errors := check_settings():

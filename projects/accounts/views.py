@@ -28,10 +28,11 @@ from projects.accounts.rating_keys import save_keys
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import User
-from projects.web.links import safe_next
+from projects.web.links import hides_address, safe_next
 
 
 @public
+@hides_address
 @never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -180,6 +181,7 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
 
 
 @public
+@hides_address
 @never_cache
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -17,9 +17,11 @@ from projects.language.languages import activate_for, activate_for_visitor
 from projects.models import Guesses, Membership
 from projects.people import invitations as people_invitations
 from projects.texts.versions import current_consent
+from projects.web.links import hides_address
 
 
 @public
+@hides_address
 @never_cache
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])

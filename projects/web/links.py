@@ -1,9 +1,12 @@
 """Addresses: absolute links that people share, and the path that `next` names."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 
 
@@ -12,6 +15,19 @@ def absolute_url(path: str, request: HttpRequest | None = None) -> str:
     if settings.SITE_URL:
         return f"{settings.SITE_URL}{path}"
     return request.build_absolute_uri(path) if request is not None else path
+
+
+def hides_address(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Send no path to the files that the page loads: its address is a secret, which their line in a log would have."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        # The origin is still sent, because the CSRF check compares it.
+        response.headers["Referrer-Policy"] = "strict-origin"
+        return response
+
+    return answer
 
 
 def safe_next(request: HttpRequest, default: str) -> str:

@@ -4,6 +4,7 @@ The files are written before the transaction that stores the set, from one snaps
 attempt; the archive gets a name that no other has. What a killed worker leaves is deleted by `delete_files`.
 """
 
+import re
 import secrets
 import shutil
 import time
@@ -38,6 +39,8 @@ ARCHIVE = ".zip"
 # Generous, as leftovers only take room; files of a live attempt are spared by its row, however old.
 ORPHAN_SECONDS = 3600
 """Files that nothing has written to for this long are orphans, unless a row says otherwise."""
+_NAME = re.compile(r"([0-9]{1,18})-([0-9]{1,9})-")
+"""How the name of a file of an attempt begins; any other file was put there by somebody, and stays."""
 
 State = JudgmentSet.State
 
@@ -230,17 +233,26 @@ def delete_files() -> None:
     """Delete what attempts left that did not end with a frozen set, except those that are unfinished."""
     # Names are asked of the database only when there is something old.
     before = time.time() - ORPHAN_SECONDS
-    left = [path for path in folder().iterdir() if path.stat().st_mtime < before]
+    left = [
+        (path, match) for path in folder().iterdir() if (match := _NAME.match(path.name)) and _is_older(path, before)
+    ]
     if not left:
         return
     rows = {row[0]: row[1:] for row in JudgmentSet.objects.values_list("pk", "stored_name", "state", "attempt")}
-    for path in left:
+    for path, match in left:
         # The name begins with the row and the attempt, so a file is judged without opening it.
-        pk, attempt = map(int, path.name.split("-")[:2])
+        pk, attempt = map(int, match.groups())
         stored_name, state, newest = rows.get(pk, ("", State.FAILED, 0))
         is_live = state in (*JudgmentSet.LIVE, State.INTERRUPTED) and attempt == newest
         if path.name != stored_name and not is_live:
             delete_path(path)
+
+
+def _is_older(path: Path, than: float) -> bool:
+    try:
+        return path.stat().st_mtime < than
+    except FileNotFoundError:  # an attempt that ends now has just deleted it
+        return False
 
 
 @dataclass

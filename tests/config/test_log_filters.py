@@ -1,7 +1,12 @@
-"""What the log keeps of a refused request: its line, and no traceback."""
+"""What the logs keep of a request: its line, without the traceback of a refusal and without the token of a link."""
+
+import logging
 
 import pytest
+from django.conf import settings
+from django.test import Client
 
+from config.log_filters import hide_tokens
 from projects.models import Membership
 from tests.people import SignIn
 
@@ -16,3 +21,38 @@ def test_a_refusal_is_logged_without_a_traceback(
     assert "/p/bridges/batches/" in record.getMessage()
     assert record.exc_info is None
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments", "kept"),
+    [
+        ("Not Found: %s", ("/join/SeCrEt_-9/",), "Not Found: /join/…/"),
+        ("Gone: %s", ("/reset/MTI/SeCrEt_-9/",), "Gone: /reset/MTI/…/"),
+        (
+            '"GET /sign-in/?next=%2Fjoin%2FSeCrEt_-9%2F HTTP/1.1" 200',
+            (),
+            '"GET /sign-in/?next=%2Fjoin%2F…%2F HTTP/1.1" 200',
+        ),
+        ('%(r)s "%(f)s"', ({"r": "GET /x", "f": "https://host/join/SeCrEt_-9/"},), 'GET /x "https://host/join/…/"'),
+        ("Not Found: %s", ("/p/join/people/",), "Not Found: /p/join/people/"),
+        ("%s of %s", (1,), None),
+    ],
+)
+def test_tokens_of_links_are_left_out(message: str, arguments: tuple[object, ...], kept: str | None) -> None:
+    record = logging.LogRecord("any", logging.INFO, "", 0, message, arguments, None)
+    assert hide_tokens(record)
+    assert kept is None or record.getMessage() == kept
+
+
+@pytest.mark.django_db
+def test_the_handler_of_the_log_hides_them(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.addFilter(hide_tokens)
+    for path in ("/join/SeCrEt_-9/", "/reset/MTI/SeCrEt_-9/"):
+        response = Client().get(path)
+        assert response.status_code in (404, 410)
+        assert response["Referrer-Policy"] == "strict-origin"
+    assert "SeCrEt" not in caplog.text
+    assert "/join/…/" in caplog.text
+    handlers = settings.LOGGING["handlers"]
+    assert all(handler["filters"] == ["tokens"] for handler in handlers.values())
+    caplog.handler.removeFilter(hide_tokens)

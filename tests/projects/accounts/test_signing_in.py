@@ -7,6 +7,7 @@ import pytest
 from axes.models import AccessAttempt
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from projects.models import Membership, User
 from tests.factories import make_user
@@ -81,29 +82,76 @@ def test_unknown_names_cost_as_much_hashing_as_known_ones(monkeypatch: pytest.Mo
     assert len(hashed) == 2
 
 
-def test_ten_failures_hold_the_account_back_for_a_quarter_of_an_hour(anna: User) -> None:
-    for n in range(10):
-        status = sign_in(Client(), "anna", "wrong", REMOTE_ADDR=f"198.51.100.{n}")
+def test_ten_failures_hold_the_account_back_at_this_address_for_a_quarter_of_an_hour(anna: User) -> None:
+    for _ in range(10):
+        status = sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME)
     assert status == 429
-    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 429
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 429
     _let_pass(minutes=10)
     for _ in range(5):  # going on does not make the wait longer
         assert sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME) == 429
     _let_pass(minutes=5)
-    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 302
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 302
 
 
-def test_ten_failures_hold_the_address_back_and_nobody_elsewhere(anna: User) -> None:
-    for n in range(10):
-        status = sign_in(Client(), f"name{n}", "wrong", REMOTE_ADDR=HOME)
+def test_ten_slips_of_one_person_hold_back_nobody_else_behind_the_same_address(anna: User) -> None:
+    make_user("ben", password=PASSWORD)
+    for _ in range(12):
+        status = sign_in(Client(), "ben", "wrong", REMOTE_ADDR=HOME)
     assert status == 429
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 302
+    assert sign_in(Client(), "ben", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 302
+
+
+def test_an_account_has_a_bound_for_all_addresses(anna: User, settings: Settings) -> None:
+    settings.ACCOUNT_FAILURE_LIMIT = 12
+    statuses = [sign_in(Client(), "anna", "wrong", REMOTE_ADDR=f"198.51.100.{n}") for n in range(13)]
+    assert statuses == [200] * 11 + [429] * 2
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 429
+    assert sign_in(Client(), "nobody", "wrong", REMOTE_ADDR="198.51.100.1") == 200
+
+
+def test_an_address_has_a_bound_for_all_accounts(anna: User, settings: Settings) -> None:
+    settings.ADDRESS_FAILURE_LIMIT = 12
+    statuses = [sign_in(Client(), f"name{n}", "wrong", REMOTE_ADDR=HOME) for n in range(13)]
+    assert statuses == [200] * 11 + [429] * 2
     assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 429
     assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 302
 
 
 def test_an_unknown_account_is_held_back_in_the_same_way() -> None:
-    statuses = [sign_in(Client(), "nobody", "wrong", REMOTE_ADDR=f"198.51.100.{n}") for n in range(11)]
+    statuses = [sign_in(Client(), "nobody", "wrong", REMOTE_ADDR=HOME) for n in range(11)]
     assert statuses == [200] * 9 + [429] * 2
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.1, 203.0.113.9:4711", "203.0.113.9"),
+        ("2001:db8::7", "2001:db8::7"),
+        ("[2001:db8::7]", "2001:db8::7"),
+        ('"[2001:DB8::7]:443"', "2001:db8::7"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("unknown", HOME),
+        ("_hidden", HOME),
+        ("[", HOME),
+        ("1.2.3.4.5:6", HOME),
+    ],
+)
+def test_an_address_is_read_in_every_form_that_proxies_write(settings: Settings, forwarded: str, address: str) -> None:
+    settings.N_PROXIES = 1
+    assert sign_in(Client(), "nobody", "wrong", REMOTE_ADDR=HOME, HTTP_X_FORWARDED_FOR=forwarded) == 200
+    assert AccessAttempt.objects.get().ip_address == address
+
+
+def test_an_invitation_that_somebody_signs_in_for_is_not_stored(anna: User) -> None:
+    data = {"username": "anna", "password": "wrong", "next": "/join/a-secret-token/"}
+    Client().post(reverse("projects:sign-in") + "?next=/join/a-secret-token/", data)
+    attempt = AccessAttempt.objects.get()
+    assert "a-secret-token" not in attempt.get_data + attempt.post_data
 
 
 def test_the_page_of_the_held_back_says_how_long() -> None:
@@ -132,7 +180,7 @@ def test_own_slips_are_forgotten_by_signing_in(anna: User) -> None:
 
 def test_a_forged_forwarded_address_changes_nothing(anna: User) -> None:
     for n in range(10):
-        status = sign_in(Client(), f"name{n}", "wrong", REMOTE_ADDR=HOME, HTTP_X_FORWARDED_FOR=f"198.51.100.{n}")
+        status = sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME, HTTP_X_FORWARDED_FOR=f"198.51.100.{n}")
     assert status == 429
 
 

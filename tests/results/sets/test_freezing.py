@@ -178,5 +178,9 @@ def test_what_a_killed_worker_left_goes_when_it_is_old(project: Project, manager
     assert stray.exists()
     os.utime(stray, (1, 1))
     os.utime(freezing.find_path(made), (1, 1))
+    notes = [freezing.folder() / name for name in ("notes.txt", ".DS_Store", "1-x", f"{2**70}-1-a")]
+    for path in notes:
+        path.write_text("Put here by somebody.")
+        os.utime(path, (1, 1))
     freezing.delete_files()
-    assert [path.name for path in freezing.folder().iterdir()] == [made.stored_name]
+    assert {path.name for path in freezing.folder().iterdir()} == {made.stored_name, *(path.name for path in notes)}

@@ -1,0 +1,32 @@
+"""Throttling of sign-ins: an account from one address, an account from all addresses, an address on all accounts."""
+
+from math import floor
+from typing import Any
+
+from axes.attempts import get_cool_off_threshold
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_client_username
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.db.models import Q, Sum
+from django.http import HttpRequest
+
+
+class SignInHandler(AxesDatabaseHandler):  # type: ignore[misc]
+    """The handler of axes, with a bound for each of the three. It has one limit, to which the others are scaled."""
+
+    def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
+        """Return the recent failures, as if all of them counted towards AXES_FAILURE_LIMIT."""
+        username = get_client_username(request, credentials)
+        address: str | None = getattr(request, "axes_ip_address", None)
+        bounds = [(Q(username=username, ip_address=address), settings.AXES_FAILURE_LIMIT)]
+        if username is not None:
+            bounds.append((Q(username=username), settings.ACCOUNT_FAILURE_LIMIT))
+        if address is not None:
+            bounds.append((Q(ip_address=address), settings.ADDRESS_FAILURE_LIMIT))
+        recent = AccessAttempt.objects.filter(attempt_time__gte=get_cool_off_threshold(request))
+        sums = recent.aggregate(
+            **{str(n): Sum("failures_since_start", filter=which, default=0) for n, (which, _) in enumerate(bounds)}
+        )
+        limit = settings.AXES_FAILURE_LIMIT
+        return max(floor(sums[str(n)] * limit / most) for n, (_, most) in enumerate(bounds))
