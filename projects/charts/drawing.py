@@ -129,8 +129,9 @@ def write(chart: Chart, form: str) -> bytes:
     return svg.encode() if form == "svg" else drawing_process.draw(svg, form.rpartition(".")[2])
 
 
-def _draw_file(chart: Chart, **size: float) -> ET.Element:
-    svg = drawing_process.draw(_whole(chart, _PALETTE, **size), "svg").decode()
+def _draw_file(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0) -> ET.Element:
+    spec = _whole(chart, _PALETTE, name_width=name_width, width=width)
+    svg = drawing_process.draw(spec, "svg").decode()
     drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
     _finish(drawing, _list_texts(chart))
     return drawing
@@ -161,7 +162,8 @@ def _whole(
     if not is_page:
         across = own["width"] if isinstance(own["width"], int | float) else 520
         spec |= {"title": {"text": fold_chart_title(chart.title, across), "frame": "group"}, "padding": 12}
-    return _printable(spec)
+    printable: Spec = _printable(spec)
+    return printable
 
 
 def _list_texts(chart: Chart) -> list[str]:

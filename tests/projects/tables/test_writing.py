@@ -6,7 +6,7 @@ import math
 import re
 from pathlib import Path
 
-from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Wording
+from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value, Wording
 from projects.tables.writing import escape_latex, escape_markdown, write
 from tests.projects.tables.latex import check_latex, set_latex
 
@@ -63,7 +63,7 @@ def test_latex_takes_every_sign_as_text(tmp_path: Path) -> None:
 
 def test_long_headings_and_notes_without_intervals(tmp_path: Path) -> None:
     columns = [Column("a", "A"), *(Column(f"m{at}", f"{LONG}{at}", "estimate") for at in range(2))]
-    row = ["x", *(Estimate(0.5, note="no interval: two passages") for _at in range(2))]
+    row: list[Value] = ["x", *(Estimate(0.5, note="no interval: two passages") for _at in range(2))]
     written = write(Table("long", "Long", columns, [row]), "tex")
     head, cells = check_latex(written)
     assert head[1].startswith(r"{\parbox[b]{0.15\linewidth}{\raggedright a\_\allowbreak{}long/")
