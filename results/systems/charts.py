@@ -71,7 +71,8 @@ def _draw_forest(scores: list[Figures], measure: str, title: str) -> Chart:
     ]
     axis = "mean z" if measure == "z" else "mean score"
     spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
-    return Chart(f"systems-{measure}", title, rows, spec)
+    # Two stand side by side, each with its names.
+    return Chart(f"systems-{measure}", title, rows, spec | {"width": 400})
 
 
 def _format_p(p: float) -> str:
