@@ -67,7 +67,9 @@ Tables = Sequence[tuple[str, str, tuple[Column, ...]]]
 """The Parquet files of a set: the name of each table, its file and its columns."""
 
 
-def write_header(citation: Citation, tables: Tables, *, languages: Sequence[str], n_rows: int) -> str:
+def write_header(
+    citation: Citation, tables: Tables, *, languages: Sequence[str], n_rows: int, tags: Sequence[str]
+) -> str:
     """Return the YAML header of a dataset card, with the lines that enclose it."""
     header: dict[str, Any] = {
         "pretty_name": citation.title,
@@ -75,7 +77,7 @@ def write_header(citation: Citation, tables: Tables, *, languages: Sequence[str]
         "language": list(languages),
         "size_categories": [name_size(n_rows)],
         "task_categories": ["question-answering"],
-        "tags": ["human-judgments", "evaluation"],
+        "tags": list(tags),
         "configs": [
             {
                 "config_name": name,

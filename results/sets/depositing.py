@@ -14,8 +14,6 @@ from results.sets.building import SET
 from results.sets.provenance import Terms
 from results.sets.studies import METRICS
 
-SIMULATED = "has_simulated_annotators"
-
 
 @dataclass(frozen=True)
 class Reference:
@@ -51,7 +49,7 @@ def read_reference(judgment_set: JudgmentSet) -> Reference | None:
         return None
     citation = readme.describe_citation(
         about,
-        {SIMULATED: judgment_set.facts.get(SIMULATED, False)},
+        judgment_set.facts,
         fingerprints=[(f"{judgment_set.facts['folder']}.zip", judgment_set.sha256)],
         doi=judgment_set.doi,
     )

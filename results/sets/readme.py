@@ -16,6 +16,8 @@ from results.sets.settings import Settings
 from results.studies.tables import Wording
 
 README, DATASHEET = "README.md", "datasheet.md"
+SIMULATED = "has_simulated_annotators"
+"""The key of the figures that tells whether some judgments are by programs."""
 
 # What these files say was written into sets from the first version on, and keeps its words: the same judgments have
 # to give the same bytes.
@@ -115,7 +117,8 @@ def write_cards(folder: Path, about: Terms, figures: dict[str, Any]) -> str:
     files = [measure_file(folder / file) for _name, file, _columns in tables]
     cards.write_croissant(folder / cards.CROISSANT, citation, tables, files, bibtex=bibtex)
     n_rows = about["counts"]["n_rows"]
-    return cards.write_header(citation, tables, languages=settings.languages, n_rows=n_rows)
+    tags = ["evaluation"] if figures[SIMULATED] else ["human-judgments", "evaluation"]
+    return cards.write_header(citation, tables, languages=settings.languages, n_rows=n_rows, tags=tags)
 
 
 def describe_citation(
@@ -126,11 +129,17 @@ def describe_citation(
         about,
         key=f"{about['project']['slug']}-set-{about['set']['number']}",
         title=format_title(about),
-        sentence=f"{about['counts']['n_included']:,} {_name_judgments(figures)} of answers to questions, frozen on "
-        f"{about['snapshot_at'][:10]} with {about['code_version']}.",
+        sentence=_describe_judgments(about, figures),
         fingerprints=fingerprints,
         doi=doi,
     )
+
+
+def _describe_judgments(about: Terms, figures: dict[str, Any]) -> str:
+    is_human = not figures[SIMULATED]
+    judgments = f"{about['counts']['n_included']:,} {'human ' if is_human else ''}judgments of answers to questions"
+    others = "" if is_human else ", some of them by programs"
+    return f"{judgments}{others}, frozen on {about['snapshot_at'][:10]} with {about['code_version']}."
 
 
 def write_texts(
@@ -180,7 +189,7 @@ def format_citation(about: Terms, figures: dict[str, Any]) -> str:
 
 def _name_judgments(figures: dict[str, Any]) -> str:
     """Return what the judgments are: nobody may take a program's for a person's."""
-    return "judgments, some of them by programs" if figures["has_simulated_annotators"] else "human judgments"
+    return "judgments, some of them by programs" if figures[SIMULATED] else "human judgments"
 
 
 def _write_readme(
@@ -294,7 +303,7 @@ def _write_datasheet(about: Terms, figures: dict[str, Any], settings: Settings) 
     yield f"- Annotators whose judgments enter and who are told apart: {figures['n_annotators']:,}."
     if figures["has_unknown_annotators"]:
         yield "- Some judgments were imported without names: how many people gave them is unknown."
-    if figures["has_simulated_annotators"]:
+    if figures[SIMULATED]:
         yield "- Some judgments were given by simulated annotators: by programs, not by people."
     yield "- Annotators are named by random pseudonyms of this project; nothing here leads back to a person."
     yield from ("", "## How", "", "| batch | kind | wanted per candidate | HIT size | rubric | judgments | pay |")

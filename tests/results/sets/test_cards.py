@@ -51,10 +51,7 @@ def nasty(project: Project) -> Project:
     return project
 
 
-def test_a_set_is_loaded_as_the_hub_loads_it(
-    nasty: Project, manager: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_a_set_is_loaded_as_the_hub_loads_it(nasty: Project, manager: Membership, tmp_path: Path, no_hub: None) -> None:
     from datasets import load_dataset
 
     made = freeze(nasty, manager, licence="CC-BY-4.0", languages=("en", "ar"))

@@ -264,6 +264,9 @@ def test_ratings_of_programs_are_not_called_human(project: Project, manager: Mem
     Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
     made = freeze(project, manager)
     assert "Judgments, some of them by programs, frozen on" in made.facts["citation"]
+    assert (
+        "41 judgments of answers to questions, some of them by programs, frozen" in read(made, "CITATION.cff").decode()
+    )
     assert made.facts["citation"] in read(made, "README.md").decode()
     assert b"uman judgments" not in read(made, "README.md")
 

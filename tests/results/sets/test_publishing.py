@@ -145,10 +145,7 @@ def older(project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch
         return freeze(project, manager)
 
 
-def test_an_older_set_gets_its_cards_in_the_folder_alone(
-    older: JudgmentSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_an_older_set_gets_its_cards_in_the_folder_alone(older: JudgmentSet, tmp_path: Path, no_hub: None) -> None:
     from datasets import load_dataset
     from mlcroissant import Dataset
 
