@@ -107,4 +107,5 @@ def test_the_plan_works_without_javascript(project: Project, manager: Membership
     page.get_by_role("button", name="Create batch").click()
     page.get_by_role("button", name="Open batch").click()
     page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".page-head .status")).to_have_text("closed")
     assert Batch.objects.get().state == Batch.State.CLOSED

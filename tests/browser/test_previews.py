@@ -65,7 +65,8 @@ def freeze_with_a_question(page: Page) -> None:
     page.get_by_label("Median of the judgments").check()
     page.get_by_label("Name").fill("Spring")
     # Enter previews again, and never freezes.
-    page.get_by_label("Name").press("Enter")
+    with page.expect_navigation():
+        page.get_by_label("Name").press("Enter")
     expect(page.get_by_label("Median of the judgments")).to_be_checked()
     expect(page.get_by_label("Name")).to_have_value("Spring")
     page.get_by_role("button", name="Freeze set").click()

@@ -196,6 +196,7 @@ def rate_one_and_return_the_next(walk: Walk) -> None:
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(address)
     assert Assignment.objects.submitted().filter(annotator=walk.annotator).count() == before + 1
+    wait_for_keys(page)
     page.locator("summary", has_text="Return HIT").click()
     page.locator(".give-back").get_by_role("button", name="Return HIT").click()
     page.get_by_role("dialog").get_by_role("button", name="Return HIT").click()
@@ -226,7 +227,8 @@ def start_the_plan(walk: Walk) -> None:
     desk.get_by_text("presentation and controls").click()
     desk.get_by_label("Known answers per HIT").fill("1")
     desk.get_by_label("Degraded answers per HIT").fill("0.5")
-    desk.get_by_role("button", name="Recalculate").click()
+    with desk.expect_navigation():
+        desk.get_by_role("button", name="Recalculate").click()
     expect(desk.get_by_label("Known answers per HIT")).to_have_value("1")
     n_hits = int(stat(desk, "HITs").inner_text())
     desk.get_by_role("button", name="Start plan").click()
@@ -375,6 +377,7 @@ def pay(walk: Walk) -> None:
     desk.get_by_role("button", name=re.compile("^Approve [0-9]+ assignments")).click()
     go_to(desk, "Admin", "Payments")
     desk.get_by_role("button", name="Approve them").click()
+    expect(desk.get_by_role("button", name="Record payment")).to_be_visible()
     old = desk.context.new_page()
     old.goto(desk.url)
     make_payment(desk)
