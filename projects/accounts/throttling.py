@@ -1,6 +1,5 @@
 """Throttling of sign-ins: an account from one address, an account from all addresses, an address on all accounts."""
 
-from math import floor
 from typing import Any
 
 from axes.attempts import get_cool_off_threshold
@@ -28,5 +27,5 @@ class SignInHandler(AxesDatabaseHandler):  # type: ignore[misc]
         sums = recent.aggregate(
             **{str(n): Sum("failures_since_start", filter=which, default=0) for n, (which, _) in enumerate(bounds)}
         )
-        limit = settings.AXES_FAILURE_LIMIT
-        return max(floor(sums[str(n)] * limit / most) for n, (_, most) in enumerate(bounds))
+        limit: int = settings.AXES_FAILURE_LIMIT
+        return max(int(sums[str(n)]) * limit // most for n, (_, most) in enumerate(bounds))

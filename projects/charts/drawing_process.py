@@ -105,7 +105,7 @@ class DrawingProcess:
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", str(program)], stdin=theirs, stdout=subprocess.DEVNULL
+                    [sys.executable, "-I", str(program)], stdin=theirs.fileno(), stdout=subprocess.DEVNULL
                 )
             except BaseException:
                 ours.close()

@@ -1,6 +1,7 @@
 """What the logs keep of a request: its line, without the traceback of a refusal and without the token of a link."""
 
 import logging
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -53,6 +54,6 @@ def test_the_handler_of_the_log_hides_them(caplog: pytest.LogCaptureFixture) -> 
         assert response["Referrer-Policy"] == "strict-origin"
     assert "SeCrEt" not in caplog.text
     assert "/join/…/" in caplog.text
-    handlers = settings.LOGGING["handlers"]
+    handlers: Any = settings.LOGGING["handlers"]
     assert all(handler["filters"] == ["tokens"] for handler in handlers.values())
     caplog.handler.removeFilter(hide_tokens)
