@@ -1,0 +1,150 @@
+"""How often 95 % intervals cover the true value, in simulated studies; no database.
+
+Run: .venv/bin/python -m benchmarks.coverage [--runs 1000] [--resamples 500]
+
+Each study has three ratings of every item, on a scale from 1 to 5 that is symmetric or skewed, and a metric; items of a
+passage resemble each other in both. The true values are those of a study of 300,000 items. `jackknife`: as pages show
+it, over passages, or over items where each passage has one. `percentile`: resamples of the same units. `items`: the
+jackknife as if items were independent. `Fisher z`: Pearson's alike. `none`: the share of studies without a jackknife
+interval, which do not count.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from measures.agreement import Agreement, krippendorff_alpha
+from measures.alpha_intervals import jackknife_alphas
+from measures.bootstrap import alpha_interval
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints, Patterns
+from measures.rubric import Level
+from measures.studies.correlating import correlate
+from measures.studies.items import COEFFICIENTS, Items
+
+N_RATINGS = 3
+N_TRUE = 300_000
+SHARED = 0.4
+"""The share of the variance of items, and of the metric's errors, that passages share."""
+POINTS = np.arange(1.0, 6.0)
+DESIGNS = ((30, 1), (100, 1), (8, 5), (20, 5), (40, 5))
+"""Passages, and items of each."""
+METHODS = ("jackknife", "percentile", "items", "Fisher z")
+STATISTICS = (*COEFFICIENTS, "alpha")
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Ratings (items by ratings), a metric, and the passage of each item."""
+
+    ratings: Floats
+    metric: Floats
+    passages: Ints
+
+    @property
+    def human(self) -> Floats:
+        return np.asarray(self.ratings.mean(axis=1))
+
+    @property
+    def patterns(self) -> Patterns:
+        rows = zip(self.ratings.tolist(), self.passages.tolist(), strict=True)
+        return Patterns.from_rows([(ratings, [passage]) for ratings, passage in rows])
+
+
+def simulate(rng: np.random.Generator, *, n_passages: int, n_items: int, is_skewed: bool) -> Simulated:
+    """Return a study of so many passages with so many items each."""
+    passages = np.repeat(np.arange(n_passages), n_items)
+
+    def draw() -> Floats:
+        shared, own = rng.normal(size=n_passages)[passages], rng.normal(size=len(passages))
+        return np.asarray(np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own)
+
+    true = draw()
+    rated = true[:, np.newaxis] + 0.8 * rng.normal(size=(len(passages), N_RATINGS))
+    middle, spread = (4.4, 1.3) if is_skewed else (3.0, 1.0)
+    ratings = np.clip(np.round(middle + spread * rated), POINTS[0], POINTS[-1])
+    return Simulated(ratings, 0.6 * true + 0.8 * draw(), passages)
+
+
+def find_truth(*, n_items: int, is_skewed: bool, n_true: int = N_TRUE) -> dict[str, Any]:
+    """Return the true value of each statistic."""
+    study = simulate(np.random.default_rng(0), n_passages=n_true // n_items, n_items=n_items, is_skewed=is_skewed)
+    whole = Items(study.human, {"metric": study.metric}, None, by_group=False).whole()["metric"]
+    counts = np.stack([(study.ratings == point).sum(axis=1) for point in POINTS], axis=1)
+    alpha = krippendorff_alpha(Patterns.from_counts(counts, POINTS), level=Level.ORDINAL)
+    assert isinstance(alpha, Agreement)
+    return {**dict(zip(COEFFICIENTS, whole, strict=True)), "alpha": alpha.alpha}
+
+
+def compute_intervals(
+    study: Simulated, rng: np.random.Generator, *, n_resamples: int
+) -> Iterator[tuple[str, str, float | None, float | None]]:
+    """Yield the interval of each statistic by each method; None for an undefined one."""
+    ways: dict[str, dict[str, Any]] = {
+        "jackknife": {"by_group": True},
+        "percentile": {"by_group": True, "method": "percentile", "n_resamples": n_resamples},
+        "items": {"by_group": False},
+        "Fisher z": {"by_group": False, "method": "fisher_z"},
+    }
+    for method, options in ways.items():
+        if method == "percentile" and not n_resamples:
+            continue
+        found = correlate(study.human, study.metric, rng=rng, groups=study.passages, **options)
+        for name in COEFFICIENTS if method != "Fisher z" else ("pearson",):
+            one = getattr(found, name)
+            yield name, method, one.low, one.high
+    patterns, levels = study.patterns, [Level.ORDINAL]
+    of_alpha = {
+        method: jackknife_alphas(patterns, levels=levels, by_group=by_group)[Level.ORDINAL]
+        for method, by_group in (("jackknife", True), ("items", False))
+    }
+    if n_resamples:
+        of_alpha["percentile"] = alpha_interval(  # type: ignore[assignment]
+            patterns, level=Level.ORDINAL, rng=rng, n_resamples=n_resamples, by_group=True
+        )
+    for method, one in of_alpha.items():
+        low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
+        yield "alpha", method, low, high
+
+
+def measure_coverage(
+    n_passages: int, n_items: int, *, is_skewed: bool, n_runs: int, n_resamples: int, n_true: int = N_TRUE
+) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return the share of intervals that cover the true value, and that of undefined ones, by statistic and method."""
+    truth = find_truth(n_items=n_items, is_skewed=is_skewed, n_true=n_true)
+    rng = np.random.default_rng(1)
+    covered: dict[tuple[str, str], list[bool]] = {}
+    for _ in range(n_runs):
+        study = simulate(rng, n_passages=n_passages, n_items=n_items, is_skewed=is_skewed)
+        for name, method, low, high in compute_intervals(study, rng, n_resamples=n_resamples):
+            each = covered.setdefault((name, method), [])
+            if low is not None and high is not None:
+                each.append(low <= truth[name] <= high)
+    return {key: (float(np.mean(each)), 1 - len(each) / n_runs) for key, each in covered.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=500)
+    options = parser.parse_args()
+    print(f"{'passages':>10}{'items':>7}{'scale':>11}{'statistic':>11}" + "".join(f"{each:>12}" for each in METHODS)
+          + f"{'none':>8}")  # fmt: skip
+    for n_passages, n_items in DESIGNS:
+        for is_skewed in (False, True):
+            found = measure_coverage(
+                n_passages, n_items, is_skewed=is_skewed, n_runs=options.runs, n_resamples=options.resamples
+            )
+            for name in STATISTICS:
+                shares = [found.get((name, method)) for method in METHODS]
+                cells = "".join(f"{100 * share[0]:>12.1f}" if share else f"{'-':>12}" for share in shares)
+                scale = "skewed" if is_skewed else "symmetric"
+                none = 100 * found[name, "jackknife"][1]
+                print(f"{n_passages:>10}{n_items:>7}{scale:>11}{name:>11}{cells}{none:>8.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
