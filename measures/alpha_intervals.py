@@ -61,7 +61,7 @@ def jackknife_alphas(
     >>> found.n_units, found.low < krippendorff_alpha(patterns, level="ordinal").alpha < found.high
     (100, True)
     """
-    unit = "passage" if by_group else "unit"
+    unit = "passage" if by_group else "candidate"
     found: dict[Level, JackknifeInterval | Undefined] = {}
     parts = _Parts.by_group(patterns) if by_group else _Parts.by_unit(patterns)
     for level in map(Level, levels):

@@ -1,4 +1,4 @@
-"""System scores: means of ratings, raw and as z scores, with bootstrap intervals."""
+"""System scores: means of ratings, raw and as z scores, with jackknife intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import pandas as pd
 
 from measures.bootstrap import Interval
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE, require_columns
+from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats
 
@@ -19,14 +20,14 @@ _SUMS = ("n", "total", "n_z", "total_z")
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """A mean of ratings with its bootstrap intervals.
+    """A mean of ratings with its jackknife intervals.
 
     Attributes
     ----------
     mean : float or Undefined
         Over all ratings; for several criteria, the mean of their means.
     by_unit, by_group : Interval or Undefined
-        Percentile intervals from resampled units and from resampled groups (passages).
+        Intervals that leave out units, and groups (passages).
     """
 
     mean: float | Undefined
@@ -93,8 +94,6 @@ def sum_units(frame: pd.DataFrame) -> pd.DataFrame:
 def system_scores(
     criteria: Mapping[str, pd.DataFrame],
     *,
-    rng: np.random.Generator,
-    n_resamples: int = 1000,
     confidence: float = 0.95,
     is_one_scale: bool = True,
 ) -> dict[str, list[SystemScore]]:
@@ -104,13 +103,9 @@ def system_scores(
     ----------
     criteria : mapping of str to pandas.DataFrame
         The result of `sum_units`, by criterion: ratings of passing annotators, without control items.
-    rng : numpy.random.Generator
-        The source of randomness.
-    n_resamples : int
-        Number of resamples. Each system's own units (or groups) are drawn with replacement, each with all its ratings
-        on every criterion.
     confidence : float
-        Nominal coverage of the intervals, between 0 and 1.
+        Nominal coverage of the intervals, between 0 and 1. Each system's own units (or groups) are left out in turn,
+        each with all its ratings on every criterion.
     is_one_scale : bool
         Whether all criteria share one scale; if not, the raw score over all criteria is undefined.
 
@@ -119,44 +114,41 @@ def system_scores(
     dict of str to list of SystemScore
         By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, or
         by the raw mean without z, the best system first. A mean is undefined without ratings (or z scores) on a
-        criterion; its interval also with one unit (or group) only.
+        criterion; its interval also with fewer than three units (or groups), and if one of them has all ratings on a
+        criterion.
 
     Raises
     ------
     ValueError
-        `n_resamples` is below 1, or `confidence` is not between 0 and 1.
+        `confidence` is not between 0 and 1.
 
     References
     ----------
     Y. Graham et al. (2016), Can machine translation systems be evaluated by the crowd alone, Natural Language
-    Engineering 23(1); Ji et al. (2022), QAScore.
+    Engineering 23(1); Ji et al. (2022), QAScore; for the intervals, as in `measures.jackknife.jackknife_interval`.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"unit": [1, 2, 3, 4], "group": [1, 1, 2, 2], "source": list("abab"),
     ...                       "value": [4.0, 2.0, 5.0, 1.0], "z": [1.0, -1.0, 1.0, -1.0]})
-    >>> scores = system_scores({"overall": sum_units(frame)}, rng=np.random.default_rng(1))
+    >>> scores = system_scores({"overall": sum_units(frame)})
     >>> [(score.source, score.raw.mean, score.z.mean) for score in scores["overall"]]
     [('a', 4.5, 1.0), ('b', 1.5, -1.0)]
     """
-    if n_resamples < 1 or not 0 < confidence < 1:
-        raise ValueError("n_resamples must be 1 or more, and confidence must be between 0 and 1.")
+    if not 0 < confidence < 1:
+        raise ValueError("confidence must be between 0 and 1.")
     keys = list(criteria)
     found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
-    # Sorted, because each system takes the next random numbers: their order must not depend on that of the rows.
     sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
     for source in sources:
         groups, sums, is_rated = _select_system(criteria, source)
-        draws = {
-            "units": _draw_sums(sums, rng, n_resamples),
-            "groups": _draw_sums(_sum_groups(groups, sums), rng, n_resamples),
-        }
         whole = sums.sum(axis=0)
+        left_out = {"units": whole - sums, "groups": whole - _sum_groups(groups, sums)}
         for at, key in enumerate(keys):
             if whole[at, 0]:
-                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], draws, [at], confidence))
+                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], left_out, [at], confidence))
         # The empty key is over all criteria: no criterion has it as its key.
-        found[""].append(_score(source, len(sums), whole, draws, range(len(keys)), confidence, has_raw=is_one_scale))
+        found[""].append(_score(source, len(sums), whole, left_out, range(len(keys)), confidence, has_raw=is_one_scale))
     return {key: sorted(scores, key=_rank_key) for key, scores in found.items()}
 
 
@@ -217,24 +209,11 @@ def _sum_groups(groups: npt.NDArray[np.int64], sums: Floats) -> Floats:
     return together
 
 
-def _draw_sums(sums: Floats, rng: np.random.Generator, n_resamples: int) -> Floats | None:
-    """Return the sums of each resample, shape (resamples, criteria, 4); None if there is one row only."""
-    n = len(sums)
-    if n < 2:
-        return None
-    # All criteria and both sums are drawn together, so that the means of a resample belong to the same units.
-    flat = sums.reshape(n, -1)
-    drawn = np.empty((n_resamples, flat.shape[1]))
-    for row in drawn:
-        row[:] = np.bincount(rng.integers(n, size=n), minlength=n) @ flat
-    return drawn.reshape(n_resamples, *sums.shape[1:])
-
-
 def _score(
     source: str,
     n_units: int,
     whole: Floats,
-    draws: Mapping[str, Floats | None],
+    left_out: Mapping[str, Floats],
     at: Sequence[int],
     confidence: float,
     *,
@@ -244,12 +223,12 @@ def _score(
         if not whole[:, n].all():
             undefined = Undefined(reason=nothing)
             return Mean(mean=undefined, by_unit=undefined, by_group=undefined)
-        intervals = {
-            name: _interval(None if drawn is None else drawn[:, list(at)], n, total, confidence, name)
-            for name, drawn in draws.items()
-        }
-        means = whole[:, total] / whole[:, n]
-        return Mean(mean=float(means.mean()), by_unit=intervals["units"], by_group=intervals["groups"])
+        value = float((whole[:, total] / whole[:, n]).mean())
+        by_unit, by_group = (
+            _interval(value, left_out[name][:, list(at)], n, total, confidence, by_group=name == "groups")
+            for name in ("units", "groups")
+        )
+        return Mean(mean=value, by_unit=by_unit, by_group=by_group)
 
     no_raw = Undefined(reason="the criteria have different scales")
     return SystemScore(
@@ -263,18 +242,15 @@ def _score(
     )
 
 
-def _interval(drawn: Floats | None, n: int, total: int, confidence: float, resampled: str) -> Interval | Undefined:
-    if drawn is None:
-        return Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
-    is_defined = (drawn[:, :, n] > 0).all(axis=1)
-    if not is_defined.any():
-        return Undefined(reason="every resample is undefined")
-    means = (drawn[is_defined, :, total] / drawn[is_defined, :, n]).mean(axis=1)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(
-        low=float(low), high=float(high), confidence=confidence, n_resamples=len(drawn),
-        undefined_share=float(1 - is_defined.mean()), resampled=resampled,
-    )  # fmt: skip
+def _interval(
+    mean: float, left_out: Floats, n: int, total: int, confidence: float, *, by_group: bool
+) -> Interval | Undefined:
+    """Return the interval of a mean from the sums without each unit or group."""
+    counts, unit = left_out[:, :, n], "passage" if by_group else "candidate"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(counts > 0, left_out[:, :, total] / counts, np.nan).mean(axis=1)
+    found = jackknife_interval(mean, means, scale=Scale.PLAIN, confidence=confidence, unit=unit)
+    return Interval.from_jackknife(found, by_group=by_group)
 
 
 def _rank_key(score: SystemScore) -> tuple[bool, float, str]:

@@ -24,14 +24,12 @@ from measures.patterns import Patterns
 from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
-from results.scope.gold_settings import CONFIDENCE, CRITERION, SEED
+from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
 from results.scope.scopes import read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
 # own; then only the requested level gets intervals, in place of all four.
 MOST_PATTERNS = 500
-ITEMS, PASSAGES = "items", "passages"
-"""The units of an interval: what is left out, or resampled, as a whole."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What computed alpha. Both agree to 12 digits; the package needs a matrix that may not fit into memory."""
 

@@ -11,10 +11,9 @@ from rest_framework.response import Response
 
 from measures.ceiling import Design
 from measures.rubric import Level
-from results.agreement.alpha import ITEMS
 from results.agreement.forms import AgreementForm
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
-from results.scope.gold_settings import PARTS
+from results.scope.gold_settings import ITEMS, PARTS
 
 
 class AgreementQuery(ScopeQuery):

@@ -6,7 +6,7 @@ from typing import Any
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.names import spell_out
-from results.agreement.alpha import PASSAGES
+from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
 TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")

@@ -7,9 +7,8 @@ from django import forms
 from annotate.frames.criteria_in_use import Scope
 from measures.ceiling import Design
 from projects.models import Criterion
-from results.agreement.alpha import ITEMS
 from results.scope.forms import JudgmentsForm
-from results.scope.gold_settings import PARTS
+from results.scope.gold_settings import ITEMS, PARTS
 from results.scope.scopes import scope_settings
 
 

@@ -20,7 +20,7 @@ class PlannerForm(JudgmentsForm):
     resample = forms.ChoiceField(
         label="Resample",
         required=False,
-        choices=[("items", "items"), ("passages", "whole passages")],
+        choices=[("", "passages, where items share them"), ("items", "items"), ("passages", "whole passages")],
     )
     width = forms.FloatField(
         label="CI width",
@@ -60,5 +60,6 @@ class PlannerForm(JudgmentsForm):
             **scope_settings(scope),
             "level": data.get("level") or scope.criterion.level,
             "judgments": list(data.get("judgments") or JUDGMENTS),
-            "by_passage": data.get("resample") == "passages",
+            # None: whole passages wherever items share one.
+            "by_passage": {"items": False, "passages": True}.get(data.get("resample", "")),
         }

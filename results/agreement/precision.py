@@ -16,6 +16,7 @@ from measures.planning_alpha import plan_alpha
 from measures.rubric import Level
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
+from results.agreement.alpha import does_share_passages
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, SEED
 from results.scope.scopes import explain_several_scales, has_simulated, read_scope
@@ -98,7 +99,7 @@ def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         units=UNITS,
         rng=np.random.default_rng(SEED),
         confidence=CONFIDENCE,
-        by_group=settings["by_passage"],
+        by_group=does_share_passages(frame) if settings["by_passage"] is None else settings["by_passage"],
     )
     # Only how many passages have how many items is kept: the cost does not depend on which.
     sizes = Counter(frame.drop_duplicates(UNIT)[GROUP].value_counts().tolist())

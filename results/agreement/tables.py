@@ -9,8 +9,7 @@ from measures.bootstrap import JACKKNIFE
 from projects.language.names import spell_out
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
-from results.agreement.alpha import PASSAGES
-from results.scope.gold_settings import CRITERION
+from results.scope.gold_settings import CRITERION, PASSAGES
 
 Figures = Mapping[str, Any]
 UNNAMED = "unspecified"

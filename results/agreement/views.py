@@ -16,10 +16,9 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from results.agreement import charts, tables
-from results.agreement.alpha import PASSAGES
 from results.agreement.forms import AgreementForm
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
-from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
+from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
 
 PAGES = {
     "agreement": ("results/agreement/show.html", charts.chart_agreement, tables.tabulate_agreement),

@@ -17,6 +17,8 @@ PARTS = (*BREAKDOWNS, CRITERION)
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+ITEMS, PASSAGES = "items", "passages"
+"""The units of an interval: what is left out, or resampled, as a whole."""
 
 
 @dataclass(frozen=True, kw_only=True)

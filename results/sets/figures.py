@@ -14,8 +14,7 @@ from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
-from results.agreement.alpha import ITEMS, PASSAGES
-from results.scope.gold_settings import CONFIDENCE
+from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.sets.scores import FACETS, Judgments
 from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from measures.rubric import ScaleKind
-from results.agreement.alpha import PASSAGES
 from results.models import Study
+from results.scope.gold_settings import PASSAGES
 from results.sets import cards, citing, studies
 from results.sets.archive import compute_sha256, measure_file
 from results.sets.codebook import write_codebook

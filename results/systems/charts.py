@@ -2,6 +2,7 @@
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
+from results.scope.gold_settings import ITEMS, PASSAGES
 from results.scores.charts import Figures
 from results.systems.pair_tables import chart_pairs
 from results.systems.pairs import GRAHAM2016
@@ -12,10 +13,11 @@ MOST_IN_MAP = 15
 
 def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
     """Return the systems with their intervals, by z score and on the scale, and their pairs."""
-    scores = figures["scores"].get(key, [])
+    # Reports of earlier versions name no unit, and their charts show the interval over candidates.
+    scores, unit = figures["scores"].get(key, []), figures.get("unit", ITEMS)
     charts = [
-        _draw_forest(scores, "z", "Mean z score by system, with 95 % CI over candidates"),
-        _draw_forest(scores, "raw", "Mean score by system, with 95 % CI over candidates"),
+        _draw_forest(scores, "z", "Mean z score by system", unit),
+        _draw_forest(scores, "raw", "Mean score by system", unit),
     ]
     if figures["test"] != GRAHAM2016:
         return [*charts, chart_pairs(figures, key=key)]
@@ -54,13 +56,14 @@ def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
     return [Chart("replication", "System scores in two batches", rows, spec, columns=("source", "first", "second"))]
 
 
-def _draw_forest(scores: list[Figures], measure: str, title: str) -> Chart:
+def _draw_forest(scores: list[Figures], measure: str, title: str, unit: str) -> Chart:
+    shown = "by_group" if unit == PASSAGES else "by_unit"
     rows = [
         {
             "system": score["source"] or "none named",
             "mean": score[measure]["mean"],
-            "low": score[measure]["by_unit"].get("low"),
-            "high": score[measure]["by_unit"].get("high"),
+            "low": score[measure][shown].get("low"),
+            "high": score[measure][shown].get("high"),
             "passage_low": score[measure]["by_group"].get("low"),
             "passage_high": score[measure]["by_group"].get("high"),
             "n_candidates": score["n_units"],
@@ -71,6 +74,7 @@ def _draw_forest(scores: list[Figures], measure: str, title: str) -> Chart:
     ]
     axis = "mean z" if measure == "z" else "mean score"
     spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
+    title = f"{title}, with 95 % CI over {'passages' if unit == PASSAGES else 'candidates'}"
     # Two stand side by side, each with its names.
     return Chart(f"systems-{measure}", title, rows, spec | {"width": 400})
 

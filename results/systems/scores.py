@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage
+from measures.bootstrap import JACKKNIFE
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
 from measures.standardising import standardise
 from measures.system_comparisons import replicate
@@ -18,7 +18,7 @@ from measures.system_pairs import PairTest, SystemPair
 from measures.system_scores import SystemScore, Z, sum_units, system_scores
 from projects.models import Project
 from results.scope.excluded import Inclusion, count_inclusion
-from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
+from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.scope.scopes import has_simulated, read_scopes
 from results.systems.pairs import (
     GRAHAM2016,
@@ -41,18 +41,14 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     requested = read_scopes(project, settings)
     scopes = _drop_several_scales(requested)
     sums, z = _fetch_sums(scopes, settings)
-    scores = system_scores(
-        sums,
-        rng=np.random.default_rng(SEED),
-        n_resamples=RESAMPLES,
-        confidence=CONFIDENCE,
-        is_one_scale=_is_one_scale(scopes),
-    )
+    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=_is_one_scale(scopes))
     return {
         "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
         "has_simulated": has_simulated(project, *z.values()),
         "is_one_scale": _is_one_scale(scopes),
+        "method": JACKKNIFE,
+        "unit": PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS,
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
         "entering": _sum_inclusion(scopes).as_dict(),
         **_compare(sums, z, scores, settings, is_one_scale=_is_one_scale(scopes)),
@@ -87,8 +83,7 @@ def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:
 
 def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
     sums, _z = _fetch_sums(scopes, settings)
-    # The page shows no intervals of a run, so one resample is enough.
-    return system_scores(sums, rng=np.random.default_rng(SEED), n_resamples=1, is_one_scale=_is_one_scale(scopes))
+    return system_scores(sums, is_one_scale=_is_one_scale(scopes))
 
 
 def _fetch_sums(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Frames]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
-from results.scope.gold_settings import RESAMPLES, SEED
+from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
 
 Figures = Mapping[str, Any]
 MEASURES = {"z": "mean z", "raw": "mean"}
@@ -58,17 +58,20 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         return []
     name = next((each["name"].rstrip(". ") for each in figures["criteria"] if each["key"] == key), "")
     scope = f"criterion: {name}" if name else "all criteria"
+    # Reports of earlier versions have no method, and show both intervals.
+    is_earlier = "method" not in figures
+    by_unit, by_group = (is_earlier or (figures["unit"] == PASSAGES) is each for each in (False, True))
     columns = [
         Column("rank", "Rank", "count"),
         Column("system", "System"),
         Column("n", "Candidates", "count"),
         Column("ratings", "Ratings", "count"),
         Column("z", "Mean z", "number", hint="mean-z"),
-        Column("z_by_unit", "z, 95 % CI (candidates)", "interval", hint="ci-candidates"),
-        Column("z_by_group", "z, 95 % CI (passages)", "interval", hint="ci-passages"),
+        Column("z_by_unit", "z, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
+        Column("z_by_group", "z, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
         Column("mean", "Mean", "number"),
-        Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates"),
-        Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages"),
+        Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
+        Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
     ]
     rows: list[list[Value]] = [
         [
@@ -82,7 +85,11 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         for rank, score in enumerate(scores, start=1)
     ]
     n = sum(score["n_units"] for score in scores)
-    method = f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
+    method = (
+        f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
+        if is_earlier
+        else "95 % intervals by the jackknife with Student's t"
+    )
     caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {len(rows):,} systems; {method})."
     tables = [Table("scores", "System scores", columns, rows, caption, n_keys=2, label="system-scores")]
     if not key and len(figures["criteria"]) > 1:

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from measures.jackknife import jackknife
 from measures.outcome import Undefined
 from measures.system_scores import mean_over_criteria, sum_units, system_scores
 from tests.measures.frames import system_ratings
@@ -12,7 +13,7 @@ from tests.measures.frames import system_ratings
 
 def test_scores_are_the_means_of_ratings_and_the_best_by_z_comes_first() -> None:
     frame = system_ratings()
-    scores = system_scores({"overall": sum_units(frame)}, rng=np.random.default_rng(1), n_resamples=200)
+    scores = system_scores({"overall": sum_units(frame)})
     assert [score.source for score in scores["overall"]] == ["c", "b", "a"]
     for score in scores["overall"]:
         own = frame[frame["source"] == score.source]
@@ -24,21 +25,28 @@ def test_scores_are_the_means_of_ratings_and_the_best_by_z_comes_first() -> None
 
 def test_overall_is_the_mean_of_the_criterias_means() -> None:
     one, other = system_ratings(1), system_ratings(2).head(60)  # half of the units have no rating on the second
-    scores = system_scores({"p": sum_units(one), "q": sum_units(other)}, rng=np.random.default_rng(1), n_resamples=50)
+    scores = system_scores({"p": sum_units(one), "q": sum_units(other)})
     for score in scores[""]:
         means = [frame[frame["source"] == score.source]["z"].mean() for frame in (one, other)]
         assert score.z.mean == pytest.approx(np.mean(means))
         assert (score.n_units, score.n_ratings) == (20, 60)
 
 
-def test_the_interval_by_unit_is_that_of_scipys_bootstrap() -> None:
-    frame = system_ratings(4, n_units=200, systems="a")
-    (score,) = system_scores({"q": sum_units(frame)}, rng=np.random.default_rng(1), n_resamples=4000)["q"]
+def test_the_interval_is_students_and_over_passages_the_jackknifes() -> None:
+    frame = system_ratings(4, n_units=60, systems="a")
+    (score,) = system_scores({"q": sum_units(frame)})["q"]
     means = frame.groupby("unit")["value"].mean().to_numpy()
-    known = stats.bootstrap((means,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(2))
     assert not isinstance(score.raw.by_unit, Undefined)
-    assert score.raw.by_unit.low == pytest.approx(known.confidence_interval.low, abs=0.02)
-    assert score.raw.by_unit.high == pytest.approx(known.confidence_interval.high, abs=0.02)
+    # Every unit has as many ratings, so that the mean of the ratings is that of the units.
+    assert (score.raw.by_unit.low, score.raw.by_unit.high) == pytest.approx(
+        stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
+    )
+    values = frame["value"].to_numpy()
+    expected = jackknife(lambda rows: float(values[rows].mean()), frame["group"].tolist(), scale="plain")
+    assert not isinstance(expected, Undefined)
+    assert not isinstance(score.raw.by_group, Undefined)
+    assert (score.raw.by_group.low, score.raw.by_group.high) == pytest.approx((expected.low, expected.high))
+    assert (score.raw.by_group.method, score.raw.by_group.n_parts) == ("jackknife", expected.n_units)
 
 
 def test_units_that_are_alike_within_passages_make_the_interval_by_passage_wider() -> None:
@@ -46,7 +54,7 @@ def test_units_that_are_alike_within_passages_make_the_interval_by_passage_wider
     group = np.repeat(np.arange(20), 10)
     values = rng.normal(0, 1, 20)[group] + rng.normal(0, 0.2, 200)
     frame = pd.DataFrame({"unit": range(200), "group": group, "source": "a", "value": values, "z": values})
-    (score,) = system_scores({"q": sum_units(frame)}, rng=np.random.default_rng(1), n_resamples=500)["q"]
+    (score,) = system_scores({"q": sum_units(frame)})["q"]
     by_unit, by_group = score.z.by_unit, score.z.by_group
     assert not isinstance(by_unit, Undefined)
     assert not isinstance(by_group, Undefined)
@@ -56,15 +64,15 @@ def test_units_that_are_alike_within_passages_make_the_interval_by_passage_wider
 def test_what_is_undefined_says_why() -> None:
     frame = pd.DataFrame({"unit": [1, 1], "group": 1, "source": "a", "value": [4.0, 5.0], "z": [np.nan, np.nan]})
     sums = sum_units(frame)
-    (score,) = system_scores({"p": sums, "q": sums}, rng=np.random.default_rng(1), is_one_scale=False)[""]
+    (score,) = system_scores({"p": sums, "q": sums}, is_one_scale=False)[""]
     assert score.raw.mean == Undefined(reason="the criteria have different scales")
     assert score.z.mean == Undefined(reason="no rating has a z score")
-    (alone,) = system_scores({"q": sums}, rng=np.random.default_rng(1))["q"]
+    (alone,) = system_scores({"q": sums})["q"]
     assert alone.raw.mean == 4.5
-    assert alone.raw.by_unit == Undefined(reason="one unit only, so there is nothing to resample")
-    assert alone.raw.by_group == Undefined(reason="one group only, so there is nothing to resample")
-    with pytest.raises(ValueError, match="resample"):
-        system_scores({"q": sums}, rng=np.random.default_rng(1), n_resamples=0)
+    assert alone.raw.by_unit == Undefined(reason="fewer than three candidates")
+    assert alone.raw.by_group == Undefined(reason="fewer than three passages")
+    with pytest.raises(ValueError, match="confidence"):
+        system_scores({"q": sums}, confidence=95)
 
 
 def test_over_criteria_each_annotators_scores_of_a_unit_are_averaged() -> None:
@@ -81,10 +89,7 @@ def test_over_criteria_each_annotators_scores_of_a_unit_are_averaged() -> None:
 @given(st.permutations(range(30)))
 def test_the_order_of_the_rows_does_not_matter(order: list[int]) -> None:
     frame = system_ratings(n_units=15)
-    one, other = (
-        system_scores({"q": sum_units(each)}, rng=np.random.default_rng(1), n_resamples=20)["q"]
-        for each in (frame, frame.iloc[order])
-    )
+    one, other = (system_scores({"q": sum_units(each)})["q"] for each in (frame, frame.iloc[order]))
     for before, after in zip(one, other, strict=True):
         assert (before.source, before.n_ratings) == (after.source, after.n_ratings)
         assert after.z.mean == pytest.approx(before.z.mean)

@@ -17,15 +17,13 @@ from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
 from results.agreement.alpha import (
-    ITEMS,
-    PASSAGES,
     AgreementReport,
     AlphaLine,
     Intervals,
     measure_agreement,
     measure_ceiling,
 )
-from results.scope.gold_settings import CONFIDENCE, PARTS, SEED
+from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
 from results.scope.scopes import choose_criterion_to_measure, find_batch
 
 # More than a page allows, as nobody waits for a command in front of a browser.
