@@ -83,7 +83,7 @@ class Correlation:
         cls, coefficient: str, value: float | Undefined, left_out: Floats, items: Items, confidence: float
     ) -> "Correlation":
         """Return a value with the jackknife interval of the values without each item or group."""
-        unit = "passage" if items.drawn is not None else "item"
+        unit = "passage" if items.drawn is not None else "candidate"
         found = jackknife_interval(value, left_out, scale=Scale.FISHER_Z, confidence=confidence, unit=unit)
         low, high, why = (None, None, found.reason) if isinstance(found, Undefined) else (found.low, found.high, "")
         return cls(

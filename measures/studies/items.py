@@ -111,13 +111,9 @@ class Items:
         if self.has_blocks:
             parts = merge_at_random(parts, N_BLOCKS, rng)
         ranks = Ranks(self.human, columns)
-        pairs = [Pairs(self.human, column) for column in columns]
-        ranked = [
-            (ranks.spearmans(weights), np.stack([each.kendalls(weights) for each in pairs], axis=1))
-            for weights in leave_out_each(parts)
-        ]
-        spearmans, kendalls = (np.concatenate(each) for each in zip(*ranked, strict=True))
-        return {name: (linear[:, at], spearmans[:, at], kendalls[:, at]) for at, name in enumerate(self.metrics)}
+        spearmans = np.concatenate([ranks.spearmans(weights) for weights in leave_out_each(parts)])
+        kendalls = [Pairs(self.human, column).kendalls_without(parts) for column in columns]
+        return {name: (linear[:, at], spearmans[:, at], kendalls[at]) for at, name in enumerate(self.metrics)}
 
     def leave_out_pearsons(self) -> Floats:
         """Return each metric's Pearson without each item or group, shape (G, metrics), NaN where undefined."""

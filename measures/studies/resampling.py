@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from measures.patterns import Floats, Ints
 
@@ -18,6 +19,8 @@ Numbers = TypeVar("Numbers", Ints, Floats)
 
 _CELLS_AT_A_TIME = 250_000
 """Resamples are made in blocks of about this many weights (2 MB), which bounds memory and changes no result."""
+_INNER_PAIRS = 100
+"""Parts with more inner pairs per item than this are left out by weights."""
 _FLAT = 1e-12
 """A variance below this share of the second moment is a rounding error, and the column counts as constant."""
 
@@ -280,20 +283,86 @@ class Pairs:
         spreads = [_spread(column.totals(weights), n, 2) for column in (self.first, self.second)]
         return _ratio(2 * lead, np.sqrt(spreads[0] * spreads[1]))
 
+    def kendalls_without(self, parts: Ints) -> Floats:
+        """Return Kendall's tau-b without each part, (n,) to (G,); NaN where a side is constant.
 
-def _level(first: Column, second: Column, bit: int) -> _Level:
+        The lead of concordant over discordant pairs loses those with an item of the part; the pairs within the part
+        are lost once, not twice.
+        """
+        sizes = np.bincount(parts)
+        # With few large parts, their inner pairs would be more work than all the rest.
+        if (sizes**2).sum() > _INNER_PAIRS * len(parts):
+            return np.concatenate([self.kendalls(weights) for weights in leave_out_each(parts)])
+        leads = _count_leads(self.first, self.second)
+        inner = np.zeros(len(sizes), np.int64)
+        order = np.argsort(parts, kind="stable")
+        low, lag = np.arange(len(order)), 0
+        # Items of a part are neighbours in this order: those `lag` apart are paired in one step.
+        while low.size:
+            lag += 1
+            low = low[low + lag < len(order)]
+            low = low[parts[order[low]] == parts[order[low + lag]]]
+            one, other = order[low], order[low + lag]
+            signs = np.sign(self.first.codes[one] - self.first.codes[other])
+            signs *= np.sign(self.second.codes[one] - self.second.codes[other])
+            np.add.at(inner, parts[one], signs)
+        lost = np.zeros(len(sizes), np.int64)
+        np.add.at(lost, parts, leads)
+        lead = leads.sum() // 2 - lost + inner
+        spreads = [_spread_without(column, parts, len(parts) - sizes) for column in (self.first, self.second)]
+        return _ratio(2.0 * lead, np.sqrt(spreads[0] * spreads[1]))
+
+
+def _spread_without(column: Column, parts: Ints, n: Ints) -> Floats:
+    """Return ``n^2`` minus the sum of ``t^2`` over ties without each part, of which `n` items are left."""
+    n_scores = len(column.starts)
+    totals = np.bincount(column.codes, minlength=n_scores)
+    cells, counts = np.unique(parts * n_scores + column.codes, return_counts=True)
+    lost = np.zeros(len(n), np.int64)
+    np.add.at(lost, cells // n_scores, counts * (2 * totals[cells % n_scores] - counts))
+    return np.asarray(n**2 - ((totals**2).sum() - lost), np.float64)
+
+
+def _count_leads(first: Column, second: Column) -> Ints:
+    """Return for each item its concordant minus its discordant pairs with all others."""
+    leads = np.zeros(len(first.codes), np.int64)
+    for bit in range(int(len(first.starts) - 1).bit_length()):
+        order, is_left, node, starts, run = _split(first, second, bit)
+        bounds = np.append(np.flatnonzero(np.diff(node, prepend=-1)), len(order))
+        n_left = np.concatenate([[0], np.cumsum(is_left)])
+        n_right = np.arange(len(order) + 1) - n_left
+        # An item of the right half has the higher first score, so lower second scores on the left are concordant.
+        for is_own, n_others, sign in ((~is_left, n_left, 1), (is_left, n_right, -1)):
+            its_node, its_run = node[is_own], run[is_own]
+            below = n_others[starts[its_run]] - n_others[bounds[its_node]]
+            above = n_others[bounds[its_node + 1]] - n_others[starts[its_run + 1]]
+            leads[order[is_own]] += sign * (below - above)
+    return leads
+
+
+def _split(first: Column, second: Column, bit: int) -> tuple[Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+    """Return the items of a level by node and second score.
+
+    Which are in the left half, the number of each one's node, where each run of equal second scores within a node
+    begins, and the number of each one's run.
+    """
     nodes = (first.codes >> (bit + 1))[second.order]
     by_node = np.argsort(nodes, kind="stable")
     order, nodes = second.order[by_node], nodes[by_node]
     is_left = (first.codes[order] >> bit) & 1 == 0
+    is_new_node = np.append(True, np.diff(nodes) != 0)
+    # Ties count neither as concordant nor as discordant.
+    is_new = is_new_node | np.append(True, np.diff(second.codes[order]) != 0)
+    starts = np.append(np.flatnonzero(is_new), len(order))
+    return order, is_left, np.cumsum(is_new_node) - 1, starts, np.cumsum(is_new) - 1
+
+
+def _level(first: Column, second: Column, bit: int) -> _Level:
+    order, is_left, node, starts, runs = _split(first, second, bit)
     n_left = np.concatenate([[0], np.cumsum(is_left)])
     n_right = np.arange(len(order) + 1) - n_left
-    node_ends = np.append(np.flatnonzero(np.diff(nodes)) + 1, len(order))
-    # Runs of equal second scores within a node: ties count neither as concordant nor as discordant.
-    scores = second.codes[order]
-    is_new = np.append(True, (np.diff(nodes) != 0) | (np.diff(scores) != 0))
-    starts = np.append(np.flatnonzero(is_new), len(order))
-    run = (np.cumsum(is_new) - 1)[~is_left]
+    node_ends = np.append(np.flatnonzero(np.diff(node)) + 1, len(order))
+    run = runs[~is_left]
     below, upto = n_left[starts[run]], n_left[starts[run + 1]]
     return _Level(
         left=order[is_left], right=order[~is_left], below=below, upto=None if np.array_equal(below, upto) else upto,

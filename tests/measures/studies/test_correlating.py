@@ -75,6 +75,18 @@ def test_jackknife_leaves_out_what_scipy_leaves_out(distinct: int, by_group: boo
         assert (one.n_parts, one.method, one.undefined_share) == (12 if by_group else N, "jackknife", 0)
 
 
+@pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
+def test_kendall_without_each_part_is_the_same_by_pairs_and_by_weights() -> None:
+    random = rng(3)
+    for _ in range(60):
+        n = int(random.integers(4, 60))
+        human, metric = (random.integers(0, random.integers(2, 30), n).astype(float) for _ in range(2))
+        parts = np.unique(random.integers(0, random.integers(2, n), n), return_inverse=True)[1]
+        pairs = resampling.Pairs(resampling.Column.of(human), resampling.Column.of(metric))
+        by_weights = np.concatenate([pairs.kendalls(weights) for weights in resampling.leave_out_each(parts)])
+        assert pairs.kendalls_without(parts) == pytest.approx(by_weights, abs=1e-12, nan_ok=True)
+
+
 def test_worked_examples_of_the_jackknife_and_fisher_z() -> None:
     human = np.array([1.0, 2, 2, 3, 4, 4, 5, 3])
     metric = np.array([0.1, 0.3, 0.2, 0.5, 0.4, 0.7, 0.9, 0.3])
