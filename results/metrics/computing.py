@@ -17,6 +17,7 @@ from projects.models import Act, Membership, Project
 from results.metrics.answers import count_candidates, read_answers
 from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.registry import find_metric, list_versions
+from results.metrics.self_references import find_self_references, takes_all_references
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun
 
@@ -118,6 +119,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     # with its reason.
     metric = make_metric(run.metric, find_metric(run.metric).chosen(run.settings))
     total = count_candidates(run.project)
+    n_self = find_self_references(run.project).count() if takes_all_references(metric) else 0
     # Statistics take more room than scores. They are kept where the corpus score is not the mean, and where notes on
     # the bonuses of an adapted metric come from them.
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
@@ -140,6 +142,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             "reasons": dict(Counter(column.reasons.values()).most_common()),
             "notes": dict(column.notes),
             "about": describe_metric(metric),
+            "n_self_references": n_self,
         },
     }
 

@@ -21,6 +21,7 @@ from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
 from results.metrics.charts import make_charts
 from results.metrics.downloading import FORMATS, stream_scores
 from results.metrics.listing import describe_run, list_settings
+from results.metrics.self_references import warn_of_self_references
 from results.metrics.storing import delete_run, may_delete
 from results.metrics.tables import PARTS, tabulate_run
 from results.models import MetricRun
@@ -40,6 +41,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         "description": describe_run(run),
         "settings": list_settings(run),
         "about": run.report.get("about") or {},
+        "warning": warn_of_self_references(run.report.get("n_self_references", 0)),
         "summary": summary,
         "charts": make_charts(run),
         "parts": PARTS,

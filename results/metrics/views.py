@@ -21,6 +21,7 @@ from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported
+from results.metrics.self_references import find_self_references, warn_of_self_references
 from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
 
@@ -83,6 +84,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "refusals": refusals,
+        "warning": warn_of_self_references(find_self_references(project).count()),
         "n_candidates": count_candidates(project),
         "not_imported": explain_not_imported(),
     }

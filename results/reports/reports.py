@@ -63,7 +63,7 @@ def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> Rep
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
         return ReportState(figures=done.result, report=done)
-    if not _has_many(project, settings.get("criterion", "")):
+    if not has_many_judgments(project, settings.get("criterion", "")):
         return ReportState(
             figures=_compute_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}")
         )
@@ -137,7 +137,8 @@ def _hash_judgments(project: Project) -> str:
     return hashlib.sha256(repr((METHODS, row)).encode()).hexdigest()
 
 
-def _has_many(project: Project, criterion: str) -> bool:
+def has_many_judgments(project: Project, criterion: str) -> bool:
+    """Return whether a page computes no figures of a criterion itself, as it has too many judgments."""
     with connection.cursor() as cursor:
         cursor.execute(_MANY, {"project": project.pk, "criterion": criterion, "at_once": AT_ONCE})
         return bool(cursor.fetchone()[0])

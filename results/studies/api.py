@@ -31,11 +31,12 @@ from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
+from results.studies.human_sources import CHOICES
 from results.studies.settings import DESIGNS
 
 INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
-OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "design", "resamples", "seed")
+OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "humans", "design", "resamples", "seed")
 """Fields of a request that are fields of the page's form by the same name."""
 
 
@@ -98,6 +99,11 @@ class NewStudySerializer(StrictSerializer):
         child=serializers.ChoiceField(choices=Question.Type.choices, allow_blank=True), **MANY
     )
     as_zero = StrictBooleanField(required=False, help_text="Count missing scores as zero.")
+    humans = serializers.ChoiceField(
+        required=False,
+        choices=list(CHOICES),
+        help_text="What to do with sources written by people; default: as in the newest evaluation, otherwise in.",
+    )
     design = serializers.ChoiceField(
         required=False,
         choices=list(DESIGNS),
@@ -145,6 +151,7 @@ class StudyList(ProjectEndpoint):
         """
         sent = self.sent(NewStudySerializer)
         form = _fill_form(self.project, sent)
+        running.check_data(self.project, sent["kind"], form.settings())
         study = running.request_study(
             project=self.project,
             actor=self.membership,

@@ -18,10 +18,11 @@ from projects.models import Project, Question
 from results.scope.forms import NONE, STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
+from results.studies.human_sources import CHOICES, find_earlier_choice, find_human_sources
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
-from results.studies.settings import DESIGNS, Settings, default_settings
+from results.studies.settings import DESIGNS, IN, Settings, default_settings
 
 FACETS = ("datasets", "splits", "sources", "question_types")
 
@@ -73,6 +74,13 @@ class StudyForm(FacetsForm):
             "part of the error."
         ),
     )
+    humans = forms.ChoiceField(
+        label="Human sources",
+        choices=list(CHOICES.items()),
+        widget=forms.RadioSelect,
+        help_text="People wrote these candidates. The choice is kept for the next evaluation.",
+        error_messages={"required": "Choose what to do with candidates that people wrote."},
+    )
     resamples = forms.IntegerField(label="Resamples", required=False, min_value=100, max_value=MOST_RESAMPLES)
     seed = forms.IntegerField(label="Seed", required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED)
 
@@ -95,6 +103,12 @@ class StudyForm(FacetsForm):
         self.offer_facets(project)
         types = Question.objects.filter(dataset__project=project).order_by("type")
         self.offer_names("question_types", types.values_list("type", flat=True).distinct())
+        self.human_sources = () if kind.is_of_pairs else find_human_sources(project)
+        if self.human_sources:
+            self.fields["humans"].label = f"Human sources ({', '.join(self.human_sources)})"
+            self.fields["humans"].initial = find_earlier_choice(project)
+        else:
+            del self.fields["humans"]
         # A field without effect would mislead.
         if not kind.is_resampled:
             del self.fields["resamples"]
@@ -141,6 +155,8 @@ class StudyForm(FacetsForm):
             as_zero=data["as_zero"],
             design=data.get("design") or Design.ONE_WAY.value,
             n_resamples=data.get("resamples") or self.kind.choose_resamples(len(data["metrics"])),
+            humans=data.get("humans", ""),
+            human_sources=self.human_sources,
             options={name: data[name] for name in self.own},
         )
 
@@ -154,6 +170,9 @@ def fill_in(project: Project, kind: Kind, given: Mapping[str, Any]) -> StudyForm
     blank, data = StudyForm(project, kind), QueryDict(mutable=True)
     for name, field in blank.fields.items():
         value = given.get(name, blank.get_initial_for_field(field, name))
+        # A page asks once; commands and scripts of before went on without an answer, and get a warning.
+        if name == "humans":
+            value = value or IN
         values = value if isinstance(value, list) else [value]
         # An empty or false value is not sent, as a browser would not.
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])

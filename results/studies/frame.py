@@ -1,7 +1,8 @@
 """The frame of an evaluation: gold scores joined to metric scores, a row for each candidate with all of them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from results.scope.scopes import choose_scope, explain_several_scales, has_simul
 from results.scores.gold import fetch_adjudicated
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, fetch_counts, with_scores
 from results.studies.metrics_chosen import find_chosen_runs
-from results.studies.settings import Settings
+from results.studies.settings import APART, LEAVE_OUT, Settings
 
 QUESTION, PASSAGE, GOLD = "question", "passage", "gold"
 DATASET, SPLIT, SOURCE, QUESTION_TYPE = columns.DATASET, columns.SPLIT, columns.SOURCE, columns.QUESTION_TYPE
@@ -40,6 +41,7 @@ class LeftOut:
 
     minimal_pairs: int = 0
     other_places: int = 0
+    human_sources: int = 0
     no_gold: int = 0
     few_judgments: int = 0
     no_score: int = 0
@@ -64,6 +66,8 @@ class Frame:
     left_out: LeftOut
     has_simulated: bool
     counts: dict[str, Floats] = field(default_factory=dict)
+    apart: "Frame | None" = None
+    """The candidates of human sources, where they are shown apart and there are any."""
 
     @property
     def gold(self) -> Floats:
@@ -115,7 +119,10 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
-        raise Refused("The selected scope has no judgments yet.")
+        raise Refused(
+            "The selected scope has no judgments yet. Annotate a batch or import judgments, or choose another batch or "
+            "stage."
+        )
     table, left_out = _filter_rows(make_gold_table(project, settings, scope, criteria, judgments), settings)
     if table.empty:
         raise Refused(_explain_empty(left_out))
@@ -138,6 +145,19 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
         has_simulated=has_simulated(project, judgments),
         counts=counts,
     )
+
+
+def read_with_humans_apart(project: Project, settings: Settings) -> Frame:
+    """Return the frame, with that of the human sources beside it where they are to be shown apart."""
+    frame = read_frame(project, settings)
+    chosen = settings.sources or settings.human_sources
+    alone = tuple(source for source in settings.human_sources if source in chosen)
+    if settings.humans != APART or not alone:
+        return frame
+    # Without a candidate there is nothing to show apart, which is no reason to refuse the rest.
+    with suppress(Refused):
+        return replace(frame, apart=read_frame(project, replace(settings, humans="", sources=alone)))
+    return frame
 
 
 def list_scope_settings(settings: Settings) -> dict[str, Any]:
@@ -177,6 +197,7 @@ def _filter_rows(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame,
     keeps: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
         "minimal_pairs": lambda rows: rows["is_of_pair"] == 0,
         "other_places": lambda rows: in_facets(rows, settings),
+        "human_sources": lambda rows: _is_system(rows, settings),
         "no_gold": lambda rows: rows[GOLD].notna(),
         "few_judgments": lambda rows: rows[N] >= settings.least_judgments,
     }
@@ -188,6 +209,11 @@ def _filter_rows(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame,
     table = table.drop(columns="is_of_pair").rename_axis(CANDIDATE).reset_index()
     # A resample draws rows by position, so the same seed needs the same order (docs/decisions/0012).
     return table.sort_values([DATASET, EXTERNAL_ID, CANDIDATE], ignore_index=True), LeftOut(**out)
+
+
+def _is_system(rows: pd.DataFrame, settings: Settings) -> pd.Series:
+    is_left_out = settings.humans in (LEAVE_OUT, APART)
+    return ~rows[SOURCE].isin(settings.human_sources if is_left_out else ())
 
 
 def in_facets(rows: pd.DataFrame, settings: Settings) -> pd.Series:
@@ -217,16 +243,23 @@ def _explain_empty(left_out: LeftOut) -> str:
     reasons = [
         (left_out.minimal_pairs, "%(n)s belong to minimal pairs"),
         (left_out.other_places, "%(n)s are filtered out by dataset, split, source or question type"),
+        (left_out.human_sources, "%(n)s are of human sources, which are left out"),
         (left_out.no_gold, "%(n)s have no gold score by this rule"),
         (left_out.few_judgments, "%(n)s have too few judgments"),
     ]
     counted = "; ".join(words % {"n": n} for n, words in reasons if n)
-    return f"No candidates are left to evaluate. Of the judged candidates, {counted}."
+    return (
+        f"No candidates are left to evaluate. Of the judged candidates, {counted}. Filter less, lower the minimum of "
+        "judgments, or collect more."
+    )
 
 
 def _explain_missing(metrics: Sequence[MetricColumn], n: int) -> str:
     counted = "; ".join(f"{metric.label}: {n - metric.n_missing}" for metric in metrics)
-    return f"No candidate has a score from every metric. Scored of {n} candidates with a gold score: {counted}."
+    return (
+        f"No candidate has a score from every metric. Scored of {n} candidates with a gold score: {counted}. Compute "
+        "the metrics again under Automatic metrics, or leave out those without scores."
+    )
 
 
 # The candidates of minimal pairs are written to differ in one phenomenon; they are evaluated as pairs and would

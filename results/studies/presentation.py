@@ -164,7 +164,7 @@ def list_warnings(study: Study) -> list[str]:
     kind = KINDS.get(study.kind)
     if kind is None or not study.result:
         return []
-    return intervals.list_warnings(study.result["figures"])
+    return [*study.result.get("warnings", []), *intervals.list_warnings(study.result["figures"])]
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:
@@ -173,6 +173,7 @@ def list_left_out(study: Study) -> list[tuple[str, int]]:
     words = {
         "minimal_pairs": "in minimal pairs, which have their own evaluation",
         "other_places": "filtered out by dataset, split, source or question type",
+        "human_sources": "of human sources",
         "no_gold": "no gold score by this rule",
         "few_judgments": "too few judgments",
         "no_score": "no score from at least one metric",

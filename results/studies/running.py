@@ -10,16 +10,19 @@ from django.db import connection, transaction
 
 from projects import log
 from projects.database.numbering import next_number
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from results.models import Study
+from results.reports.reports import has_many_judgments
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings
 from results.studies.stored import store
+from results.studies.warnings import list_warnings
 
 NAME_LENGTH = 120
 LARGEST_SEED = 2**31 - 1
@@ -65,6 +68,17 @@ def request_study(
         if is_enqueued:
             queue.enqueue_on_commit(study)
     return study
+
+
+def check_data(project: Project, kind: str, settings: Settings) -> None:
+    """Refuse an evaluation that cannot work, before it runs, with what is missing and how to provide it.
+
+    Over many judgments reading takes too long for a request, so only the job finds out.
+    """
+    if not has_many_judgments(project, settings.criterion):
+        found = find_kind(kind)
+        with snapshot():
+            found.check(found.read(project, settings), settings)
 
 
 def study_now(*, project: Project, kind: str, settings: Settings, seed: int, name: str = "") -> Study:
@@ -126,14 +140,14 @@ def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
     kind, settings = find_kind(study.kind), Settings.from_dict(study.settings)
     frame = kind.read(study.project, settings)
     figures = kind.compute(frame, settings, study.seed, on_progress)
-    described = describe_data(frame, study.seed)
+    described = describe_data(frame, settings, study.seed)
     # The scores of minimal pairs are not correlated, so nothing there has a ceiling.
     if not kind.is_of_pairs:
         described["reliability"] = store(frame.ceiling(settings))
     return {"result": _as_json({**described, "figures": figures})}
 
 
-def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
+def describe_data(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]:
     """Return what a result stores about its data."""
     criterion = frame.scope.criterion
     with connection.cursor() as cursor:
@@ -151,6 +165,7 @@ def describe_data(frame: Frame, seed: int) -> dict[str, Any]:
         "metrics": [asdict(metric) for metric in frame.metrics],
         "ceiling": store(frame.one_against_others(seed=seed)),
         "has_simulated": frame.has_simulated,
+        "warnings": list_warnings(frame, settings),
     }
 
 

@@ -12,6 +12,10 @@ from results.scope.gold_settings import GoldSettings
 
 SETTLED = "a score that was settled on wins"
 
+LEAVE_OUT, APART, IN = "leave_out", "apart", "in"
+"""What is done with candidates of human sources."""
+_HUMANS = {LEAVE_OUT: "left out", APART: "apart", IN: "count as systems"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(GoldSettings):
@@ -25,6 +29,9 @@ class Settings(GoldSettings):
     as_zero: bool = False
     design: str = Design.ONE_WAY.value
     """Which raters judged which candidates, for the ceiling."""
+    humans: str = ""
+    """What is done with human sources; empty where there are none, and in evaluations of earlier versions."""
+    human_sources: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -54,6 +61,7 @@ class Settings(GoldSettings):
             ("Minimum judgments per candidate", str(self.least_judgments)),
             ("Missing metric scores", "count as zero" if self.as_zero else "excluded"),
             *([("Raters, for the ceiling", DESIGNS[self.design])] if self.design != Design.ONE_WAY else []),
+            *([("Human sources", f"{', '.join(self.human_sources)}: {_HUMANS[self.humans]}")] if self.humans else []),
         ]
 
 

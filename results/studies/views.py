@@ -43,6 +43,7 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, "results/studies/new.html", context)
     if form.is_valid():
         with refusals(request, form):
+            running.check_data(project, kind.name, form.settings())
             study = running.request_study(
                 project=project,
                 actor=request.membership,

@@ -10,6 +10,7 @@ from projects.commands import ProjectCommand, ReportingCommand
 from results.metrics import computing
 from results.metrics.forms import find_default
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
+from results.metrics.self_references import warn_of_self_references
 from results.models import MetricRun
 
 
@@ -60,6 +61,7 @@ class Command(ProjectCommand):
             for line in (
                 f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused{_list_reasons(run)}",
                 f"  {run.signature}",
+                *(f"  Warning: {warning}" for warning in _list_warnings(run)),
             )
         ]
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
@@ -110,7 +112,13 @@ def _as_dict(run: MetricRun) -> dict[str, Any]:
         "reasons": run.report["reasons"],
         "notes": run.report["notes"],
         "about": run.report["about"],
+        "warnings": _list_warnings(run),
     }
+
+
+def _list_warnings(run: MetricRun) -> list[str]:
+    warning = warn_of_self_references(run.report.get("n_self_references", 0))
+    return [warning] if warning else []
 
 
 def _list_reasons(run: MetricRun) -> str:

@@ -13,11 +13,14 @@ from projects.tables.writing import write
 from results.models import Study
 from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_by_names
+from results.studies.human_sources import CHOICES
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import DESIGNS
 from results.studies.tables import Table
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
+OWN_FIELDS = ("stage", "blind", "gold", "least", "as_zero", "design", "humans", "seed")
+"""Options that are fields of the page's form by the same name."""
 FACETS = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}
 
 
@@ -61,6 +64,11 @@ class Command(ProjectCommand):
             help="number of resamples (default 1000 or more)",
         )
         parser.add_argument("--seed", default="", metavar="N", help="seed of the resamples")
+        parser.add_argument(
+            "--humans",
+            choices=list(CHOICES),
+            help="what to do with sources written by people (default: as in the newest evaluation, otherwise in)",
+        )
         parser.add_argument("--name", default="", help="name of the evaluation")
         parser.add_argument(
             "--option",
@@ -83,9 +91,12 @@ class Command(ProjectCommand):
             raise CommandError("Choose --json or one form of tables, not both.", returncode=2)
         # The page's own form checks what the options say, so that both refuse the same.
         form = _fill_form(project, kind, options)
+        running.check_data(project, kind.name, form.settings())
         study = running.study_now(
             project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed(), name=options["name"]
         )
+        for warning in presentation.list_warnings(study):
+            self.stderr.write(f"Warning: {warning}")
         if self.as_json:
             self.answer(_as_dict(study))
             return
@@ -108,7 +119,7 @@ def _fill_form(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
         facets={name: options[option] for option, name in FACETS.items()},
         given={
             "resamples": options["bootstrap"],
-            **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "design", "seed")},
+            **{name: options[name] for name in OWN_FIELDS},
             **_own_options(kind, project, options["option"]),
         },
     )
@@ -138,6 +149,7 @@ def _as_dict(study: Study) -> dict[str, Any]:
         "settings": study.settings,
         "seed": study.seed,
         "result": study.result,
+        "warnings": presentation.list_warnings(study),
     }
 
 

@@ -12,11 +12,20 @@ from measures.studies.correlating import Correlations, Method, correlate_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
-from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, SPLIT, Frame, Rows
+from results.studies.frame import (
+    DATASET,
+    PASSAGE,
+    QUESTION_TYPE,
+    SOURCE,
+    SPLIT,
+    Frame,
+    Rows,
+    read_with_humans_apart,
+)
 from results.studies.intervals import Intervals, make_field
 from results.studies.joining import EXTERNAL_ID
 from results.studies.kinds.correlation_tables import COEFFICIENTS, make_sections
-from results.studies.kinds.kind import Figures, Kind
+from results.studies.kinds.kind import Figures, Kind, check_candidates
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
 
@@ -53,7 +62,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "parts": {
             name: [_correlate_part(frame, names, rows, settings, seed, steps) for names, rows in found]
             for name, found in parts.items()
-        },
+        }
+        | _correlate_humans(frame, settings, seed),
         "mean": _average_datasets(frame, whole, settings, seed, steps) if "dataset" in parts else None,
         "points": _sample_points(frame, seed),
         "bands": {metric.subject: _cut_into_bands(frame.gold, frame.scores(metric)) for metric in frame.metrics},
@@ -87,6 +97,17 @@ def _correlate_part(
         "reliability": store(frame.ceiling(settings, rows=rows)),
         "metrics": _correlate(frame, rows, settings, seed, steps),
     }
+
+
+def _correlate_humans(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]:
+    """Return the correlations over the candidates of human sources as one more breakdown, where these are apart."""
+    if frame.apart is None:
+        return {}
+    steps = Steps(lambda _done, _total: None, 0)
+    parts = [
+        _correlate_part(frame.apart, names, rows, settings, seed, steps) for names, rows in frame.apart.parts(SOURCE)
+    ]
+    return {"human_sources": parts}
 
 
 def _average_datasets(
@@ -180,6 +201,8 @@ KIND = Kind(
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,
+    read=read_with_humans_apart,
+    check=check_candidates,
     has_intervals=True,
     resampled_for="For the mean of the datasets.",
     has_resamples=lambda figures: "intervals" not in figures or figures["mean"] is not None,

@@ -31,6 +31,7 @@ _BY = {
     "split": "by split",
     "dataset_source": "by dataset and source",
     "question_type": "by question type",
+    "human_sources": "of human sources, which are in no other figure",
 }
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 
+from measures.correlation import LEAST_PAIRS
 from projects.charts.drawing import Chart
+from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import MetricRun, Study
@@ -79,6 +81,20 @@ class Section:
     detail: Any = None
 
 
+def check_candidates(frame: Frame, settings: Settings) -> None:
+    """Refuse a correlation over fewer than three candidates."""
+    n = len(frame.table)
+    if n < LEAST_PAIRS:
+        some = "1 candidate has" if n == 1 else f"{n} candidates have"
+        lacking = "; ".join(
+            f"{each.label}: no score for {each.n_missing:,}" for each in frame.metrics if each.n_missing
+        )
+        raise Refused(
+            f"Only {some} a gold score and a score from every metric, and a correlation needs {LEAST_PAIRS}. Collect "
+            f"more judgments, or leave out metrics that lack scores. {lacking}".strip()
+        )
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of metric evaluation; its name is one of `Study.Kind`."""
@@ -99,6 +115,8 @@ class Kind:
     """What people have added to a result since it was computed; it joins the figures, and is frozen with them."""
     texts: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
     """Texts that a page shows beside the figures; they join the figures for the page alone."""
+    check: Callable[[Frame, Settings], None] = lambda _frame, _settings: None
+    """Raises Refused, before an evaluation runs, where all of its figures would be undefined."""
     is_of_pairs: bool = False
     """Whether it counts minimal pairs, not candidates. Pairs may come with scores, before anything is judged."""
     has_ceiling: bool = True

@@ -19,7 +19,7 @@ from results.studies.charts import draw_metrics
 from results.studies.frame import PASSAGE, Frame
 from results.studies.intervals import Intervals, make_field
 from results.studies.kinds.ceiling_notes import explain_ceiling
-from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
 from results.studies.tables import (
@@ -323,6 +323,7 @@ KIND = Kind(
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,
+    check=check_candidates,
     has_intervals=True,
     resampled_for=(
         f"For the tests and the differences. Default: {RESAMPLES:,}, or more where Holm's correction needs more."

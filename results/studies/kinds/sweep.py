@@ -42,14 +42,22 @@ def has_bonus(run: MetricRun) -> bool:
     return metric is not None and set(SWEPT) <= set(metric.metric.weights)
 
 
+def check_types(frame: Frame, settings: Settings) -> None:
+    """Refuse candidates of which none can have a bonus."""
+    if not frame.table[QUESTION_TYPE].isin(list(SWEPT.values())).any():
+        raise Refused(
+            "No candidate answers a yes-no or an entity question, so none can have a bonus. Give questions their type "
+            "under Data, or import it as a column."
+        )
+
+
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Return the correlations at each weight, by type of question; texts are read and counted once."""
     weights = _list_weights(settings)
     metrics = {metric.subject: _make(metric) for metric in frame.metrics}
     chosen = _drop_repeats(frame, metrics)
     rows = {name: (frame.table[QUESTION_TYPE] == of).to_numpy() for name, of in SWEPT.items()}
-    if not any(each.any() for each in rows.values()):
-        raise Refused("No candidate answers a yes-no or an entity question, so none can have a bonus.")
+    check_types(frame, settings)
     found: dict[str, Any] = {
         name: {
             "type": SWEPT[name],
@@ -245,6 +253,7 @@ KIND = Kind(
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,
+    check=check_types,
     has_intervals=True,
     resampled_for="For the gain.",
     without_metrics="Compute adapted BLEU or adapted ROUGE-L first: only these have a bonus.",

@@ -18,6 +18,7 @@ from measures.studies.system_draws import (
     find_lacking,
     take_mean,
 )
+from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.metrics.registry import find_metric
@@ -48,6 +49,16 @@ def make_fields(project: Project) -> dict[str, forms.Field]:
 
 def read(project: Project, settings: Settings) -> Frame:
     return read_frame(project, settings, with_counts=True)
+
+
+def check_systems(frame: Frame, settings: Settings) -> None:
+    """Refuse candidates of a single system."""
+    systems = sorted(set(frame.table[SOURCE]))
+    if len(systems) < 2:
+        raise Refused(
+            f"This evaluation compares systems, and all candidates with scores are of one: “{systems[0]}”. Import "
+            "candidates of other systems with their source, filter less, or choose segment-level correlation."
+        )
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
@@ -201,6 +212,7 @@ KIND = Kind(
     limits=list_limits,
     fields=make_fields,
     read=read,
+    check=check_systems,
     has_ceiling=False,
     is_resampled=False,
 )

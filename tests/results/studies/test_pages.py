@@ -151,8 +151,7 @@ def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
-    ask(client, runs, splits=[], least=5)
-    failed = do(Study.objects.get())
+    failed = study(judged, researcher, runs, least_judgments=5)
     assert failed.state == Study.State.FAILED
     assert "20 have too few judgments" in read_page(client.get(failed.get_absolute_url()))
     one = give_scores(judged, researcher, "One", {list_candidates(judged)[0].pk: 0.5})

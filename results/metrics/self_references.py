@@ -1,0 +1,49 @@
+"""Candidates that are a reference of their question: with all references, a metric compares them with themselves."""
+
+from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+
+from measures.metrics import Metric
+from projects.models import Candidate, Project, Reference
+
+ALL_REFERENCES = "all"
+"""The setting `against` under which a candidate is compared with itself."""
+_SPACES = " \t\n\r\f\v\u00a0\u2003\u3000"
+
+
+def _strip(column: str) -> Func:
+    return Func(F(column), Value(_SPACES), function="BTRIM", output_field=TextField())
+
+
+def find_self_references(project: Project) -> QuerySet[Candidate]:
+    """Return the judgeable candidates with the text of a reference of their question."""
+    same = Reference.objects.filter(question=OuterRef("question")).annotate(plain=_strip("text"))
+    candidates = Candidate.objects.in_project(project).judgeable().annotate(plain=_strip("text"))
+    return candidates.filter(Exists(same.filter(plain=OuterRef("plain"))))
+
+
+def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
+    """Return for each source the number of its candidates, and of those that are a reference of their question."""
+    same = Reference.objects.filter(question=OuterRef("question")).annotate(plain=_strip("text"))
+    candidates = Candidate.objects.in_project(project).judgeable().annotate(plain=_strip("text"))
+    rows = (
+        candidates.annotate(is_reference=Exists(same.filter(plain=OuterRef("plain"))))
+        .order_by()
+        .values_list("source")
+        .annotate(n=Count("pk"), n_references=Count("pk", filter=Q(is_reference=True)))
+    )
+    return {source: (n, n_references) for source, n, n_references in rows}
+
+
+def takes_all_references(metric: Metric) -> bool:
+    return "references" in metric.needs and metric.against == ALL_REFERENCES
+
+
+def warn_of_self_references(n: int) -> str:
+    """Return the warning about so many candidates, or nothing where there are none."""
+    if not n:
+        return ""
+    some = "1 candidate is" if n == 1 else f"{n:,} candidates are"
+    return (
+        f"{some} also a reference of the question and so compared with itself, which gives a perfect score. To avoid "
+        "it, compare with “references other than the candidate itself” (against=others)."
+    )

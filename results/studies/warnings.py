@@ -1,0 +1,52 @@
+"""Warnings about the data of an evaluation, in sentences that are stored with its result."""
+
+from measures.metrics import METRICS
+from results.metrics.self_references import ALL_REFERENCES, find_self_references
+from results.models import MetricRun
+from results.studies.frame import SOURCE, Frame
+from results.studies.human_sources import warn_of_human_sources
+from results.studies.joining import CANDIDATE, MetricColumn
+from results.studies.settings import Settings
+
+
+def list_warnings(frame: Frame, settings: Settings) -> list[str]:
+    """Return why the figures of these candidates and metrics may mislead."""
+    compared = {metric.label: metric.settings["against"] for metric in frame.metrics if _compares(metric)}
+    found = [_warn_of_differences(compared), _warn_of_self_references(frame, compared)]
+    if SOURCE in frame.table:
+        found.append(warn_of_human_sources(settings, frame.table[SOURCE]))
+    return [warning for warning in found if warning]
+
+
+def _compares(metric: MetricColumn) -> bool:
+    """Return whether the metric was computed here, by comparing answers with references."""
+    known = METRICS.get(metric.name) if metric.origin == MetricRun.Origin.COMPUTED else None
+    return known is not None and "references" in known.metric.needs and "against" in metric.settings
+
+
+def _warn_of_differences(compared: dict[str, str]) -> str:
+    if len(set(compared.values())) < 2:
+        return ""
+    listed = "; ".join(
+        f"{against}: {', '.join(label for label, its in compared.items() if its == against)}"
+        for against in sorted(set(compared.values()))
+    )
+    return (
+        f"The metrics are compared with different references (against), so they are not comparable. {listed}. Compute "
+        "all with the same references."
+    )
+
+
+def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
+    labels = [label for label, against in compared.items() if against == ALL_REFERENCES]
+    if not labels or CANDIDATE not in frame.table:
+        return ""
+    itself = set(find_self_references(frame.project).values_list("pk", flat=True))
+    n = int(frame.table[CANDIDATE].isin(itself).sum())
+    if not n:
+        return ""
+    some = "1 candidate is" if n == 1 else f"{n:,} candidates are"
+    return (
+        f"{some} also a reference of the question, and {', '.join(labels)} compare with all references, so with the "
+        "candidate itself. Compute them with against=others."
+    )

@@ -1,0 +1,139 @@
+"""Warnings of evaluations: answers compared with themselves, human sources, and what cannot work."""
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from projects.models import Candidate, Membership, Project, Reference
+from results.metrics import computing
+from results.models import MetricRun, Study
+from results.studies.pair_frame import GIVEN
+from results.studies.presentation import list_warnings
+from tests.people import SignIn
+from tests.results.judged_batches import answer
+from tests.results.studies.factories import list_candidates, study
+
+STUDIES = "/p/bridges/studies/"
+
+
+@pytest.fixture
+def with_humans(judged: Project, runs: list[MetricRun]) -> Project:
+    """The strong system's answers are written by people, and are references of their questions."""
+    for candidate in list_candidates(judged):
+        text = f"{candidate.text} of {candidate.source}"
+        Candidate.objects.filter(pk=candidate.pk).update(text=text)
+        if candidate.source == "strong":
+            Reference.objects.create(question=candidate.question, text=f" {text}\n", position=9)
+    return judged
+
+
+def compute(project: Project, against: str) -> MetricRun:
+    return computing.run_now(project=project, name="token_f1", settings={"against": against})
+
+
+def read_text(response: Any) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def test_answers_that_are_compared_with_themselves_are_counted(
+    with_humans: Project, researcher: Membership, client_of: SignIn, owner: Membership
+) -> None:
+    output = answer("score", "--project", "bridges", "--metric", "token_f1")
+    (warning,) = output["runs"][0]["warnings"]
+    assert warning.startswith("10 candidates are also a reference of the question")
+    others = answer("score", "--project", "bridges", "--metric", "token_f1", "--set", "against=others")
+    assert others["runs"][0]["warnings"] == []
+    run = MetricRun.objects.get(pk=output["runs"][0]["run"])
+    client = client_of(researcher)
+    assert warning in read_text(client.get(f"/p/bridges/metrics/{run.pk}/"))
+    assert "10 candidates are also a reference" in read_text(client.get("/p/bridges/metrics/new/"))
+    other = MetricRun.objects.get(pk=others["runs"][0]["run"])
+    made = study(with_humans, researcher, [run, other], n_resamples=100)
+    differences, itself, *_rest = list_warnings(made)
+    assert "compared with different references (against)" in differences
+    assert "all: " in differences
+    assert "others: " in differences
+    assert itself.startswith("10 candidates are also a reference of the question, and ")
+    page = read_text(client.get(made.get_absolute_url()))
+    assert itself.replace("'", "&#x27;") in page
+    assert list_warnings(study(with_humans, researcher, [other], n_resamples=100))[0].startswith("Few passages")
+
+
+def post(client: Client, runs: list[MetricRun], **over: Any) -> Any:
+    sent = {"metrics": [run.subject for run in runs], "criterion": "correctness", "gold": "mean", "resamples": 100}
+    return client.post(f"{STUDIES}new/?kind=correlation", {**sent, **over})
+
+
+def test_human_sources_are_asked_for_once_and_left_out_apart_or_in(
+    with_humans: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    assert "Human sources (strong)" in read_text(client.get(f"{STUDIES}new/"))
+    asked = post(client, runs[:1])
+    assert asked.status_code == 422
+    assert "Choose what to do with candidates that people wrote." in read_text(asked)
+    assert post(client, runs[:1], humans="apart").status_code == 302
+    first = Study.objects.get()
+    assert (first.settings["humans"], first.settings["human_sources"]) == ("apart", ["strong"])
+    form = client.get(f"{STUDIES}new/").context["form"]
+    assert form.get_initial_for_field(form.fields["humans"], "humans") == "apart"
+
+    chosen: dict[str, Any] = {"human_sources": ("strong",), "n_resamples": 100}
+    left_out, apart, among = (
+        study(with_humans, researcher, runs[:1], humans=humans, **chosen) for humans in ("leave_out", "apart", "in")
+    )
+    for one, n in ((left_out, 10), (apart, 10), (among, 20)):
+        assert one.result is not None, one.error
+        assert one.result["n"] == n
+        assert one.result["left_out"]["human_sources"] == 20 - n
+    assert left_out.result is not None
+    assert apart.result is not None
+    assert left_out.result["figures"]["whole"] == apart.result["figures"]["whole"]
+    assert "human_sources" not in left_out.result["figures"]["parts"]
+    (part,) = apart.result["figures"]["parts"]["human_sources"]
+    alone = study(with_humans, researcher, runs[:1], sources=("strong",), n_resamples=100)
+    assert alone.result is not None
+    assert part["names"] == ["strong"]
+    assert part["metrics"] == alone.result["figures"]["whole"]
+    assert "Of human sources, which are in no other figure" in read_text(client.get(apart.get_absolute_url()))
+    assert any("Human sources count as systems here: strong." in each for each in list_warnings(among))
+    assert not any("Human sources" in each for each in [*list_warnings(left_out), *list_warnings(apart)])
+
+
+def test_scripts_go_on_without_a_choice_and_are_warned(with_humans: Project, runs: list[MetricRun]) -> None:
+    asked = ("study", "correlation", "--project", "bridges", "--metric", "near")
+    output = answer(*asked)
+    assert output["settings"]["humans"] == "in"
+    assert any("Human sources count as systems" in each for each in output["warnings"])
+    assert answer(*asked, "--humans", "leave_out")["result"]["n"] == 10
+    # The choice is kept for the next evaluation.
+    assert answer(*asked)["settings"]["humans"] == "leave_out"
+
+
+def test_what_cannot_work_is_refused_before_it_runs(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    for kind, over, sentence in (
+        ("correlation", {"least": 5}, "20 have too few judgments. Filter less, lower the minimum of judgments"),
+        (
+            "systems",
+            {"sources": "weak", "n_questions": 5, "n_draws": 5},
+            "all candidates with scores are of one: “weak”",
+        ),
+        ("pairs", {"human": GIVEN}, "The project has no minimal pairs."),
+    ):
+        sent = {"metrics": runs[0].subject, "criterion": "correctness", "gold": "mean", "resamples": 100, **over}
+        response = client.post(f"{STUDIES}new/?kind={kind}", sent)
+        assert response.status_code == 422, kind
+        assert sentence in read_text(response), kind
+    few = [each.pk for each in list_candidates(judged)][:2]
+    runs[0].scores.exclude(candidate__in=few).delete()
+    with pytest.raises(
+        CommandError, match="Only 2 candidates have a gold score and a score from every metric"
+    ) as refused:
+        call_command("study", "correlation", "--project", "bridges", "--metric", "near")
+    assert "Near: no score for 18" in str(refused.value)
+    assert not Study.objects.exists()
