@@ -90,7 +90,7 @@ def systems_table(request: ProjectRequest, project: Project, name: str, form: st
     key = _choose_key(query_form)
     found = tables.tabulate_systems(figures, key=key)
     # The published test has a matrix of ordered pairs, which is no table of this form.
-    if figures["test"] != GRAHAM2016:
+    if figures.get("test", GRAHAM2016) != GRAHAM2016:
         found.append(tabulate_pairs(figures, key=key))
     return answer_table(project, found, name, form, stem="systems")
 
@@ -149,7 +149,7 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
     # Systems beyond `MOST_SYSTEMS` have scores but no comparisons.
     named = {name for pair in pairs for name in (pair["first"], pair["second"])}
     compared = [score["source"] for score in scores if score["source"] in named]
-    is_ordered = figures["test"] == GRAHAM2016
+    is_ordered = figures.get("test", GRAHAM2016) == GRAHAM2016
     by_pair = {(pair["first"], pair["second"]): pair for pair in pairs if is_ordered}
     return {
         "key": key,
@@ -158,6 +158,6 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
         "compared": compared,
         "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared if is_ordered],
         "pair_table": None if is_ordered or not pairs else tabulate_pairs(figures, key=key),
-        "notes": figures["notes"].get(key, []) if len(compared) > 1 or not pairs else [],
+        "notes": figures.get("notes", {}).get(key, []) if len(compared) > 1 or not pairs else [],
         "charts": {chart.name.replace("-", "_"): chart for chart in charts.chart_systems(figures, key=key)},
     }
