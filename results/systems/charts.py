@@ -7,9 +7,6 @@ from results.scores.charts import Figures
 from results.systems.pair_tables import chart_pairs
 from results.systems.pairs import GRAHAM2016
 
-MOST_IN_MAP = 15
-"""The most systems in the map of pairs; the table has more."""
-
 
 def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
     """Return the systems with their intervals, by z score and on the scale, and their pairs."""
@@ -19,28 +16,9 @@ def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
         _draw_forest(scores, "z", "Mean z score by system", unit),
         _draw_forest(scores, "raw", "Mean score by system", unit),
     ]
-    # Reports of earlier versions have only that test.
-    if figures.get("test", GRAHAM2016) != GRAHAM2016:
-        return [*charts, chart_pairs(figures, key=key)]
-    cells = [
-        {"better": pair["first"], "than": pair["second"], "p": pair["p"], "label": _format_p(pair["p"])}
-        for pair in figures["pairs"].get(key, [])
-        if isinstance(pair["p"], float)
-    ]
-    spec = specs.heat_map(
-        "better", "than", "p", "label", title="p", domain=(0, 1), order=[score["source"] for score in scores]
-    )
-    return [
-        *charts,
-        Chart(
-            "pairs",
-            "p-values of one-sided tests: row better than column",
-            # Without cells no map is drawn; the table below it has every pair.
-            cells if len(scores) <= MOST_IN_MAP else [],
-            spec,
-            columns=("better", "than", "p"),
-        ),
-    ]
+    # The published test, the only one of earlier versions, has p-values alone: a table says these better than a map.
+    is_published = figures.get("test", GRAHAM2016) == GRAHAM2016
+    return charts if is_published else [*charts, chart_pairs(figures, key=key)]
 
 
 def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
@@ -78,7 +56,3 @@ def _draw_forest(scores: list[Figures], measure: str, title: str, unit: str) -> 
     title = f"{title}, with 95 % CI over {'passages' if unit == PASSAGES else 'candidates'}"
     # Two stand side by side, each with its names.
     return Chart(f"systems-{measure}", title, rows, spec | {"width": 400})
-
-
-def _format_p(p: float) -> str:
-    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

@@ -138,3 +138,24 @@ def _tabulate_criteria(figures: Figures, urls: Mapping[str, str]) -> Table:
     )
     title = "Scores by criterion"
     return Table("criteria", title, columns, rows, caption, n_keys=2, label="system-scores-by-criterion")
+
+
+def tabulate_matrix(figures: Figures, *, key: str) -> Table:
+    """Return the p-value of each ordered pair of systems, by the published test: a row is better than a column."""
+    pairs = figures["pairs"].get(key, [])
+    by_pair = {(pair["first"], pair["second"]): read_number(pair["p"]) for pair in pairs}
+    named = {name for pair in by_pair for name in pair}
+    compared = [score["source"] for score in figures["scores"].get(key, []) if score["source"] in named]
+    columns = [
+        Column("better", "Row better than column", hint="better-p"),
+        *(Column(f"than-{at}", source or "unspecified", "p", 4) for at, source in enumerate(compared)),
+    ]
+    rows: list[list[Value]] = [
+        [first or "unspecified", *(by_pair.get((first, second)) for second in compared)] for first in compared
+    ]
+    scope = f"criterion: {key}" if key else "all criteria"
+    caption = (
+        f"Whether the system of the row is better than that of the column ({scope}; "
+        f"n = {len(compared):,} systems; p of one-sided Mann-Whitney tests, not corrected for multiple comparisons)."
+    )
+    return Table("matrix", "p-value of each pair of systems", columns, rows, caption, label="system-p-values")

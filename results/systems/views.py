@@ -20,15 +20,13 @@ from results.systems.pair_tables import tabulate_pairs
 from results.systems.pairs import GRAHAM2016
 
 TEMPLATE = "results/systems/show.html"
-P = 0.05
-"""One system is called better than another below this p."""
 
 
 @requires(Right.READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def systems(request: ProjectRequest, project: Project) -> HttpResponse:
     form, runs, settings = _read_forms(request, project)
-    context: dict[str, Any] = {"form": form, "runs": runs, "n_resamples": RESAMPLES, "seed": SEED, "least_p": P}
+    context: dict[str, Any] = {"form": form, "runs": runs, "n_resamples": RESAMPLES, "seed": SEED}
     if not form.criteria:
         return render(request, TEMPLATE, context)
     if form.is_bound and not form.is_valid():
@@ -89,9 +87,9 @@ def systems_table(request: ProjectRequest, project: Project, name: str, form: st
     figures = require_figures(project, "systems", settings)
     key = _choose_key(query_form)
     found = tables.tabulate_systems(figures, key=key)
-    # The published test has a matrix of ordered pairs, which is no table of this form.
-    if figures.get("test", GRAHAM2016) != GRAHAM2016:
-        found.append(tabulate_pairs(figures, key=key))
+    # Reports of earlier versions have the published test only.
+    is_published = figures.get("test", GRAHAM2016) == GRAHAM2016
+    found.append((tables.tabulate_matrix if is_published else tabulate_pairs)(figures, key=key))
     return answer_table(project, found, name, form, stem="systems")
 
 
@@ -150,13 +148,12 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
     named = {name for pair in pairs for name in (pair["first"], pair["second"])}
     compared = [score["source"] for score in scores if score["source"] in named]
     is_ordered = figures.get("test", GRAHAM2016) == GRAHAM2016
-    by_pair = {(pair["first"], pair["second"]): pair for pair in pairs if is_ordered}
     return {
         "key": key,
         "criterion": next((each for each in figures["criteria"] if each["key"] == key), None),
         "scores": scores,
         "compared": compared,
-        "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared if is_ordered],
+        "matrix": tables.tabulate_matrix(figures, key=key) if is_ordered and pairs else None,
         "pair_table": None if is_ordered or not pairs else tabulate_pairs(figures, key=key),
         "notes": figures.get("notes", {}).get(key, []) if len(compared) > 1 or not pairs else [],
         "charts": {chart.name.replace("-", "_"): chart for chart in charts.chart_systems(figures, key=key)},
