@@ -11,18 +11,11 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from annotate import places
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import (
-    Cost,
-    PlannedHit,
-    Rates,
-    find_supply_of_new,
-    measure_basis,
-    measure_work,
-    price,
-)
+from annotate.batches.costs import Cost, Rates, price
 from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
 from annotate.batches.terms import Terms, check_terms, require_completed
+from annotate.batches.workload import PlannedHit, find_supply_of_new, measure_basis, measure_work
 from annotate.models import Batch, BatchAnnotator, Item
 from annotate.models.conditions import is_collected
 from annotate.places import NewHit

@@ -9,23 +9,19 @@ from django.db.models.functions import Now
 
 from annotate import places
 from annotate.batches import lifecycle, trials
-from annotate.batches.costs import (
-    N_HITS_MEASURED,
-    Basis,
-    Cost,
-    Rates,
-    Work,
-    add_costs,
-    fetch_planned_hits,
-    find_supply_of_new,
-    make_pricing,
-    measure_basis,
-    measure_work,
-    price,
-)
+from annotate.batches.costs import Cost, Rates, add_costs, make_pricing, price
 from annotate.batches.creating import create_batch, cut, plan_hits
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms, check_terms
+from annotate.batches.workload import (
+    N_HITS_MEASURED,
+    Basis,
+    Work,
+    fetch_planned_hits,
+    find_supply_of_new,
+    measure_basis,
+    measure_work,
+)
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.planning.coverage import fetch_coverage, fetch_open_hits
 from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from annotate.batches.costs import Cost, Rates, Work, measure_basis, measure_project_texts, price
+from annotate.batches.costs import Cost, Rates, price
+from annotate.batches.workload import Work, measure_basis, measure_project_texts
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import GROUP, UNIT
 from measures.outcome import Undefined

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Rates, measure_basis, price_batch
+from annotate.batches.costs import Rates, price_batch
 from annotate.batches.creating import plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
@@ -15,7 +15,6 @@ from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.models.pay import compute_hit_pay, hit_pay
 from annotate.rating.pace import Pace, measure_pace
-from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.annotate.open_batches import open_batch
@@ -115,23 +114,6 @@ def test_time_is_that_of_the_texts_until_it_is_measured_and_its_uncertainty_is_t
     assert cost.hours_range[0] < cost.hours < cost.hours_range[1]
     Assignment.objects.update(has_odd_times=True)
     assert measure_pace(project) == Pace()
-
-
-def test_what_had_to_be_done_again_is_expected_again(project: Project, annotator: Membership) -> None:
-    batch = open_batch(project, n_hits=5, judgments=2, cents_per_hit=40)
-    assert isinstance(measure_basis(project).redone.share, Undefined)
-    assert price_batch(batch).again.n_hits == 0
-    for _ in range(4):
-        submit(annotator)
-    first = Assignment.objects.earliest("pk")
-    Assignment.objects.filter(pk=first.pk).update(state="rejected", holds_place=False, is_unpaid=True)
-    redone = measure_basis(project).redone
-    assert not isinstance(redone.share, Undefined)
-    assert (redone.share.n_yes, redone.share.n, redone.paid_share) == (1, 4, 0)
-    cost = price_batch(batch)
-    # A quarter again, of which a quarter again: a third. None of it was paid.
-    assert cost.again.n_hits == pytest.approx(cost.ordinary.n_hits / 3)
-    assert (cost.again.cents, cost.pay_cents) == (0, cost.ordinary.cents)
 
 
 def test_managers_are_warned_of_a_low_hourly_rate_before_they_open_the_batch(

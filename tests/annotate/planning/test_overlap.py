@@ -5,9 +5,10 @@ from math import ceil
 
 import pytest
 
-from annotate.batches.costs import Basis, Rates, Redone, Texts, Work, price
+from annotate.batches.costs import Rates, price
 from annotate.batches.creating import cut
 from annotate.batches.selection import Row
+from annotate.batches.workload import Basis, Redone, Texts, Work
 from annotate.planning.overlap import (
     MOCHA,
     Coverage,
