@@ -15,6 +15,7 @@ from annotate.imports import writing
 from annotate.models import Import
 from projects.importing import Kind, Report
 from projects.models import Membership, Project
+from projects.web import uploads
 from tests.page_reader import condense
 from tests.previews import confirm
 
@@ -132,3 +133,7 @@ class Pages:
         self.work(job)
         assert job.state == Import.State.DONE, job.error
         return self.write(job)
+
+
+def kept_files() -> list[str]:
+    return sorted(path.name for path in uploads.folder().iterdir())
