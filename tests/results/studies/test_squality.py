@@ -51,7 +51,7 @@ def test_the_printed_correlations_are_on_the_page_and_its_tables_are_set_by_late
     assert states == [MetricRun.State.DONE] * 3
     form = client.get("/p/bridges/studies/new/").context["form"]
     asked = {name: form.get_initial_for_field(form.fields[name], name) for name in form.fields}
-    asked |= {"criterion": "correctness", "resamples": 100}
+    asked |= {"criterion": "correctness", "resamples": 100, "humans": "in"}
     response = client.post("/p/bridges/studies/new/?kind=correlation", {k: v for k, v in asked.items() if v})
     made = do(Study.objects.get())
     assert response.headers["Location"] == made.get_absolute_url()
