@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from tests.old_data.filling import data, people, quality, results, work
+from tests.old_data.filling import data, messages, people, quality, results, work
 from tests.old_data.filling.bay import Bay
 
 VISITORS = ("owner", "manager", "researcher", "anna", "hal", "emil", "ben")
@@ -26,6 +26,7 @@ def fill() -> dict[str, str]:
     data.bring(bay)
     people.take_tests(bay)
     work.run_trial(bay)
+    messages.add_webhook(bay)
     work.collect(bay)
     work.make_other_batches(bay)
     data.bring_judgments(bay)
@@ -34,6 +35,7 @@ def fill() -> dict[str, str]:
     quality.pay(bay)
     results.measure(bay)
     results.freeze(bay)
+    messages.answer_some()
     work.leave_open(bay)
     people.found_others(bay)
     _let_nothing_end()
