@@ -107,7 +107,7 @@ def _store(delivery: Delivery, outcome: Outcome) -> None:
 
 def _pause(webhook: Webhook) -> None:
     """Pause an address after a failure: twice as long each time, spread at random, and off after a day."""
-    locked = Webhook.objects.select_for_update(no_key=True).select_related("project").get(pk=webhook.pk)
+    locked = Webhook.objects.select_for_update(no_key=True, of=("self",)).select_related("project").get(pk=webhook.pk)
     now = timezone.now()
     since = locked.failing_since or now
     if now - since >= GIVE_UP_AFTER:
