@@ -179,6 +179,7 @@ CASES = {
 ELSEWHERE = {
     "annotate/imports/show.html": "tests/annotate/imports/test_pages.py: only the file of the report is imported",
     "results/score_import/show.html": "tests/results/metrics/test_pages.py: the same, of a file of scores",
+    "annotate/controls/list.html": "tests/annotate/controls/test_pages.py: as many controls are accepted as were shown",
     "annotate/controls/_pool.html": "tests/annotate/controls/test_pages.py: the visible plan must be the stored one",
     "annotate/payments/ledger_show.html": "tests/annotate/payments/test_pages.py: a debt is allowed for one amount",
 }

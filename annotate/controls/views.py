@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import F, Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
@@ -27,7 +28,7 @@ from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.language import amounts
 from projects.models import Project
 from projects.web.lists import paginate, read_word
-from projects.web.previews import NOT_SHOWN, PreviewChanged
+from projects.web.previews import NOT_SHOWN, Preview, PreviewChanged
 from projects.web.refusals import refusals
 
 STATES = {
@@ -124,7 +125,12 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
         case "accept":
             return _describe_accepted(controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
-            return _describe_accepted(controls_pool.accept(**to_pool))
+            with transaction.atomic():
+                n = controls_pool.accept(**to_pool)
+                # What was accepted is compared: controls may have been generated or retired since the page was shown.
+                if n:
+                    _preview_accepting_all(batch, n).require_confirmed(request)
+            return _describe_accepted(n)
         case "retire":
             n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
             return f"{amounts.format_number(n)} retired."
@@ -133,6 +139,10 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
                 raise Refused("Edit one control at a time.")
             controls_pool.reword(**to_pool, item_id=items[0], text=cleaned["text"])
             return "Text saved."
+
+
+def _preview_accepting_all(batch: Batch, n: int) -> Preview:
+    return Preview("accept all controls", batch, numbers=n)
 
 
 def _require_saved_plan(request: ProjectRequest, batch: Batch) -> None:
@@ -161,6 +171,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     pool = batches_control_plan.list_pool(batch).select_related("question", "made_from__candidate")
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
+    n_waiting = sum(count["waiting"] for count in counts.values())
     page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
     job = ControlJob.objects.select_related("batch__project").filter(batch=batch).first()
     context = {
@@ -173,7 +184,8 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         and batch.state in (Batch.State.DRAFT, Batch.State.OPEN, Batch.State.PAUSED),
         "counts": [(KINDS[name][0], counts[name]) for name in KINDS],
         "n_in_pool": sum(sum(count.values()) for count in counts.values()),
-        "n_waiting": sum(count["waiting"] for count in counts.values()),
+        "n_waiting": n_waiting,
+        "accepting_all": _preview_accepting_all(batch, n_waiting),
         "page": page,
         "rows": [_make_row(item) for item in page.object_list],
         "state": state,

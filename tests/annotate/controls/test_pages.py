@@ -14,11 +14,12 @@ from annotate.models import Batch, ControlJob, Hit, Item
 from projects.errors import Refused
 from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
+from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.factories import make_batch, make_rubric
 from tests.page_reader import condense
 from tests.people import SignIn
-from tests.previews import confirm
+from tests.previews import confirm, find_seal
 
 pytestmark = pytest.mark.django_db
 NUMBERS = {"known_per_hit": "2", "degraded_per_hit": "0.5", "distance": "2", "jitter": "1", "control_seed": "7"}
@@ -84,7 +85,13 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     shown = Item.objects.filter(pool_of=batch).order_by("question__passage_id", "question_id", "control", "id")[:2]
     client.post(make_url(batch, "control-act"), {"act": "accept", "item": [item.pk for item in shown]})
     assert 2 <= Item.objects.filter(pool_of=batch, accepted_by=manager).count() <= 4
-    client.post(make_url(batch, "control-act"), {"act": "accept-all"})
+    # The page was fetched before some of them were accepted.
+    stale = {"act": "accept-all", "shown": find_seal(page)}
+    for sent, reason in ((stale, OTHER_NUMBERS), ({"act": "accept-all"}, NOT_SHOWN)):
+        refused = client.post(make_url(batch, "control-act"), sent, follow=True).content.decode()
+        assert reason in refused
+    assert Item.objects.filter(pool_of=batch, accepted_at=None).exists()
+    client.post(make_url(batch, "control-act"), {"act": "accept-all", "shown": find_seal(refused)})
     assert not Item.objects.filter(pool_of=batch, accepted_at=None).exists()
     client.post(make_url(batch, "control-act"), {"act": "retire", "item": [shown[0].pk], "why": "odd"})
     assert Item.objects.get(pk=shown[0].pk).retired_at is not None
