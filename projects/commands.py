@@ -113,13 +113,16 @@ def _leave_quietly() -> NoReturn:
 
 
 def _as_lines(result: dict[str, Any], indent: str = "") -> str:
+    """Return the result as indented lines, without headings that have nothing below them."""
     lines = []
     for key, value in result.items():
         name = key.replace("_", " ")
+        if isinstance(value, dict | list | tuple) and not value:
+            continue
         if isinstance(value, dict):
             lines.append(f"{indent}{name}:")
             lines.append(_as_lines(value, indent + "  "))
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             lines.append(f"{indent}{name}:")
             for entry in value:
                 shown = _as_lines(entry, indent + "    ").lstrip() if isinstance(entry, dict) else str(entry)

@@ -135,7 +135,10 @@ def import_file(
             report = checked.report
         else:
             report = writing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
-    command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
+    result = report.as_dict() | {"dry_run": options["dry_run"]}
+    if not command.as_json:
+        result["skipped_rows"] = [str(each) for each in report.skipped_rows]
+    command.answer(result)
 
 
 def _read_delimiter(text: str) -> str:

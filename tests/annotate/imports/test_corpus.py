@@ -297,6 +297,18 @@ def test_the_command_prints_one_json_object(project: Project, owner: Membership,
     assert Dataset.objects.get().name == "d"
 
 
+def test_the_command_prints_sentences_and_no_empty_headings(
+    project: Project, owner: Membership, tmp_path: Path, capsys: Any
+) -> None:
+    path, skipped = tmp_path / "answers.csv", tmp_path / "skipped.csv"
+    path.write_text(HEADER + ROWS + "p9,Text 9,q9,,Reference,c9,Answer 9,m0,train\n")
+    given = (str(path), "--project", project.slug, "--dry-run")
+    call_command("import_candidates", *given, "--skip-wrong-rows", str(skipped))
+    report = capsys.readouterr().out
+    assert "skipped rows:\n  - line 10, column “question”: is empty\n" in report
+    assert not any(heading in report for heading in ("made:", "labels:", "warnings:", "()"))
+
+
 def test_pipes_are_named_in_two_ways(project: Project, owner: Membership, tmp_path: Path) -> None:
     # Commas and pipes are as frequent, so that only the option tells.
     (tmp_path / "answers.csv").write_text("question|candidate\nWho, when?|Ann, at nine\n")
