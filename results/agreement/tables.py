@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from measures.bootstrap import JACKKNIFE
+from projects.language.amounts import plural
 from projects.language.names import spell_out
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
@@ -246,8 +247,12 @@ def _describe_basis(report: Figures, criterion: str) -> str:
             f"{counted}; 95 % intervals by the percentile bootstrap, {report['n_resamples']:,} resamples, "
             f"seed {report['seed']}"
         )
-    unit = f"{report['n_passages']:,} passages" if report["unit"] == PASSAGES else "candidates"
+    unit = _count_passages(report["n_passages"]) if report["unit"] == PASSAGES else "candidates"
     return f"{counted}; 95 % intervals by the delete-one jackknife with Student's t over {unit}"
+
+
+def _count_passages(n: int) -> str:
+    return plural(n, "1 passage", f"{n:,} passages")
 
 
 def _end_less(criterion: str) -> str:

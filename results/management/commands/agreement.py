@@ -16,6 +16,7 @@ from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
+from projects.language.amounts import plural
 from results.agreement.alpha import (
     AgreementReport,
     AlphaLine,
@@ -149,7 +150,8 @@ def _list_warnings(report: AgreementReport) -> list[str]:
     if report.is_narrowed:
         found.append("Items share passages, so the interval over items is too narrow.")
     if report.has_few_passages:
-        found.append(f"Over {report.n_passages} passages only: fewer than {FEW_UNITS} give a rough interval.")
+        counted = plural(report.n_passages, "1 passage", f"{report.n_passages} passages")
+        found.append(f"Over {counted} only: fewer than {FEW_UNITS} give a rough interval.")
     return found
 
 
