@@ -106,6 +106,10 @@ def test_the_qualification_test_and_what_it_tells_afterwards(
     attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     result = client.get(reverse("annotate:attempt-result", args=["bridges", attempt.uuid])).content.decode()
     assert list_planted(result) == [word for word in shown if word == "planted-reference"]
+    assert 'class="reference"' in result
+    Project.objects.update(hides_references=True)
+    result = client.get(reverse("annotate:attempt-result", args=["bridges", attempt.uuid])).content.decode()
+    assert 'class="reference"' not in result
 
 
 def test_showing_it_all_asks_no_more_queries(
@@ -186,7 +190,9 @@ def test_a_project_can_hide_references_from_annotators(
     values = {name: form[name].value() for name in form.fields}
     sent = {name: value for name, value in values.items() if value is not None and value is not False}
     assert office.post(address, sent | {"hides_references": "on"}).status_code == 302
-    assert "planted reference text" not in client.get(work).content.decode()
+    page = client.get(work).content.decode()
+    assert "planted reference text" not in page
+    assert "The reference is wrong" not in page
     preview = reverse("annotate:hit-preview", args=["bridges", batch.number, Hit.objects.get().number])
     assert "planted reference text" not in client_of(manager).get(preview).content.decode()
     settings = condense(office.get(reverse("projects:project-settings", args=["bridges"])).content.decode())
