@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, QualificationItem
-from annotate.qualification.pages import AttemptPage, list_pages
+from annotate.qualification.pages import AttemptPage, list_pages, rates_questions
 from annotate.rating.form_parts import Group, Prefill, build_form, build_item, prefill_from_draft, prefill_from_sent
 from annotate.rating.page import site_urls, to_milliseconds
 from annotate.rating.sent import SentAnswers
@@ -78,6 +78,7 @@ def make_page_context(
     """Return the items of one passage as the rating page shows them, without the correct ratings."""
     groups: list[Group] = []
     candidates = _fetch_candidates(items, project)
+    is_generated = rates_questions(project, items)
     for place, item in enumerate(items):
         candidate = candidates.get(getattr(item, "candidate_id", None))
         # Consecutive items with the same question share its heading, as candidates of a HIT do.
@@ -91,12 +92,15 @@ def make_page_context(
                 "text": item.question,
                 "type": details.get("type", ""),
                 "entities": details.get("entities", []),
+                "rates_questions": is_generated,
             }
             groups.append({"question": question, "references": references, "items": []})
         # An item made from a candidate may have been edited since; its opinion belonged to the former text.
         opinion = candidate.opinion if candidate and candidate.text == item.answer else ""
         opinion = format_opinion(opinion) if project.shows_candidate_opinion else ""
-        groups[-1]["items"].append(build_item(place, item.answer, criteria, prefill, errors or {}, opinion))
+        groups[-1]["items"].append(
+            build_item(place, item.answer, criteria, prefill, errors or {}, opinion, rates_questions=is_generated)
+        )
     # All items of a page have the same passage; that is how they are grouped.
     first = items[0]
     return {

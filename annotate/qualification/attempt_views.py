@@ -138,6 +138,7 @@ def attempt_feedback(request: ProjectRequest, project: Project, attempt_uuid: uu
     context = {
         "pages": [explained],
         "is_right": explained.items[0].is_right,
+        "rates_questions": explained.rates_questions,
         "number": page,
         "n_pages": len(pages),
         "next_url": f"{show}?page={page + 1}" if page < len(pages) else "",

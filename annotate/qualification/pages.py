@@ -10,6 +10,7 @@ import numpy as np
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
+from projects.models import Dataset, Project
 from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 
@@ -33,6 +34,17 @@ class ItemAnswer:
 
     def is_complete(self, criteria: Sequence[CriterionOnPage]) -> bool:
         return bool(self.cannot) or all(criterion.key in self.values for criterion in criteria)
+
+
+def rates_questions(project: Project, items: Sequence[QualificationItem]) -> bool:
+    """Return whether the items are generated questions: those made from candidates by the kind of their dataset.
+
+    Items that were typed are, if all data of the project are of that kind.
+    """
+    ids: set[int] = {getattr(item, "candidate_id", None) or 0 for item in items} - {0}
+    datasets = Dataset.objects.filter(project=project)
+    kinds = (datasets.filter(candidates__in=ids) if ids else datasets).values_list("kind", flat=True)
+    return set(kinds) == {Dataset.Kind.QUESTION_GENERATION}
 
 
 def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annotator_id: int, n: int) -> list[int]:

@@ -10,7 +10,14 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification.admission import is_time_up
 from annotate.qualification.attempts import grade_answers
 from annotate.qualification.items import find_quality_criteria
-from annotate.qualification.pages import AttemptPage, ItemAnswer, list_pages, list_passages, read_answers
+from annotate.qualification.pages import (
+    AttemptPage,
+    ItemAnswer,
+    list_pages,
+    list_passages,
+    rates_questions,
+    read_answers,
+)
 from measures.grading import least_right
 from measures.rubric import format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
@@ -109,10 +116,11 @@ class ExplainedItem:
 
 @dataclass(frozen=True)
 class ExplainedPage:
-    """The items of one passage."""
+    """The items of one passage, and whether they are generated questions."""
 
     title: str
     text: str
+    rates_questions: bool
     items: list[ExplainedItem]
 
 
@@ -144,7 +152,8 @@ def explain_result(attempt: Attempt) -> list[ExplainedPage]:
             answer = ItemAnswer(entry["values"], entry["cannot"], entry["comment"], entry["flag"])
             ratings = [_explain_rating(criterion, answer, item, checked) for criterion in criteria]
             items.append(ExplainedItem(place + 1, item, answer, entry["right"], ratings))
-        pages.append(ExplainedPage(page.items[0].passage_title, page.items[0].passage_text, items))
+        first, is_generated = page.items[0], rates_questions(attempt.test.project, page.items)
+        pages.append(ExplainedPage(first.passage_title, first.passage_text, is_generated, items))
     return pages
 
 
@@ -160,7 +169,10 @@ def explain_answer(attempt: Attempt, page: AttemptPage) -> ExplainedPage | None:
     (is_right,) = grade_answers([item], [answer], keys).is_right
     ratings = [_explain_rating(criterion, answer, item, set(keys)) for criterion in criteria]
     return ExplainedPage(
-        item.passage_title, item.passage_text, [ExplainedItem(page.number, item, answer, is_right, ratings)]
+        item.passage_title,
+        item.passage_text,
+        rates_questions(attempt.test.project, [item]),
+        [ExplainedItem(page.number, item, answer, is_right, ratings)],
     )
 
 

@@ -10,9 +10,10 @@ from annotate.qualification.items import edit_item, read_spec
 from annotate.qualification.practice import find_practice
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Dataset, Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.qualification.factories import SECRET, answer, make_test
+from tests.factories import make_corpus
 from tests.page_reader import condense
 from tests.people import SignIn
 
@@ -158,3 +159,25 @@ def test_a_test_explains_nothing_before_its_end(
     assert SECRET not in response.content.decode()
     practice = attempts.begin(annotator=other_annotator, purpose="practice")
     assert client_of(annotator).get(feedback(practice, 1)).status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["question_generation", "generative"])
+def test_generated_questions_are_named_so(
+    project: Project, annotator: Membership, client_of: SignIn, kind: str
+) -> None:
+    make_corpus(project)
+    Dataset.objects.update(kind=kind)
+    make_test(project, n_practice=2)
+    client, attempt = client_of(annotator), attempts.begin(annotator=annotator, purpose="practice")
+    url = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
+    page = condense(client.get(url).content.decode())
+    client.post(url, {"page": "1", "a0-correctness": "3"})
+    explained = condense(client.get(feedback(attempt, 1)).content.decode())
+    is_generated = kind == "question_generation"
+    for words in ("Rate generated questions", "Question 1 of 2", "1 question about this text."):
+        assert (words in page) == is_generated, words
+    for words in ("Practice: question 1 of 2", "Generated question 1", "Target answer", "Next question"):
+        assert (words in explained) == is_generated, words
+    for words in ("Answer 1 of 2", "1 answer about this text."):
+        assert (words in page) != is_generated, words
+    assert ("Next answer" in explained) != is_generated
