@@ -170,7 +170,7 @@ def test_generated_questions_are_named_so(
     make_test(project, n_practice=2)
     client, attempt = client_of(annotator), attempts.begin(annotator=annotator, purpose="practice")
     url = f"/p/bridges/qualification/attempts/{attempt.uuid}/"
-    page = condense(client.get(url).content.decode())
+    page = condense(client.get(f"{url}?page=1").content.decode())
     client.post(url, {"page": "1", "a0-correctness": "3"})
     explained = condense(client.get(feedback(attempt, 1)).content.decode())
     is_generated = kind == "question_generation"
