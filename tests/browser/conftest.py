@@ -29,8 +29,10 @@ ZOOMED = {"width": 320, "height": 256}
 
 SignedIn = Callable[..., Page]
 
-WITH_EACH_FONT = pytest.mark.parametrize("font", fonts.FILES)
-"""For tests of layout: once with a narrow sans-serif and once with a wide one."""
+SCALE = int(os.environ.get("SCALE", "1"))
+WITH_WIDE_FONT = pytest.mark.parametrize("font", fonts.FILES if SCALE > 1 else ["wide"])
+WITH_NARROW_FONT = pytest.mark.parametrize("font", fonts.FILES if SCALE > 1 else ["narrow"])
+"""For tests of layout: with the font that is worse for what they look at, at full strength with both."""
 
 expect.set_options(timeout=30_000)
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from projects.models import Membership, User
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import PHONE, WITH_EACH_FONT, SignedIn
+from tests.browser.conftest import PHONE, WITH_NARROW_FONT, WITH_WIDE_FONT, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.targets import find_small
@@ -80,7 +80,7 @@ def annotators_pages(world: World) -> list[tuple[User | None, str]]:
     ]
 
 
-@WITH_EACH_FONT
+@WITH_WIDE_FONT
 def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_large(
     signed_in: SignedIn, world: World
 ) -> None:
@@ -101,7 +101,7 @@ def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_l
     assert not wrong, "\n".join(wrong)
 
 
-@WITH_EACH_FONT
+@WITH_NARROW_FONT
 def test_what_is_pressed_fits_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
     todo = annotators_pages(world)
     wrong = []
