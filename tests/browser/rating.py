@@ -1,6 +1,10 @@
 """What the browser tests of the rating page share."""
 
+import json
+from contextlib import suppress
+
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from projects.models import Project
 
@@ -16,11 +20,13 @@ def wait_for_keys(page: Page) -> None:
     expect(page.locator(".item.is-current")).to_have_count(1)
 
 
-def lit(page: Page, name: str) -> list[str]:
-    """The words of the passage that are highlighted under this name."""
-    found: list[str] = page.evaluate(
-        """(name) => [...(CSS.highlights.get(name) ?? [])]
-          .map((each) => each.startContainer.data.slice(each.startOffset, each.endOffset))""",
-        name,
-    )
-    return found
+LIT = """(name) => [...(CSS.highlights.get(name) ?? [])]
+  .map((each) => each.startContainer.data.slice(each.startOffset, each.endOffset))"""
+
+
+def expect_lit(page: Page, name: str, words: list[str]) -> None:
+    """Wait until these words of the passage are highlighted under this name: keys work before that."""
+    with suppress(PlaywrightTimeoutError):
+        wanted = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
+        page.wait_for_function(f"([name, wanted]) => JSON.stringify(({LIT})(name)) === wanted", arg=[name, wanted])
+    assert page.evaluate(LIT, name) == words

@@ -17,7 +17,7 @@ from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.nasty import NAMED
-from tests.browser.rating import lit, start, wait_for_keys
+from tests.browser.rating import expect_lit, start, wait_for_keys
 from tests.browser.targets import OPEN_ALL
 from tests.browser.test_rating_tabs import second_tab
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -192,8 +192,8 @@ def test_the_marked_span_of_the_current_question_is_lit_in_the_passage(
     page = signed_in(annotator.user)
     start(page, annotator.project)
     wait_for_keys(page)
-    assert lit(page, "span") == ["the marked words"]
-    assert page.evaluate("document.querySelector('.passage-body').scrollTop") > 500
+    page.wait_for_function("document.querySelector('.passage-body').scrollTop > 500")
+    expect_lit(page, "span", ["the marked words"])
     expect(page.locator(".marked mark")).to_have_text("the marked words")
 
 

@@ -9,7 +9,7 @@ from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, SignedIn
-from tests.browser.rating import lit, start, wait_for_keys
+from tests.browser.rating import expect_lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
 LINES = "\n\n".join(" ".join(["The quick brown fox jumps over the lazy dog and sleeps."] * 4) for _ in range(60))
@@ -232,7 +232,7 @@ def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, ann
     count, status = wide.locator("[data-find-count]"), wide.locator("[data-passage-status]")
     expect(count).to_have_text("1 of 3")
     expect(status).to_have_text("1 of 3")
-    assert lit(wide, "find") == ["CAFÉ", "cafe\u0301", "cafe"]
+    expect_lit(wide, "find", ["CAFÉ", "cafe\u0301", "cafe"])
     assert is_in_pane(wide, "CAFÉ")
     wide.keyboard.press("Enter")
     expect(count).to_have_text("2 of 3")
@@ -244,11 +244,11 @@ def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, ann
     expect(count).to_have_text("1 of 3")
     for words, found in [("TWO CAFE OWNERS", ["two  cafe\nowners"]), ("מים", ["מַיִם", "מים"]), ("ماء", ["مَاء"])]:
         field.fill(words)
-        assert lit(wide, "find") == found
+        expect_lit(wide, "find", found)
     field.fill("nowhere at all")
     expect(count).to_have_text("No match")
     expect(status).to_have_text("No match")
-    assert lit(wide, "find") == []
+    expect_lit(wide, "find", [])
     field.press("Escape")
     expect(wide.get_by_role("search")).to_be_hidden()
     expect(wide.locator("#item1")).to_be_focused()
@@ -310,7 +310,7 @@ def test_marked_words_are_lit_wherever_they_are_and_come_back_by_key(wide: Page,
         expect(wide.locator(".item.is-current")).to_have_attribute("data-place", str(n))
         span = wide.locator(".question").nth(place).get_attribute("data-span") or ""
         expected = {spans[0]: ["the marked\nwords"] * 2, spans[1]: [spans[1]], spans[2]: []}[span]
-        assert lit(wide, "span") == expected
+        expect_lit(wide, "span", expected)
         if expected:
             assert is_in_pane(wide, expected[0])
             wide.evaluate(f"{TOP} = 0")
@@ -324,7 +324,7 @@ def test_marked_words_are_lit_wherever_they_are_and_come_back_by_key(wide: Page,
     expect(heads[2]).to_contain_text("These words don't appear in this passage.")
     expect(heads[2].get_by_role("button", name="Show in the passage")).to_have_count(0)
     heads[1].get_by_role("button", name="Show in the passage").click()
-    assert lit(wide, "span") == [spans[1]]
+    expect_lit(wide, "span", [spans[1]])
     assert is_in_pane(wide, spans[1])
 
 
@@ -408,7 +408,7 @@ def test_mixed_scripts_run_each_their_own_way_and_leave_their_neighbours_alone(
         }"""
     )
     assert edges == ["left", "right", "right"]
-    assert lit(wide, "span") == ["שורה"]
+    expect_lit(wide, "span", ["שורה"])
     label = wide.locator(".marked .label").bounding_box()
     mark = wide.locator(".marked mark").bounding_box()
     assert label is not None
