@@ -25,7 +25,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub run test check soak bench screenshots clean
+.PHONY: help install meteor chinese hub lock run test check soak bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
 
 help: ## list what can be made
@@ -41,6 +41,20 @@ chinese: $(INSTALLED) ## add jieba, which divides Chinese texts into words for m
 
 hub: $(INSTALLED) ## add huggingface_hub, which pushes judgment sets to the Hugging Face Hub
 	@$(call install_from,requirements.txt -r requirements-hub.txt)
+
+# What an extra adds is listed without what everybody has. Versions that are locked stay until pyproject.toml asks for others.
+LOCK := $(PY) -m uv pip compile pyproject.toml $(CERTIFICATES) --universal --python-version 3.11 --generate-hashes --no-header --quiet
+EXTRAS := $(filter-out dev,$(patsubst requirements-%.txt,%,$(wildcard requirements-*.txt)))
+
+lock: $(INSTALLED) ## write the exact versions and hashes of what pyproject.toml names
+	@$(LOCK) -o requirements.txt
+	@$(LOCK) --extra dev -o requirements-dev.txt
+	@known=$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt); \
+	for extra in $(EXTRAS); do \
+		$(LOCK) --extra $$extra $$known -o requirements-$$extra.txt; \
+		sed -i '/^# The following packages were excluded/,$$d' requirements-$$extra.txt; \
+		sed -i -e :a -e '/^\n*$$/{$$d;N;ba' -e '}' requirements-$$extra.txt; \
+	done
 
 run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo
