@@ -25,13 +25,13 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub lock run test check soak bench screenshots clean
+.PHONY: help install meteor chinese hub sentry lock run test check soak bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything the site needs
+install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything the site needs, the private servers too
 
 meteor: $(INSTALLED) ## add the program METEOR 1.5 (about 100 MB; it also needs Java)
 	@$(call install_from,requirements.txt -r requirements-meteor.txt)
@@ -42,13 +42,16 @@ chinese: $(INSTALLED) ## add jieba, which divides Chinese texts into words for m
 hub: $(INSTALLED) ## add huggingface_hub, which pushes judgment sets to the Hugging Face Hub
 	@$(call install_from,requirements.txt -r requirements-hub.txt)
 
+sentry: $(INSTALLED) ## add sentry_sdk, which reports errors to Sentry where SENTRY_DSN is set
+	@$(call install_from,requirements.txt -r requirements-sentry.txt)
+
 # What an extra adds is listed without what everybody has. Versions that are locked stay until pyproject.toml asks for others.
 LOCK := $(PY) -m uv pip compile pyproject.toml $(CERTIFICATES) --universal --python-version 3.11 --generate-hashes --no-header --quiet
 EXTRAS := $(filter-out dev,$(patsubst requirements-%.txt,%,$(wildcard requirements-*.txt)))
 
 lock: $(INSTALLED) ## write the exact versions and hashes of what pyproject.toml names
 	@$(LOCK) -o requirements.txt
-	@$(LOCK) --extra dev -o requirements-dev.txt
+	@$(LOCK) --extra dev --extra private -o requirements-dev.txt
 	@known=$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt); \
 	for extra in $(EXTRAS); do \
 		$(LOCK) --extra $$extra $$known -o requirements-$$extra.txt; \
@@ -120,9 +123,9 @@ $(PY):
 			rm -rf $(VENV); \
 			echo "This Python cannot make an environment: install its venv package (on Debian: apt-get install python$$version-venv)." >&2; exit 1; }; }
 
-$(INSTALLED): requirements.txt | $(PY)
+$(INSTALLED): requirements.txt requirements-private.txt | $(PY)
 	@if [ -e $(INSTALLED_DEV) ]; then rm -f $(INSTALLED_DEV); fi
-	@$(call install_from,requirements.txt)
+	@$(call install_from,requirements.txt -r requirements-private.txt)
 	@touch $@
 
 $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)

