@@ -2,7 +2,8 @@
 
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError
+from django.template.loader import render_to_string
 from django.views import defaults
 
 from projects.web.problems import FOLDER, NOT_THERE, problem
@@ -26,4 +27,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
             HTTPStatus.INTERNAL_SERVER_ERROR,
             "An unexpected error occurred. The site administrator can find it in the log.",
         )
-    return defaults.server_error(request)
+    # Without context processors: what they ask may be what failed.
+    return HttpResponseServerError(render_to_string("500.html", {"request": request}))

@@ -55,5 +55,5 @@ def test_the_handler_of_the_log_hides_them(caplog: pytest.LogCaptureFixture) -> 
     assert "SeCrEt" not in caplog.text
     assert "/join/…/" in caplog.text
     handlers: Any = settings.LOGGING["handlers"]
-    assert all(handler["filters"] == ["tokens"] for handler in handlers.values())
+    assert all("tokens" in handler["filters"] for handler in handlers.values())
     caplog.handler.removeFilter(hide_tokens)
