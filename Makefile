@@ -26,7 +26,7 @@ $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
 .PHONY: help install meteor chinese hub sentry lock run test check soak bench screenshots clean
-.PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
+.PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,7 +66,7 @@ run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 test: $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(CATALOGUES) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 3 --dist loadgroup
 
-check: check-style check-templates check-layers check-types check-settings check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
+check: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
 
 check-style: $(INSTALLED_DEV)
 	$(PY) -m ruff check .
@@ -87,6 +87,9 @@ check-settings: $(INSTALLED_DEV)
 	@data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
 	ENV_FILE=.env.example DATA_DIR=$$data SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(48))') \
 	$(PY) manage.py check --deploy --fail-level WARNING
+
+check-routes: $(INSTALLED_DEV)
+	$(PY) manage.py routes
 
 check-migrations: $(INSTALLED_DEV)
 	$(PY) manage.py makemigrations --check --dry-run

@@ -6,7 +6,7 @@ import sys
 import warnings
 
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
-NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "translations", "help", "version"})
+NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "translations", "routes", "help", "version"})
 # Commands that migrate themselves, or would show nothing if everything were migrated first.
 MIGRATE_THEMSELVES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
 
