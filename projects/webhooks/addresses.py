@@ -10,6 +10,7 @@ from django.conf import settings
 from projects.errors import Refused
 
 LONGEST = 500
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 HTTPS_PORT, HTTP_PORT = 443, 80
 
@@ -27,7 +28,14 @@ class Target:
 
 
 class NotAllowed(Exception):
-    """The host leads to an address that messages may not go to."""
+    """The host has no address that messages may go to.
+
+    One error for a name that leads inside and for one that does not exist: otherwise a manager could find out which
+    names the operator's network has.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("The host has no public address.")
 
 
 def read_target(url: str) -> Target:
@@ -58,27 +66,32 @@ def is_allowed_host(host: str) -> bool:
 def resolve(target: Target) -> str:
     """Return the IP address to connect to, which has been checked.
 
-    The connection has to use this very address: a second look-up could lead elsewhere. Raises NotAllowed if any address
-    of the host is private, and OSError if it has none.
+    The connection has to use this very address: a second look-up could lead elsewhere. Raises NotAllowed if the host
+    has no address, or one that is not public.
     """
-    found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    except (OSError, UnicodeError) as unknown:  # the latter for a name that is too long
+        raise NotAllowed from unknown
     addresses = [str(each[4][0]) for each in found]
-    if not is_allowed_host(target.host) and not all(map(is_public, addresses)):
-        raise NotAllowed("The host leads to an internal address.")
+    if not addresses or not (is_allowed_host(target.host) or all(map(is_public, addresses))):
+        raise NotAllowed
     return addresses[0]
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address is one of the public internet, and so are those that it stands for."""
+    """Return whether an IP address is one of the public internet."""
     address: Address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
-        inner: list[ipaddress.IPv4Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        # What stands for an IPv4 address leads where that one does.
         if address in NAT64:
-            inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-        if any(each is not None and not is_public(str(each)) for each in inner):
-            return False
+            return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
         if address.ipv4_mapped is not None:
-            return True
+            return is_public(str(address.ipv4_mapped))
+        # So does 6to4, which no receiver uses any more. Outside global unicast there are networks that Python takes
+        # for global, such as site-local ones and the NAT64 of single networks.
+        if address.sixtofour is not None or address not in GLOBAL_UNICAST:
+            return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

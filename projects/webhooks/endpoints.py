@@ -29,10 +29,10 @@ def add_webhook(*, actor: Membership, url: str, events: Sequence[str]) -> tuple[
         resolve(target)
     except NotAllowed as refusal:
         raise Refused(
-            f"{refusal} Only the operator can allow that, by the setting WEBHOOK_ALLOWED_HOSTS.", field="url"
+            f"{target.host} has no public address. Check its spelling. Only the operator can allow an internal host, "
+            "by the setting WEBHOOK_ALLOWED_HOSTS.",
+            field="url",
         ) from refusal
-    except OSError as unknown:
-        raise Refused(f"The host {target.host} has no address. Check its spelling.", field="url") from unknown
     chosen = [event for event in Event.values if event in events]
     if not chosen:
         raise Refused("Choose at least one event.", field="events")

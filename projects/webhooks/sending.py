@@ -93,8 +93,6 @@ def send(delivery: Delivery) -> Outcome:
         error = f"TLS: {refusal.reason or 'failed'}"
     except TimeoutError:
         error = f"No answer within {TIMEOUT_SECONDS:g} seconds."
-    except socket.gaierror:
-        error = "The host has no address."
     except (OSError, http.client.HTTPException, ValueError) as failure:
         # The name of the error alone: its text may repeat what the other side sent.
         error = f"The connection failed ({type(failure).__name__})."

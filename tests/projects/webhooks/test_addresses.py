@@ -66,9 +66,15 @@ def test_http_is_for_an_allowed_loopback_alone(settings: Settings) -> None:
         ("ff02::1", False),
         ("::ffff:127.0.0.1", False),
         ("::ffff:169.254.169.254", False),
+        ("::ffff:93.184.216.34", True),
+        ("::7f00:1", False),
+        ("fec0::1", False),
+        ("64:ff9b::5db8:d822", True),
         ("64:ff9b::7f00:1", False),
         ("64:ff9b::a9fe:a9fe", False),
+        ("64:ff9b:1::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("2002:5db8:d822::1", False),
         ("2001:0:7f00:1::", False),
     ],
 )
@@ -108,7 +114,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     assert connected == [("93.184.216.34", 443)]
     assert outcome.error == "The connection failed (ConnectionRefusedError)."
     # At the next message the host leads elsewhere, and nothing is connected.
-    assert sending.send(make_delivery(webhook)).error == "The host leads to an internal address."
+    assert sending.send(make_delivery(webhook)).error == "The host has no public address."
     assert len(connected) == 1
 
 
@@ -121,8 +127,21 @@ def make_delivery(webhook: Webhook) -> Delivery:
 
 
 @pytest.mark.django_db
-def test_an_internal_host_is_refused_when_it_is_added(owner: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", resolve_to("169.254.169.254"))
-    with pytest.raises(Refused, match="WEBHOOK_ALLOWED_HOSTS"):
-        endpoints.add_webhook(actor=owner, url="https://metadata.example/", events=["set.frozen"])
-    assert not Webhook.objects.exists()
+def test_nobody_learns_which_names_the_inner_network_has(owner: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that leads inside and one that does not exist are refused by the same sentence, at once and later."""
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_to("93.184.216.34"))
+    webhook, _ = endpoints.add_webhook(actor=owner, url="https://metadata.example/", events=["set.frozen"])
+    said = set()
+    for found in (resolve_to("169.254.169.254"), resolve_to(), refuse_to_resolve):
+        monkeypatch.setattr(socket, "getaddrinfo", found)
+        with pytest.raises(Refused, match="WEBHOOK_ALLOWED_HOSTS") as refusal:
+            endpoints.add_webhook(actor=owner, url="https://metadata.example/", events=["set.frozen"])
+        said.add((refusal.value.message, sending.send(make_delivery(webhook)).error))
+    with pytest.raises(Refused, match="no public address"):
+        endpoints.add_webhook(actor=owner, url=f"https://{'a' * 64}.example/", events=["set.frozen"])
+    assert len(said) == 1
+    assert Webhook.objects.count() == 1
+
+
+def refuse_to_resolve(*args: Any, **kwargs: Any) -> Any:
+    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")

@@ -80,7 +80,7 @@ def test_a_webhook_is_added_tested_renewed_and_deleted(
     [
         ({"url": "http://hooks.example.org/"}, "begins with https://"),
         ({"url": "https://127.0.0.1/"}, "WEBHOOK_ALLOWED_HOSTS"),
-        ({"url": "https://10.0.0.1/"}, "internal address"),
+        ({"url": "https://10.0.0.1/"}, "10.0.0.1 has no public address"),
         ({"events": ["batch.deleted"]}, "Select a valid choice"),
         ({"events": []}, "Choose at least one event"),
     ],
