@@ -69,13 +69,18 @@ def push(judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: 
     """
     try:
         from httpx2 import HTTPError
-        from huggingface_hub import HfApi
+        from huggingface_hub import HfApi, is_offline_mode
     except ModuleNotFoundError as error:
         raise Refused("huggingface_hub is not installed. Run make hub, then try again.") from error
     if not site.HF_TOKEN:
         raise Refused(
             "Set HF_TOKEN in the environment to a token of the Hub that may write. There is no option for it, as "
             "options stay in the history of the shell."
+        )
+    if is_offline_mode():
+        raise Refused(
+            "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set in the environment, which keeps huggingface_hub from the "
+            "network. Unset it and run the command again, or write the set with --to-folder."
         )
     hub = HfApi(endpoint=site.HF_ENDPOINT, token=site.HF_TOKEN)
     with TemporaryDirectory() as temporary:
@@ -97,7 +102,7 @@ def push(judgment_set: JudgmentSet, repository: str, *, is_public: bool, terms: 
             )
         except (HTTPError, OSError, ValueError, RuntimeError) as error:
             raise Refused(
-                f"The Hub did not take the set: {_flatten(str(error))} "
+                f"The Hub did not take the set: {_explain(error)} "
                 f"{repository} holds what it held before; run the command again once this is settled."
             ) from error
     return replace(published, place=f"{site.HF_ENDPOINT}/datasets/{repository}")
@@ -175,6 +180,7 @@ def _write_cards(judgment_set: JudgmentSet, folder: Path, terms: Terms) -> tuple
     return (README, *sorted(added))
 
 
-def _flatten(text: str) -> str:
-    """Return what a library says as one sentence."""
-    return f"{' '.join(text.split()).rstrip('.')}."
+def _explain(error: Exception) -> str:
+    """Return what the library says as sentences, with the reason where it names the file alone."""
+    told = [error, error.__cause__] if isinstance(error, RuntimeError) and error.__cause__ else [error]
+    return " ".join(f"{' '.join(str(each).split()).rstrip('.')}." for each in told)

@@ -1,5 +1,6 @@
 """`manage.py publish`: the folder, the push to a Hub on this machine, and what is refused before and during it."""
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from projects.models import Membership, Project
 from results.models import JudgmentSet
 from results.sets import freezing, parquet, readme, retiring
 from tests.results.judged_batches import answer, canonical
-from tests.results.sets.fake_hub import TOKEN, Hub, running_hub
+from tests.results.sets.fake_hub import TOKEN, Hub, Pointer, running_hub
 from tests.results.sets.frozen_sets import freeze, list_names, read
 
 ASKED = ("publish", "1", "--project", "bridges")
@@ -27,7 +28,12 @@ def made(project: Project, manager: Membership) -> JudgmentSet:
 
 
 @pytest.fixture
-def hub(settings: Settings) -> Iterator[Hub]:
+def hub(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A Hub that takes large files by LFS, whatever the environment of the tests says of the real one."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     with running_hub() as hub:
         settings.HF_ENDPOINT, settings.HF_TOKEN = hub.address, TOKEN
         yield hub
@@ -94,6 +100,8 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     there = hub.repositories[REPOSITORY]
     assert {name: there[name] for name in list_names(made)} == {name: read(made, name) for name in list_names(made)}
     assert there.keys() - set(list_names(made)) == {".gitattributes"}
+    assert {len(parts) > 1 for parts in hub.parts.values()} == {True, False}, "Tables go in one part and in several."
+    assert set(hub.objects.values()) == {read(made, name) for name in list_names(made) if name.endswith(".parquet")}
     assert (hub.visibility, hub.commits) == ({REPOSITORY: "private"}, ["Judgment set 1"])
     freeze(project, manager, "Second", with_texts=False)
     answer("publish", "2", *ASKED[2:], "--to-hub", REPOSITORY)
@@ -108,7 +116,30 @@ def test_a_set_is_pushed_in_one_commit_and_again(
     assert TOKEN not in "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize("place", ["repos/create", "tree", "preupload", "commit"])
+def test_large_files_go_to_xet_where_the_library_has_it(
+    made: JudgmentSet, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("hf_xet", reason="hf_xet has no build for this machine.")
+    from huggingface_hub import constants
+    from huggingface_hub.utils import _xet
+
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    try:
+        answer(*ASKED, "--to-hub", REPOSITORY)
+        hub.fails_at = "xet-write-token"
+        assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", "lab/second")
+    finally:
+        _xet.abort_xet_session()  # with its threads
+    there = hub.repositories[REPOSITORY]
+    for name in list_names(made):
+        whole = read(made, name)
+        expected = Pointer(hashlib.sha256(whole).hexdigest(), len(whole)) if name.endswith(".parquet") else whole
+        assert there[name] == expected, name
+    assert hub.objects == {}
+
+
+@pytest.mark.parametrize("place", ["repos/create", "tree", "preupload", "lfs/objects/batch", "storage/", "commit"])
 def test_a_push_that_fails_half_way_says_so_and_can_be_repeated(made: JudgmentSet, hub: Hub, place: str) -> None:
     hub.fails_at = place
     said = refuse(*ASKED, "--to-hub", REPOSITORY)
@@ -118,12 +149,15 @@ def test_a_push_that_fails_half_way_says_so_and_can_be_repeated(made: JudgmentSe
     assert set(hub.repositories.get(REPOSITORY, {})) <= {".gitattributes"}
     hub.fails_at = ""
     answer(*ASKED, "--to-hub", REPOSITORY)
+    assert hub.commits == ["Judgment set 1"]
     assert hub.repositories[REPOSITORY]["long.csv"] == read(made, "long.csv")
 
 
 def test_without_a_token_a_hub_or_the_library_the_way_there_is_told(
     made: JudgmentSet, hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from huggingface_hub import constants
+
     settings.HF_TOKEN = "hf_wrong"
     assert "Invalid username or password" in refuse(*ASKED, "--to-hub", REPOSITORY)
     settings.HF_TOKEN = ""
@@ -131,6 +165,8 @@ def test_without_a_token_a_hub_or_the_library_the_way_there_is_told(
     assert hub.repositories == {}
     settings.HF_TOKEN, settings.HF_ENDPOINT = TOKEN, "http://127.0.0.1:9"
     assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", REPOSITORY)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert "HF_HUB_OFFLINE" in refuse(*ASKED, "--to-hub", REPOSITORY)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert "Run make hub" in refuse(*ASKED, "--to-hub", REPOSITORY)
 
