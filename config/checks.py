@@ -10,6 +10,7 @@ from config import data_folder
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
 LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
+LEAST_TOKEN_LENGTH = 24
 
 
 @register(Tags.security)
@@ -23,6 +24,8 @@ def check_settings(**_: Any) -> list[CheckMessage]:
         errors.append(Error("DEBUG is on for a host that others can reach. Turn it off.", id="concord.E002"))
     if len(settings.SECRET_KEY) < LEAST_KEY_LENGTH or len(set(settings.SECRET_KEY)) < 8:
         errors.append(Error("SECRET_KEY is too short. Use 50 random characters.", id="concord.E003"))
+    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < LEAST_TOKEN_LENGTH:
+        errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
     return errors
 
 

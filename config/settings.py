@@ -53,6 +53,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "projects.web.request_ids.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.monitoring.middleware.MonitoringMiddleware",
+    "config.monitoring.middleware.MeasuringMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "projects.web.uploads.UploadLimitMiddleware",
@@ -159,6 +161,8 @@ CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
 CSRF_FAILURE_VIEW = "annotate.work.views.csrf_failure"
 
 SECURE_SSL_REDIRECT = IS_HTTPS and env.flag("SSL_REDIRECT", default=True)
+# A monitor on this machine or in its network speaks plain http; these pages say nothing that is worth reading.
+SECURE_REDIRECT_EXEMPT = [r"^(health/(live|ready)|healthz|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
 SECURE_HSTS_PRELOAD = IS_HTTPS
@@ -240,6 +244,10 @@ METRIC_MODULES = env.words("METRIC_MODULES")
 HF_TOKEN = env.text("HF_TOKEN", default="")
 HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
+
+# Without a token /metrics is not there. The folder is shared by the web processes, which count their requests in it.
+METRICS_TOKEN = env.text("METRICS_TOKEN", default="")
+REQUEST_METRICS_DIR = env.text("PROMETHEUS_MULTIPROC_DIR", default="")
 
 # Without EMAIL_HOST the site sends no e-mail. Links in messages need the public address.
 EMAIL_HOST = env.text("EMAIL_HOST", default="")

@@ -20,6 +20,8 @@ KEY = "correct-horse-battery-staple-and-fifty-more-characters"
         ({"DEBUG": True}, []),
         ({"SECRET_KEY": "short"}, ["concord.E003"]),
         ({"SECRET_KEY": "a" * 60}, ["concord.E003"]),
+        ({"METRICS_TOKEN": "guess-me"}, ["concord.E005"]),
+        ({"METRICS_TOKEN": KEY}, []),
     ],
 )
 def test_settings_that_must_not_go_public_are_named(

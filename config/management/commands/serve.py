@@ -1,9 +1,13 @@
 """Run the whole site: database, broker, web server and worker."""
 
+import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGINT, SIGKILL
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from django.conf import settings
@@ -55,7 +59,8 @@ class Command(BaseCommand):
             embedded.ensure_running()
             beat.try_to_take()
 
-        supervise([web, worker], say=self._say, on_ready=say_ready, each_second=look)
+        with _shared_request_metrics():
+            supervise([web, worker], say=self._say, on_ready=say_ready, each_second=look)
         self._say("Stopped.")
 
     def _say(self, text: str) -> None:
@@ -133,6 +138,17 @@ def worker_command(*, has_beat: bool) -> list[str]:
         *quiet,
         *clock,
     ]
+
+
+@contextmanager
+def _shared_request_metrics() -> Iterator[None]:
+    """Give the web processes an empty folder in which to count their requests, if the metrics are read at all."""
+    if not settings.METRICS_TOKEN or settings.REQUEST_METRICS_DIR:
+        yield
+        return
+    with TemporaryDirectory(prefix="concord-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # inherited by the processes that the supervisor starts
+        yield
 
 
 def _is_free(host: str, port: int) -> bool:
