@@ -50,6 +50,20 @@ CSV = b"question,reference,candidate\nWho?,Ann,Bob\n"
 LEAST_CASES = 3_000
 COUNTS_A_TOKENS_USE = "UPDATE projects_apitoken"
 
+FREE = {"name", "form", "token", "uidb64"}
+"""Parameters of paths that take more than a number, an address or an id."""
+LURES = (
+    "..",
+    "../../../../../../etc/passwd",
+    "..%2f..%2f..%2f..%2fetc%2fpasswd",
+    "%2e%2e%2f%2e%2e%2fconfig%2fsettings.py",
+    "..%5c..%5csettings.py",
+    "%2fetc%2fpasswd",
+    "....//....//etc/passwd",
+    "long.csv%00.png",
+    "%252e%252e%252fetc%252fpasswd",
+)
+
 Role, Standing = Membership.Role, Membership.Standing
 ROUTES = [route for route in all_routes() if not route.is_admin]
 ADMIN_ROUTES = [route for route in all_routes() if route.is_admin]
@@ -354,6 +368,24 @@ def is_served(status: int, method: str, route: Route) -> bool:
     return status < 500 and status != 405
 
 
+def faulty_headers(response: Any) -> Iterator[str]:
+    """What lets another site frame an answer, or a browser guess what it is or say where its links were followed."""
+    policy = response.get("Content-Security-Policy", "")
+    if response.get("X-Frame-Options") != "DENY":
+        yield "another site may frame it"
+    if response.get("X-Content-Type-Options") != "nosniff":
+        yield "the browser may guess its type"
+    if response.get("Referrer-Policy") not in {"same-origin", "strict-origin", "no-referrer"}:
+        yield "it may tell other sites its address"
+    if response.get("Content-Type", "").startswith("text/html") and not {
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+        "base-uri 'none'",
+    } <= {directive.strip() for directive in policy.split(";")}:
+        yield f"its content security policy is “{policy}”"
+
+
 def test_every_route_declares_a_policy() -> None:
     undeclared = [route.name for route in all_routes() if route.policy is None]
     assert undeclared == [], "These views declare no policy: put a decorator of projects.access on them."
@@ -390,6 +422,7 @@ def test_each_route_holds_to_its_policy(route: Route, world: World) -> None:
                 wrong.append(f"{method} as {who}: {status} instead of {wanted}")
             if status == 302 and policy.name != "public" and who == "anonymous":
                 assert response["Location"].startswith(reverse("projects:sign-in"))
+            wrong += [f"{method} as {who}: {fault}" for fault in faulty_headers(response)]
             if method in (*SAFE, "OPTIONS") and (written := writes(queries)):
                 wrong.append(f"{method} as {who} writes: {written[0][:200]}")
     assert wrong == []
@@ -412,8 +445,27 @@ def test_what_belongs_to_another_project_is_not_there(route: Route, world: World
             for value in (strange, world.missing[name]):
                 response = send(world, who, method, route.fill({**world.samples, key: value}), route)
                 assert response.status_code == 404, f"{method} {route.name} with {name}={value}"
-                pages.append(response.content)
+                pages.append(response.content.replace(response["X-Request-ID"].encode(), b"an id of its own"))
             assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if FREE & set(route.parameters)], ids=lambda r: r.name)
+def test_no_name_in_an_address_leads_to_a_file(route: Route, world: World) -> None:
+    """Files that are kept, and those of the system, are opened by what the database says of them alone."""
+    holder = find_holder(route.policy) if route.policy else "owner"
+    for name in sorted(FREE & set(route.parameters)):
+        for lure in LURES:
+            path = route.fill({**world.samples, name: lure, f"{route.name} {name}": lure})
+            response = send(world, holder, "GET", path, route)
+            assert response.status_code in {400, 404, 410}, path
+            assert b"root:" not in response.content
+            assert b"SECRET_KEY" not in response.content
+
+
+def test_no_path_leads_out_of_the_static_files(world: World) -> None:
+    public = next(route for route in ROUTES if route.policy and route.policy.name == "public")
+    for lure in LURES:
+        assert send(world, "anonymous", "GET", f"/static/{lure}", public).status_code in {400, 404}, lure
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
