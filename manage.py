@@ -7,8 +7,8 @@ import warnings
 
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "translations", "routes", "help", "version"})
-# Commands that migrate themselves, or would show nothing if everything were migrated first.
-MIGRATE_THEMSELVES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
+# Commands that migrate themselves, would show nothing if everything were migrated first, or save and restore what is.
+MIGRATE_THEMSELVES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve", "backup", "restore", "move"})
 
 
 def needs_servers(arguments: list[str]) -> bool:

