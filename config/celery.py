@@ -17,6 +17,8 @@ app.conf.update(
     result_accept_content=["json"],
     result_backend=None,
     task_ignore_result=True,
+    # Its own handlers would take the place of those of the site, which hide tokens and texts.
+    worker_hijack_root_logger=False,
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
     beat_schedule_filename=str(data_folder.data_dir() / "beat"),

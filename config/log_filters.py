@@ -2,8 +2,10 @@
 
 import logging
 import re
+from collections.abc import Iterator
 
 from django.core.exceptions import PermissionDenied
+from django.db import Error
 
 _TOKEN = re.compile(
     r"""(?<!/p) (?<!%2fp) (?P<kept> (?:/|%2f) (?: join (?:/|%2f) | reset (?:/|%2f) [\w-]+ (?:/|%2f) ) ) [\w-]+""",
@@ -29,3 +31,20 @@ def hide_tokens(record: logging.LogRecord) -> bool:
     if hidden != message:
         record.msg, record.args = hidden, ()
     return True
+
+
+def hide_rows(record: logging.LogRecord) -> bool:
+    """Keep of what PostgreSQL says of a statement its first line alone: the others quote texts of the row."""
+    if record.exc_info and record.exc_info[1] and any(isinstance(each, Error) for each in _chain(record.exc_info[1])):
+        text = logging.Formatter().formatException(record.exc_info)
+        for error in _chain(record.exc_info[1]):
+            text = text.replace(str(error), str(error).partition("\n")[0])
+        record.exc_text = text
+    return True
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and those that it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -8,7 +8,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_folder, env
-from config.log_filters import drop_refusal_traceback, hide_tokens
+from config.log_filters import drop_refusal_traceback, hide_rows, hide_tokens
 
 django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
@@ -298,6 +298,7 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"}},
     "filters": {
         "refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback},
+        "rows": {"()": "django.utils.log.CallbackFilter", "callback": hide_rows},
         "tokens": {"()": "django.utils.log.CallbackFilter", "callback": hide_tokens},
         "request-ids": {
             "()": "django.utils.log.CallbackFilter",
@@ -305,7 +306,7 @@ LOGGING = {
         },
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens", "request-ids"]}
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens", "rows", "request-ids"]}
     },
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {

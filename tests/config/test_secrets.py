@@ -1,0 +1,123 @@
+"""What a site keeps to itself: secrets in no file of the repository, and nothing that somebody typed in its log."""
+
+import ast
+import io
+import logging
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+
+from annotate.work import serving
+from config.celery import app
+from projects.accounts import passwords
+from projects.models import Membership, Project
+from tests.annotate.open_batches import open_batch
+from tests.people import SignIn
+
+ROOT = Path(__file__).parents[2]
+KEYS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bhf_[A-Za-z]{30,}|\bxox[bp]-\w{10,}"
+)
+"""Private keys, and tokens of services that mark theirs."""
+FOLDERS = ("annotate", "benchmarks", "client", "config", "demo", "docs", "measures", "projects", "results", "tests")
+SECRET = re.compile(r"SECRET|PASSWORD|TOKEN|_KEY")
+PLANTED = "pl4nt3d"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the site itself writes: its own handler with its filters, into a text."""
+    handlers = [each for each in logging.getLogger().handlers if getattr(each, "stream", None) and each.filters]
+    (console,) = [each for each in handlers if isinstance(each, logging.StreamHandler)]
+    written = io.StringIO()
+    before = console.setStream(written)
+    yield written
+    console.setStream(before)
+
+
+def test_no_file_holds_a_key_of_a_service() -> None:
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    assert len(files) > 1_000
+    found = [path for path in files if path != Path(__file__) and KEYS.search(path.read_text("latin-1"))]
+    assert found == []
+
+
+def test_no_secret_has_a_value_of_its_own() -> None:
+    with_default = []
+    for path in (ROOT / "config").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("env.") and node.args:
+                name = node.args[0]
+                defaults = [*node.args[1:], *(each.value for each in node.keywords if each.arg == "default")]
+                is_secret = isinstance(name, ast.Constant) and SECRET.search(str(name.value))
+                if is_secret and any(ast.literal_eval(default) not in {"", None} for default in defaults):
+                    with_default.append(ast.unparse(node))
+    assert with_default == []
+
+
+@pytest.mark.django_db
+def test_the_log_holds_no_password_and_no_token(log: io.StringIO, annotator: Membership, project: Project) -> None:
+    client = Client(raise_request_exception=False)
+    client.post("/sign-in/", {"username": annotator.user.username, "password": PLANTED})  # type: ignore[union-attr]
+    client.get(f"/join/{PLANTED}/")
+    client.get(f"/sign-in/?next=/join/{PLANTED}/")
+    client.get(f"/reset/MTI/{PLANTED}/")
+    client.get("/api/v1/projects/", headers={"Authorization": f"Bearer {PLANTED}"})
+    client.get(f"/api/v1/projects/?token={PLANTED}")
+    client.cookies["session"] = PLANTED
+    client.get("/account/")
+    link = passwords.issue_link_as_operator(user=annotator.user)  # type: ignore[arg-type]
+    client.get(link)
+    assert "/api/v1/projects/" in log.getvalue()
+    assert PLANTED not in log.getvalue()
+    assert link.rstrip("/").rsplit("/", 1)[-1] not in log.getvalue()
+
+
+@pytest.mark.django_db
+def test_an_error_in_the_middle_of_a_submission_logs_no_answer(
+    log: io.StringIO, annotator: Membership, project: Project, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a row that it refuses, PostgreSQL quotes every value; so it does of a statement."""
+    open_batch(project)
+    assignment = serving.claim(annotator=annotator)
+    assert isinstance(assignment, uuid.UUID)
+
+    def fail(**_: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO annotate_remark (comment) VALUES (%s)", [PLANTED])
+
+    monkeypatch.setattr("annotate.work.submitting.submit", fail)
+    client = client_of(annotator)
+    client.raise_request_exception = False
+    answer = client.post(f"/p/bridges/work/{assignment}/", {"c-0": PLANTED})
+    assert answer.status_code == 500
+    assert PLANTED not in answer.content.decode()
+    assert "Traceback" in log.getvalue()
+    assert "NotNullViolation" in log.getvalue()
+    assert PLANTED not in log.getvalue()
+    assert settings.SECRET_KEY not in log.getvalue()
+
+
+def test_a_worker_keeps_the_log_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    assert any(each.filters for each in handlers)
+    monkeypatch.setattr(type(app.log), "already_setup", False)
+    app.log.setup_logging_subsystem(loglevel="INFO")
+    assert [each for each in handlers if each not in root.handlers] == []
+    assert [each for each in root.handlers if each not in handlers] == []
+    root.setLevel(level)
+
+
+@pytest.mark.django_db
+def test_an_unknown_host_is_refused() -> None:
+    answer = Client().get("/sign-in/", headers={"Host": "elsewhere.example"})
+    assert answer.status_code == 400
+    assert "elsewhere" not in answer.content.decode()
