@@ -150,18 +150,24 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "agreement": "parts",
         "agreement-annotators": "annotators",
         "agreement-time": "time",
+        "batch-results": "criteria",
+        "disagreements": "items",
         "metric": "source",
         "metric-list": "metrics",
+        "planner": "requirements",
         "replication": "correlation",
         "scores": "methods",
+        "set": "criteria",
         "study": "overall",
         "study-compare": "overall",
         "systems": "scores",
     }
     routes = {f"{route}-chart": name for route, name in names.items()}
     routes |= {f"{route}-table": name for route, name in tables.items()}
-    samples = {f"results:{route} name": name if of_ours else "other" for route, name in routes.items()}
-    samples |= {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
+    routes = {f"results:{route}": name for route, name in routes.items()}
+    routes["annotate:quality-table"] = "annotators"
+    samples = {f"{route} name": name if of_ours else "other" for route, name in routes.items()}
+    samples |= {f"{route} form": "csv" if of_ours else "exe" for route in routes}
     return samples | {f"api:study-table {part}": samples[f"results:study-table {part}"] for part in ("name", "form")}
 
 

@@ -76,6 +76,7 @@ READERS = ("researcher", "manager", "owner", "manager of another project", "supe
 OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
+    "results:planner-table": {404},  # of too few judgments for a plan
     "results:replication-chart": {404},  # of which two batches, the query says
     "results:replication-table": {404},
     "results:study-compare-table": {404},  # of which two evaluations, the query says

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.quality import monitoring
+from annotate.quality import monitoring, tables
 from annotate.quality.control_summary import summarise_controls
 from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, KINDS
@@ -22,8 +22,11 @@ from measures.quality.thresholds import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
+from projects.tables.responses import answer_table
+from projects.tables.tables import Table
 from projects.web.lists import order_with_empty_last, paginate, read_sort, read_text, read_word, split_sort
 
+DEFAULT_SORT = "-findings"
 COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 
 
@@ -32,12 +35,8 @@ COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 @require_safe
 @snapshot()
 def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    sort = read_sort(request, COLUMNS, "-findings")
-    everyone = AnnotatorFigures.objects.filter(annotator__project=project).select_related("annotator__user")
-    rows = _filter(everyone, request).annotate(
-        n_findings=Count("annotator__findings", filter=Q(annotator__findings__state=Finding.State.OPEN))
-    )
-    page = paginate(request, _sort(rows, sort))
+    sort = read_sort(request, COLUMNS, DEFAULT_SORT)
+    page = paginate(request, _list_annotators(request, project))
     context = {
         "page": page,
         "rows": [(row, [_make_cell(row, kind.key) for kind in KINDS]) for row in page],
@@ -46,7 +45,9 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "sort": sort,
         "standings": Membership.Standing.choices,
         "filters": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
-        "has_any": bool(page.paginator.count) or everyone.exists(),
+        "has_any": bool(page.paginator.count) or _find_figures(project).exists(),
+        "table": Table("annotators", "Annotator quality", (), ()),
+        "query": request.GET.urlencode(),
     }
     return render(request, "annotate/quality/list.html", context)
 
@@ -69,8 +70,21 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
 @snapshot()
 def quality_controls(request: ProjectRequest, project: Project) -> HttpResponse:
     summary = summarise_controls(project)
-    context = {"summary": summary, "test_name": NAMES[summary.test.value]}
+    found = {table.name.replace("-", "_"): table for table in tables.tabulate_controls(project, summary)}
+    context = {"summary": summary, "tables": found, "test_name": NAMES[summary.test.value]}
     return render(request, "annotate/quality/controls.html", context)
+
+
+@requires(Right.MANAGE)
+@require_safe
+@snapshot()
+def quality_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    """Return every annotator that the list's filters leave, or the outcomes of controls, as a file."""
+    if name == "annotators":
+        found = [tables.tabulate_annotators(project, _list_annotators(request, project))]
+    else:
+        found = tables.tabulate_controls(project, summarise_controls(project))
+    return answer_table(project, found, name, form, stem="quality")
 
 
 @requires(Right.MANAGE)
@@ -98,6 +112,18 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
         context,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else 200,
     )
+
+
+def _find_figures(project: Project) -> QuerySet[AnnotatorFigures]:
+    return AnnotatorFigures.objects.filter(annotator__project=project)
+
+
+def _list_annotators(request: ProjectRequest, project: Project) -> QuerySet[Any]:
+    """Return the annotators that the filters of the address leave, in its order, with their open alerts counted."""
+    rows = _filter(_find_figures(project).select_related("annotator__user"), request).annotate(
+        n_findings=Count("annotator__findings", filter=Q(annotator__findings__state=Finding.State.OPEN))
+    )
+    return _sort(rows, read_sort(request, COLUMNS, DEFAULT_SORT))
 
 
 def _filter(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:

@@ -34,15 +34,16 @@ def word_for_page(text: str) -> str:
 
 
 class Name(str):
-    """A text that pages show with a link, a badge, or both; in files it is the text alone."""
+    """A text that pages show with a link, a badge or an entry of the glossary; in files it is the text alone."""
 
-    __slots__ = ("badge", "url")
+    __slots__ = ("badge", "hint", "url")
     url: str
     badge: str
+    hint: str
 
-    def __new__(cls, text: str, *, url: str = "", badge: str = "") -> Self:
+    def __new__(cls, text: str, *, url: str = "", badge: str = "", hint: str = "") -> Self:
         name = super().__new__(cls, text)
-        name.url, name.badge = url, badge
+        name.url, name.badge, name.hint = url, badge, hint
         return name
 
 
@@ -149,6 +150,10 @@ class Cell:
     @property
     def badge(self) -> str:
         return self.value.badge if isinstance(self.value, Name) else ""
+
+    @property
+    def hint(self) -> str:
+        return self.value.hint if isinstance(self.value, Name) else ""
 
     @property
     def sort_key(self) -> str:

@@ -1,17 +1,22 @@
 """The sample-size planner: the items and judgments that give alpha an interval of a chosen width, and their cost."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotate.frames.criteria_in_use import Scope
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
+from projects.tables.responses import answer_table
+from projects.tables.tables import Table
 from results.agreement import charts
 from results.agreement.planner_forms import PlannerForm
+from results.agreement.planner_tables import tabulate_plan
 from results.agreement.precision import list_choices
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import SEED
@@ -35,11 +40,10 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
     if figures and "widths" in figures["plan"]:
-        width = form.read_width()
         context |= {
-            "width": width,
+            "width": form.read_width(),
             "plan": figures["plan"],
-            "choices": list_choices(project, figures, width=width),
+            "tables": {table.name: table for table in _tabulate(project, form, scope, figures)},
             "charts": {chart.name: chart for chart in charts.chart_plan(figures)},
         }
     return render(request, TEMPLATE, context)
@@ -52,3 +56,20 @@ def planner_chart(request: ProjectRequest, project: Project, name: str, form: st
     query_form = PlannerForm(project, request.GET or None)
     figures = require_figures(project, "plan", query_form.settings(require_scope(query_form)))
     return answer_chart(project, charts.chart_plan(figures), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def planner_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    query_form = PlannerForm(project, request.GET or None)
+    scope = require_scope(query_form)
+    figures = require_figures(project, "plan", query_form.settings(scope))
+    found = _tabulate(project, query_form, scope, figures) if "widths" in figures["plan"] else []
+    return answer_table(project, found, name, form, stem="planner")
+
+
+def _tabulate(project: Project, form: PlannerForm, scope: Scope, figures: Mapping[str, Any]) -> list[Table]:
+    width = form.read_width()
+    choices = list_choices(project, figures, width=width)
+    return tabulate_plan(project, figures, choices, criterion=scope.criterion.name, width=width)

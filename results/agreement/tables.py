@@ -10,6 +10,8 @@ from projects.language.amounts import plural
 from projects.language.names import spell_out
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
+from results.agreement.reliability_tables import tabulate_reliability
+from results.disagreements.tables import PAIR_COLUMNS, PAIR_METHOD, make_pair_cells, tabulate_pairs
 from results.scope.gold_settings import CRITERION, PASSAGES
 
 Figures = Mapping[str, Any]
@@ -21,22 +23,36 @@ DISTANCES = {
     "ratio": "squared ratio of difference to sum",
 }
 
+COUNTS = (
+    Column("n", "Candidates", "count"),
+    Column("annotators", "Annotators", "count"),
+    Column("ratings", "Ratings", "count", hint="ratings-paired"),
+    Column("single", "Single", "count", hint="single-ratings"),
+)
+
 
 def tabulate_agreement(
     figures: Figures, *, criterion: str, criterion_level: str = "", level_urls: Mapping[str, str] | None = None
 ) -> list[Table]:
-    """Return alpha at each level of measurement, and at the requested level for each part.
+    """Return alpha at each level of measurement, alpha of each part, and the reliability of the means.
 
     On the page, `criterion_level` has a badge and the other levels link to `level_urls`.
     """
     report = figures["report"]
-    basis = _describe_basis(report, criterion)
-    levels = [
+    return [
+        _tabulate_levels(report, criterion, criterion_level, level_urls or {}),
+        tabulate_parts(report, criterion=criterion),
+        *tabulate_reliability(figures, criterion=criterion),
+    ]
+
+
+def _tabulate_levels(report: Figures, criterion: str, criterion_level: str, urls: Mapping[str, str]) -> Table:
+    rows: list[list[Value]] = [
         [
             Name(
                 line["level"],
                 # The first is the one that is shown.
-                url=(level_urls or {}).get(line["level"], "") if line is not report["levels"][0] else "",
+                url=urls.get(line["level"], "") if line is not report["levels"][0] else "",
                 badge="level of the criterion" if line["level"] == criterion_level else "",
             ),
             *_make_alpha_cells(line, report),
@@ -44,88 +60,48 @@ def tabulate_agreement(
         ]
         for line in report["levels"]
     ]
+    columns = [
+        Column("level", "Level", hint="alpha-level"),
+        *_make_alpha_columns("Alpha", report),
+        Column("distance", "Distance function", hint="alpha-distance"),
+    ]
+    caption = f"Krippendorff's alpha at each level of measurement ({_describe_basis(report, criterion)})."
+    title = "Alpha at each level of measurement"
+    return Table("levels", title, columns, rows, caption, label="alpha-levels")
+
+
+def tabulate_parts(report: Figures, *, criterion: str) -> Table:
+    """Return alpha at the requested level for each part, and for the whole."""
     by = spell_out(report["by"])
-    parts: list[list[Value]] = [
-        [group["name"] or UNNAMED, *_make_alpha_cells(group["line"], report), *_make_counts(group["line"])]
+    rows: list[list[Value]] = [
+        [group["name"] or UNNAMED, *_make_alpha_cells(group["line"], report), *make_counts(group["line"])]
         for group in report["groups"]
     ]
     main = report["levels"][0]
     # Parts by criterion are of other judgments than the whole, which is of one criterion.
-    whole: list[list[Value]] = [["all", *_make_alpha_cells(main, report), *_make_counts(main)]]
-    return [
-        Table(
-            "levels",
-            "Alpha at each level of measurement",
-            [
-                Column("level", "Level", hint="alpha-level"),
-                *_make_alpha_columns("Alpha", report),
-                Column("distance", "Distance function", hint="alpha-distance"),
-            ],
-            levels,
-            f"Krippendorff's alpha at each level of measurement ({basis}).",
-            label="alpha-levels",
-        ),
-        Table(
-            "parts",
-            f"Alpha by {by}",
-            [
-                Column("part", capfirst(by)),
-                *_make_alpha_columns(f"Alpha ({report['level']})", report),
-                Column("n", "Candidates", "count"),
-                Column("annotators", "Annotators", "count"),
-                Column("ratings", "Ratings", "count", hint="ratings-paired"),
-                Column("single", "Single", "count", hint="single-ratings"),
-            ],
-            parts,
-            f"Krippendorff's alpha ({report['level']}) by {by} ({basis}).",
-            foot=whole if report["by"] != CRITERION else (),
-            label=f"alpha-by-{report['by']}",
-        ),
-    ]
+    whole: list[list[Value]] = [["all", *_make_alpha_cells(main, report), *make_counts(main)]]
+    columns = [Column("part", capfirst(by)), *_make_alpha_columns(f"Alpha ({report['level']})", report), *COUNTS]
+    caption = f"Krippendorff's alpha ({report['level']}) by {by} ({_describe_basis(report, criterion)})."
+    foot = whole if report["by"] != CRITERION else ()
+    return Table("parts", f"Alpha by {by}", columns, rows, caption, foot=foot, label=f"alpha-by-{report['by']}")
 
 
 def tabulate_annotators(figures: Figures, *, criterion: str) -> list[Table]:
     """Return each pair of annotators on their common candidates, and each annotator compared with all others."""
     pairs, tables = figures["pairs"].get("computed", []), []
-    judged = f"criterion: {_end_less(criterion)}; n = "
     if pairs:
-        caption = "Agreement of each pair of annotators on the candidates that both rated"
-        columns = [Column("first", "Annotator"), Column("second", "Other annotator"), *_PAIR_COLUMNS]
-        counted = f"{judged}{len(pairs):,} pairs; {_PAIR_METHOD}"
-        rows = [[pair["first"], pair["second"], *_make_pair_cells(pair)] for pair in pairs]
-        tables.append(Table("pairs", "Annotator pairs", columns, rows, f"{caption} ({counted}).", n_keys=2))
+        tables.append(tabulate_pairs(pairs, criterion=criterion))
+    judged = f"criterion: {_end_less(criterion)}; n = "
     if figures["by_type"]:
-        columns = [Column("type", "Question type"), *columns]
-        rows = [
-            [spell_out(name) or UNNAMED, pair["first"], pair["second"], *_make_pair_cells(pair)]
-            for name, pair in figures["by_type"]
-        ]
+        columns = [Column("type", "Question type"), *PAIR_COLUMNS]
+        rows = [[spell_out(name) or UNNAMED, *make_pair_cells(pair)] for name, pair in figures["by_type"]]
         caption = "Agreement of each pair of annotators by question type"
-        counted = f"{judged}{len(rows):,} pairs and types; {_PAIR_METHOD}"
+        counted = f"{judged}{len(rows):,} pairs and types; {PAIR_METHOD}"
         title = "Annotator pairs by question type"
         tables.append(Table("pairs-by-type", title, columns, rows, f"{caption} ({counted}).", n_keys=3))
     if figures["people"]:
         tables.append(_tabulate_people(figures, judged))
     return tables
-
-
-_PAIR_METHOD = "Cohen's kappa with quadratic weights, two-sided p of Pearson's r by Student's t"
-_PAIR_COLUMNS = (
-    Column("n", "Candidates", "count"),
-    Column("same", "Exact agreement, in %", "number", 1, hint="exact-agreement"),
-    Column("kappa", "Cohen's kappa (quadratic)", "number", 4, hint="kappa"),
-    Column("pearson", "Pearson's r", "number", 4, hint="pearson"),
-    Column("p", "p (Pearson)", "p", 4, hint="p-pearson"),
-    Column("spearman", "Spearman's rho", "number", 4, hint="spearman"),
-)
-
-
-def _make_pair_cells(pair: Figures) -> list[Value]:
-    return [
-        pair["n"],
-        100 * pair["same_share"],
-        *(read_number(pair[name]) for name in ("kappa", "pearson", "p", "spearman")),
-    ]
 
 
 def _tabulate_people(figures: Figures, judged: str) -> Table:
@@ -220,20 +196,22 @@ def _make_alpha_cells(line: Figures, report: Figures) -> list[Value]:
         undefined = Missing(line["undefined"])
         return [undefined] if "method" in report else [undefined, undefined]
     if "method" in report:
-        return [_add_interval(line["alpha"], line["by_passage" if line["unit"] == PASSAGES else "by_unit"])]
+        return [add_interval(line["alpha"], line["by_passage" if line["unit"] == PASSAGES else "by_unit"])]
     ends = line["by_passage"] or {"undefined": "not computed"}
     interval = Missing(ends["undefined"]) if ends.get("undefined") else Interval(ends["low"], ends["high"])
-    return [_add_interval(line["alpha"], line["by_unit"]), interval]
+    return [add_interval(line["alpha"], line["by_unit"]), interval]
 
 
-def _add_interval(alpha: float, ends: Figures | None) -> Estimate:
+def add_interval(alpha: float, ends: Figures | None) -> Estimate:
+    """Return alpha with its interval, or with the reason why it has none."""
     if not ends or ends.get("undefined"):
         return Estimate(alpha, note=f"no interval: {ends['undefined'] if ends else 'not computed'}")
     share = ends.get("undefined_share") or 0.0
     return Estimate(alpha, ends["low"], ends["high"], f"{share:.1%} of resamples undefined" if share else "")
 
 
-def _make_counts(line: Figures) -> list[Value]:
+def make_counts(line: Figures) -> list[Value]:
+    """Return the cells of `COUNTS`."""
     annotators = Missing("unknown") if line["n_annotators"] is None else line["n_annotators"]
     return [line["n_units"], annotators, line["n_ratings"], line["n_single"]]
 
@@ -247,11 +225,12 @@ def _describe_basis(report: Figures, criterion: str) -> str:
             f"{counted}; 95 % intervals by the percentile bootstrap, {report['n_resamples']:,} resamples, "
             f"seed {report['seed']}"
         )
-    unit = _count_passages(report["n_passages"]) if report["unit"] == PASSAGES else "candidates"
+    unit = count_passages(report["n_passages"]) if report["unit"] == PASSAGES else "candidates"
     return f"{counted}; 95 % intervals by the delete-one jackknife with Student's t over {unit}"
 
 
-def _count_passages(n: int) -> str:
+def count_passages(n: int) -> str:
+    """Return 1 as “1 passage”."""
     return plural(n, "1 passage", f"{n:,} passages")
 
 

@@ -38,4 +38,7 @@ urlpatterns = [
     path(
         "p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner_views.planner_chart, name="planner-chart"
     ),
+    path(
+        "p/<slug:slug>/scores/planner/tables/<slug:name>.<str:form>", planner_views.planner_table, name="planner-table"
+    ),
 ]

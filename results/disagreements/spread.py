@@ -10,6 +10,7 @@ from annotate.frames.criteria_in_use import Scope
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
+from projects.web.lists import split_sort
 from results.disagreements.items import Rating, fetch_ratings, find_candidates
 
 MOST_ITEMS = 20
@@ -70,10 +71,18 @@ class _RatedRows:
     """
 
     rows = ""
-    order = ""
+    key = ""
+    """The column that orders rows with equal figures."""
+    figures: tuple[str, ...] = ()
+    """The columns that a list can be sorted by, the usual one first."""
 
-    def __init__(self, scope: Scope, *, pair: tuple[str, str] | None = None) -> None:
+    def __init__(self, scope: Scope, *, pair: tuple[str, str] | None = None, sort: str = "") -> None:
         self.scope, self.pair = scope, pair
+        self.sort = sort or f"-{self.figures[0]}"
+        name, is_descending = split_sort(self.sort)
+        if name not in self.figures:
+            raise ValueError(f"{name!r} is no column to sort by.")
+        self.order = f"{name} {'DESC' if is_descending else 'ASC'}, {self.key}"
         self._slices: dict[tuple[int, int], list[tuple[Any, ...]]] = {}
         self._count: int | None = None
 
@@ -105,10 +114,11 @@ class _RatedRows:
 
 
 class Items(_RatedRows):
-    """The items whose ratings differ, the largest deviation first."""
+    """The items whose ratings differ, by default the largest deviation first."""
 
     rows = "SELECT candidate_id, n, mean, sd, gap FROM rated WHERE gap > 0"
-    order = "sd DESC, candidate_id"
+    key = "candidate_id"
+    figures = ("sd", "n", "mean", "gap")
 
     def __getitem__(self, part: slice) -> list[SpreadItem]:
         rows = self._slice(part)
@@ -117,13 +127,14 @@ class Items(_RatedRows):
 
 
 class Passages(_RatedRows):
-    """The passages that have an item with two ratings, by the mean deviation of these items."""
+    """The passages that have an item with two ratings, by default by the mean deviation of these items."""
 
     rows = """
 SELECT q.passage_id, count(*) AS n, avg(r.sd) AS mean_sd, max(r.gap) AS widest
 FROM rated r JOIN projects_candidate c ON c.id = r.candidate_id JOIN projects_question q ON q.id = c.question_id
 GROUP BY q.passage_id"""
-    order = "mean_sd DESC, passage_id"
+    key = "passage_id"
+    figures = ("mean_sd", "n", "widest")
 
     def __getitem__(self, part: slice) -> list[SpreadPassage]:
         rows = self._slice(part)

@@ -7,18 +7,21 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotate.frames.criteria_in_use import Scope
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from projects.web.lists import paginate, read_page_number, read_text
+from projects.tables.responses import answer_table
+from projects.tables.tables import Table
+from projects.web.lists import paginate, read_page_number, read_sort, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
-from results.reports.views import choose_scope, fetch_figures, report_context
+from results.disagreements.tables import tabulate_items, tabulate_pairs, tabulate_passages
+from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.scopes import scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
-MOST_PAIRS = 100
 SIZE = 25
 
 
@@ -39,15 +42,31 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         return state
     context |= {"scope": scope, "criterion": scope.criterion, "by": by, **report_context(request, state)}
     if by == "pairs":
-        return render(request, TEMPLATE, {**context, **_pairs(state.figures)})
+        return render(request, TEMPLATE, {**context, **_show_pairs(request, state.figures, scope)})
     with snapshot():
-        first, second = read_text(request, "first"), read_text(request, "second")
-        pair = (first, second) if first and second else None
-        found: Items | Passages = Passages(scope) if by == "passages" else Items(scope, pair=pair)
+        found = _choose_list(request, scope, by)
         # Read before the paginator counts, so that one statement answers both.
         found.read((read_page_number(request) - 1) * SIZE, SIZE)
         page = paginate(request, found, SIZE)
-    return render(request, TEMPLATE, {**context, "page": page, "pair": pair})
+    table = Table(by, "Passages" if by == "passages" else "Candidates", (), ())
+    return render(request, TEMPLATE, {**context, "page": page, "pair": found.pair, "sort": found.sort, "table": table})
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def disagreements_table(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    query_form = DisagreementForm(project, request.GET or None)
+    scope = require_scope(query_form)
+    criterion = scope.criterion.name
+    if name == "pairs":
+        figures = require_figures(project, "annotators", query_form.settings(scope))
+        found = [tabulate_pairs(_sort_pairs(figures), criterion=criterion)]
+    else:
+        rows = _choose_list(request, scope, name)
+        tabulate = tabulate_passages if isinstance(rows, Passages) else tabulate_items
+        found = [tabulate(rows, criterion=criterion)]
+    return answer_table(project, found, name, form, stem="disagreements")
 
 
 @requires(Right.READ)
@@ -68,13 +87,33 @@ def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     return render(request, "results/disagreements/item_show.html", context)
 
 
-def _pairs(figures: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the pairs for the page, those who agree least first, pairs without a kappa last."""
+def _choose_list(request: ProjectRequest, scope: Scope, by: str) -> Items | Passages:
+    """Return the passages, or the items: of one pair of annotators, if the address names two."""
+    kind: type[Items | Passages] = Passages if by == "passages" else Items
+    sort = read_sort(request, kind.figures, f"-{kind.figures[0]}")
+    first, second = read_text(request, "first"), read_text(request, "second")
+    return kind(scope, pair=(first, second) if first and second and kind is Items else None, sort=sort)
+
+
+def _show_pairs(request: ProjectRequest, figures: dict[str, Any] | None, scope: Scope) -> dict[str, Any]:
     if not figures or "computed" not in figures["pairs"]:
         return {"undefined": figures["pairs"]["reason"] if figures else ""}
-    pairs = figures["pairs"]["computed"]
-    ordered = sorted(pairs, key=lambda each: (not isinstance(each["kappa"], float), _kappa(each), -each["n"]))
-    return {"pairs": ordered[:MOST_PAIRS], "n_pairs": figures["pairs"]["n_pairs"], "entering": figures["entering"]}
+    query = request.GET.copy()
+    for name in ("page", "sort"):
+        query.pop(name, None)
+
+    def link(first: str, second: str) -> str:
+        query.update({"by": "items", "first": first, "second": second})
+        return f"?{query.urlencode()}"
+
+    table = tabulate_pairs(_sort_pairs(figures), criterion=scope.criterion.name, link=link)
+    return {"table": table, "n_pairs": figures["pairs"]["n_pairs"], "entering": figures["entering"]}
+
+
+def _sort_pairs(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the pairs, those who agree least first, pairs without a kappa last; none where they are undefined."""
+    pairs = figures["pairs"].get("computed", [])
+    return sorted(pairs, key=lambda each: (not isinstance(each["kappa"], float), _kappa(each), -each["n"]))
 
 
 def _kappa(pair: dict[str, Any]) -> float:

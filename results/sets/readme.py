@@ -1,6 +1,6 @@
 """The texts of a set: README with citation, datasheet, codebook, rubric, instructions and consent."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +251,7 @@ def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
     yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
     for each in figures["criteria"]:
-        found, interval = each["agreement"], _choose_interval(each)
+        found, interval = each["agreement"], choose_interval(each)
         alpha = f"{found['alpha']:.4f}" if found["alpha"] is not None else f"undefined: {found['undefined']}"
         ends = (
             f"{interval['low']:.4f} to {interval['high']:.4f}" if interval["low"] is not None else interval["undefined"]
@@ -272,16 +272,16 @@ def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _choose_interval(criterion: dict[str, Any]) -> dict[str, Any]:
+def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the interval to report: over passages where candidates share them, and always over candidates before."""
     is_over_passages = criterion["interval_over_passages"].get("method") and criterion["interval_unit"] == PASSAGES
     name = "interval_over_passages" if is_over_passages else "interval_over_candidates"
-    interval: dict[str, Any] = criterion[name]
+    interval: Mapping[str, Any] = criterion[name]
     return interval
 
 
 def _describe_intervals(criterion: dict[str, Any]) -> str:
-    interval = _choose_interval(criterion)
+    interval = choose_interval(criterion)
     if interval.get("method") is None:
         return (
             f"Intervals: percentile bootstrap, {interval['n_resamples']:,} resamples of candidates, seed "

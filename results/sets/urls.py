@@ -16,4 +16,5 @@ urlpatterns = [
     path("p/<slug:slug>/sets/<int:number>/succeed/", views.set_succeed, name="set-succeed"),
     path("p/<slug:slug>/sets/<int:number>/archive/", views.set_archive, name="set-archive"),
     path("p/<slug:slug>/sets/<int:number>/files/<str:name>", views.set_file, name="set-file"),
+    path("p/<slug:slug>/sets/<int:number>/tables/<slug:name>.<str:form>", views.set_table, name="set-table"),
 ]

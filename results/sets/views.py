@@ -14,11 +14,13 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
 from results.models import JudgmentSet
 from results.sets import depositing, downloads, freezing, readme, retiring
+from results.sets.agreement_table import tabulate_agreement
 from results.sets.forms import SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
@@ -75,6 +77,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "chosen": _list_choices(settings),
         "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
         "files": [(file, word_for_page(readme.describe_file(file.name))) for file in freezing.find_files(judgment_set)],
+        "agreement": tabulate_agreement(judgment_set) if judgment_set.is_frozen else None,
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
         "changed_settings": _list_changed_settings(judgment_set),
@@ -143,6 +146,14 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
 @require_safe
 def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpResponseBase:
     return downloads.stream_archive(project, number, is_head=request.method == "HEAD")
+
+
+@requires(Right.READ)
+@require_safe
+def set_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
+    judgment_set = _fetch(project, number)
+    found = [tabulate_agreement(judgment_set)] if judgment_set.is_frozen else []
+    return answer_table(project, found, name, form, stem=f"set-{number}")
 
 
 @requires(Right.READ)

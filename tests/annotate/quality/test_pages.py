@@ -1,3 +1,4 @@
+import csv
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -23,6 +24,7 @@ from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, cre
 from tests.factories import make_membership
 from tests.page_reader import condense, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 
 pytestmark = pytest.mark.django_db
 
@@ -84,6 +86,21 @@ def test_filtered_by_a_figure(office: Client, people: list[Membership]) -> None:
     assert len(rows(office, "figure=agreement&from=nonsense&to=")) == 4
     assert "No matching annotators" in office.get(f"{BASE}?standing=removed").content.decode()
     assert office.get(f"{BASE}?sort=;drop&figure=x&from=1e99&page=99").status_code == 200
+
+
+def test_the_list_is_downloaded_as_filtered_and_sorted_without_real_names(
+    office: Client, people: list[Membership]
+) -> None:
+    query = "figure=agreement&sort=-agreement"
+    assert f"tables/annotators.csv?{query.replace('&', '&amp;')}" in office.get(f"{BASE}?{query}").content.decode()
+    file = office.get(f"{BASE}tables/annotators.csv?{query}").content.decode()
+    found = list(csv.DictReader(file.splitlines()))
+    assert [row["Annotator"] for row in found] == rows(office, query)
+    assert not any(person.user.username in file for person in people if person.user)
+    assert found[0]["Known answers correct, in %"] == ""
+    assert found[0]["Known answers correct, in % undefined"] == "no known-answer item rated yet"
+    assert {row["Items rated"] for row in found} == {"40"}
+    check_latex(office.get(f"{BASE}tables/annotators.tex").content.decode())
 
 
 def test_check_now(office: Client, project: Project, people: list[Membership]) -> None:

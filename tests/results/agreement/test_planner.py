@@ -9,6 +9,7 @@ from projects.models import Candidate, Membership, Project
 from results.reports import reports
 from tests.page_reader import Screen, number, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 from tests.results.judged_batches import canonical
 
 pytestmark = pytest.mark.django_db
@@ -30,13 +31,17 @@ def test_the_planner_shows_items_and_costs_for_a_width(
     widths = page.rows("Simulation results")
     assert len(widths) == 18
     assert page.facts["Current alpha, ordinal"].startswith("0.8154")
-    rows = page.rows("Requirements")
-    assert [row["Judgments per candidate"] for row in rows] == ["2", "4", "6 modelled"]
+    rows = page.rows("Requirements for a CI width of 0.2")
+    assert [(row["Judgments per candidate"], row["Basis"]) for row in rows] == [
+        ("2", "observed"),
+        ("4", "observed"),
+        ("6", "modelled"),
+    ]
     for row in rows:
         n_units, n_judgments = number(row["Candidates"]), number(row["Judgments per candidate"])
         assert number(row["Judgments"]) == n_units * n_judgments
         assert number(row["HITs"]) == -(-n_units // 6), "six candidates of a passage make a HIT, which holds ten"
-        assert row["Cost"] == f"${number(row['HITs']) * n_judgments * 0.4:,.2f}"
+        assert float(row["Cost (USD)"]) == pytest.approx(number(row["HITs"]) * n_judgments * 0.4)
         own = {
             number(each["Candidates"]): each for each in widths if each["Judgments per candidate"] == str(n_judgments)
         }
@@ -44,6 +49,11 @@ def test_the_planner_shows_items_and_costs_for_a_width(
         assert narrow < 0.2
         assert (n_units > 50) == (wide > 0.2)
     assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
+    address, query = f"{SCORES}planner/tables/", {"width": "0.2", "judgments": "2, 4, 6"}
+    for name, n in (("requirements", 3), ("simulation", 18)):
+        file = client_of(researcher).get(f"{address}{name}.csv", query).content.decode()
+        assert len(file.splitlines()) == 1 + n
+        check_latex(client_of(researcher).get(f"{address}{name}.tex", query).content.decode())
 
 
 @pytest.mark.parametrize(

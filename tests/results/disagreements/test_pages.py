@@ -1,5 +1,6 @@
 """The pages of disagreements: candidates, passages and pairs of annotators, and one candidate with all its ratings."""
 
+import csv
 import statistics
 
 import pytest
@@ -10,6 +11,7 @@ from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
 from tests.page_reader import Screen, read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 from tests.results.judged_batches import canonical, judge
 
 pytestmark = pytest.mark.django_db
@@ -28,24 +30,45 @@ def test_items_and_passages_are_listed_by_spread_and_pairs_open_their_items(
 ) -> None:
     canonical(project)
     items = screen(client_of, researcher, f"{SCORES}disagreements/")
-    widest = items.rows("Candidates by standard deviation")
+    widest = items.rows("Candidates whose ratings differ")
     assert [row["Candidate"] for row in widest[:2]] == ["unit-05", "unit-01"]
     assert widest[0]["Maximum difference"] == "3"
     assert widest[0]["Std. dev."] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
     assert len(widest) == 3, "items with one rating, or with equal ones, have no spread"
-    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows(
-        "Passages by mean standard deviation"
-    )
+    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows("Passages by disagreement")
     assert [(row["Passage"], row["Candidates"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
     spread = [statistics.stdev(own) for own in ([1, 1, 1], [2, 2, 3, 2], [3] * 4, [3] * 4, [2] * 4, [1, 2, 3, 4])]
     assert passages[0]["Mean std. dev."] == f"{statistics.mean(spread):.2f}"
     response = client_of(researcher).get(f"{SCORES}disagreements/", {"by": "pairs"})
-    pairs = read(response.content.decode()).rows("Annotator pairs, lowest agreement first")
+    pairs = read(response.content.decode()).rows("Annotator pairs")
     assert len(pairs) == 6
     assert float(pairs[0]["Cohen's kappa (quadratic)"]) <= float(pairs[-1]["Cohen's kappa (quadratic)"])
-    first, second = pairs[0]["Annotators"].split(" · ")
+    first, second = pairs[0]["Annotator"], pairs[0]["Other annotator"]
     differing = screen(client_of, researcher, f"{SCORES}disagreements/", first=first, second=second)
-    assert {row["Ratings"] for row in differing.rows("Candidates by standard deviation")} == {"2"}
+    assert {row["Ratings"] for row in differing.rows("Candidates whose ratings differ")} == {"2"}
+
+
+def test_lists_are_sorted_by_a_figure_and_downloaded_in_that_order(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    client, address = client_of(researcher), f"{SCORES}disagreements/"
+    for by, sort, heading in (("items", "mean", "Mean"), ("passages", "-widest", "Maximum difference")):
+        query = {"by": by, "sort": sort}
+        rows = screen(client_of, researcher, address, **query)
+        title = "Passages by disagreement" if by == "passages" else "Candidates whose ratings differ"
+        shown = [float(row[heading]) for row in rows.rows(title)]
+        assert shown == sorted(shown, reverse=sort.startswith("-"))
+        file = client.get(f"{address}tables/{by}.csv", query).content.decode()
+        stored = [float(row[heading]) for row in csv.DictReader(file.splitlines())]
+        assert stored == pytest.approx(shown, abs=0.005)
+        check_latex(client.get(f"{address}tables/{by}.tex", query).content.decode())
+    file = client.get(f"{address}tables/pairs.csv", {"by": "pairs"}).content.decode()
+    kappas = [float(row["Cohen's kappa (quadratic)"]) for row in csv.DictReader(file.splitlines())]
+    assert kappas == sorted(kappas)
+    nonsense = client.get(address, {"sort": "-sd); DROP"})
+    assert nonsense.status_code == 200
+    assert client.get(f"{address}tables/nothing.csv").status_code == 404
 
 
 def test_an_item_shows_every_rating_with_comments_and_times_but_not_removed_ones(

@@ -16,6 +16,7 @@ from tests.annotate.quality.scripted_annotators import GOOD, crew
 from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 
 pytestmark = pytest.mark.django_db
 
@@ -110,6 +111,11 @@ def test_managers_see_and_download_it_and_researchers_do_not(
         "No degraded answers rated": ("0", "0"),
         "All": ("2", "12"),
     }
+    tables = reverse("annotate:quality-list", args=[project.slug]) + "tables/"
+    for name in ("degraded-test", "known-answers"):
+        check_latex(office.get(f"{tables}{name}.tex").content.decode())
+    assert "| All | 2 | 12 |" in office.get(f"{tables}degraded-test.md").content.decode()
+    assert reader.get(f"{tables}known-answers.csv").status_code == 403
     assert file in shown
     answer = office.get(file)
     assert answer["Content-Disposition"] == 'attachment; filename="bridges-controls.csv"'

@@ -1,5 +1,7 @@
 """The results of one batch: agreement, spread, and the items that annotators differ on most."""
 
+import csv
+
 import pytest
 from django.urls import reverse
 
@@ -8,6 +10,7 @@ from projects.models import Membership, Project
 from tests.factories import make_corpus
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 from tests.results.judged_batches import judge
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +28,12 @@ def test_the_page_shows_alpha_the_worst_items_and_comments_on_them(
     assert worst.annotator.pseudonym in page
     screen = read(page)
     assert [row["Candidates"] for row in screen.rows("Alpha by criterion")] == ["3"]
-    assert [row["Dataset"] for row in screen.rows("Alpha by dataset")] == ["one"]
+    assert [row["Dataset"] for row in screen.rows("Alpha by dataset")] == ["one", "all"]
     assert screen.number("Comments & flags") == 1
+    for name in ("criteria", "parts", "spread"):
+        check_latex(client_of(researcher).get(f"{address}tables/{name}.tex").content.decode())
+    (row,) = csv.DictReader(client_of(researcher).get(f"{address}tables/criteria.csv").content.decode().splitlines())
+    assert (row["Criterion"], row["Level"], row["Candidates"]) == ("Correctness", "ordinal", "3")
     again = client_of(researcher).get(address, {"criterion": "nonsense"})
     assert again.status_code == 200
 

@@ -1,5 +1,6 @@
 """A set says what the pages say, to the last digit."""
 
+import csv
 from unittest import mock
 
 import pandas as pd
@@ -17,12 +18,16 @@ from projects.models import Membership, Project
 from results.agreement.alpha import AlphaInterval, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.page_reader import read
 from tests.people import SignIn
+from tests.projects.tables.latex import check_latex
 from tests.results.judged_batches import answer, canonical, judge
 from tests.results.sets.frozen_sets import freeze, table
 
 
-def test_both_intervals_are_those_of_the_agreement_page(project: Project, manager: Membership) -> None:
+def test_both_intervals_are_those_of_the_agreement_page(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
     """More than nine passages, imported out of the order of their names, whose order the draws must not depend on."""
     people = [make_membership(project) for _ in range(2)]
     ratings = {}
@@ -35,7 +40,8 @@ def test_both_intervals_are_those_of_the_agreement_page(project: Project, manage
     judge(project, ratings)
     scope = Scope(project=project, criterion=criteria_in_use(project)[0])
     line = measure_agreement(scope, level=Level.ORDINAL).main
-    (part,) = freeze(project, manager).facts["criteria"]
+    judgment_set = freeze(project, manager)
+    (part,) = judgment_set.facts["criteria"]
     assert part["agreement"]["alpha"] == pytest.approx(line.alpha, abs=1e-12)
     for name, ends in (("interval_over_candidates", line.by_unit), ("interval_over_passages", line.by_passage)):
         assert isinstance(ends, AlphaInterval)
@@ -43,6 +49,14 @@ def test_both_intervals_are_those_of_the_agreement_page(project: Project, manage
         method = [part[name][key] for key in ("method", "seed", "n_resampled")]
         assert method == ["jackknife", None, ends.n_parts]
     assert part["interval_unit"] == line.unit == "passages"
+    client, page = client_of(manager), judgment_set.get_absolute_url()
+    (shown,) = read(client.get(page).content.decode()).rows("Alpha by criterion")
+    assert line.interval
+    assert shown["Alpha"].startswith(f"{line.alpha:.4f}".replace("-", "\u2212"))
+    assert shown["Interval over"] == "14 passages"
+    (stored,) = csv.DictReader(client.get(f"{page}tables/criteria.csv").content.decode().splitlines())
+    assert float(stored["Alpha low"]) == pytest.approx(line.interval.low)
+    check_latex(client.get(f"{page}tables/criteria.tex").content.decode())
 
 
 def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Membership) -> None:

@@ -1,0 +1,99 @@
+"""Tables of disagreements: pairs of annotators, and the candidates and passages with the largest spread, for files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from projects.tables.reading import read_number
+from projects.tables.tables import Column, Name, Table, Value
+from results.disagreements.spread import Items, Passages
+
+MOST_ROWS = 1_000
+"""The most candidates or passages in a file; the page has them all, and the raw export every rating."""
+
+PAIR_METHOD = "Cohen's kappa with quadratic weights, two-sided p of Pearson's r by Student's t"
+PAIR_COLUMNS = (
+    Column("first", "Annotator"),
+    Column("second", "Other annotator"),
+    Column("n", "Candidates", "count"),
+    Column("same", "Exact agreement, in %", "number", 1, hint="exact-agreement"),
+    Column("kappa", "Cohen's kappa (quadratic)", "number", 4, hint="kappa"),
+    Column("pearson", "Pearson's r", "number", 4, hint="pearson"),
+    Column("p", "p (Pearson)", "p", 4, hint="p-pearson"),
+    Column("spearman", "Spearman's rho", "number", 4, hint="spearman"),
+)
+
+
+def tabulate_pairs(
+    pairs: Sequence[Mapping[str, Any]], *, criterion: str, link: Callable[[str, str], str] = lambda _one, _other: ""
+) -> Table:
+    """Return the agreement of each pair; the first annotator links to what `link` returns for both."""
+    rows: list[list[Value]] = [
+        [Name(pair["first"], url=link(pair["first"], pair["second"])), *make_pair_cells(pair)[1:]] for pair in pairs
+    ]
+    caption = (
+        "Agreement of each pair of annotators on the candidates that both rated "
+        f"(criterion: {criterion.rstrip('. ')}; n = {len(pairs):,} pairs; {PAIR_METHOD})."
+    )
+    return Table("pairs", "Annotator pairs", PAIR_COLUMNS, rows, caption, n_keys=2)
+
+
+def make_pair_cells(pair: Mapping[str, Any]) -> list[Value]:
+    """Return the cells of `PAIR_COLUMNS`."""
+    return [
+        pair["first"],
+        pair["second"],
+        pair["n"],
+        100 * pair["same_share"],
+        *(read_number(pair[name]) for name in ("kappa", "pearson", "p", "spearman")),
+    ]
+
+
+def tabulate_items(items: Items, *, criterion: str) -> Table:
+    """Return the candidates whose ratings differ, in their order, for files; the page shows them in slices."""
+    columns = [
+        Column("candidate", "Candidate"),
+        Column("dataset", "Dataset"),
+        Column("question", "Question"),
+        Column("text", "Text"),
+        Column("source", "Source"),
+        Column("n", "Ratings", "count"),
+        Column("mean", "Mean", "number", 2),
+        Column("sd", "Std. dev.", "number", 2),
+        Column("gap", "Maximum difference", "number", 2),
+    ]
+    found = items[:MOST_ROWS]
+    rows: list[list[Value]] = []
+    for item in found:
+        candidate = item.candidate
+        texts = [candidate.external_id, candidate.dataset.name, candidate.question.text, candidate.text]
+        rows.append([*texts, candidate.source, item.n, item.mean, item.sd, item.gap])
+    caption = (
+        f"Candidates whose ratings differ (criterion: {criterion.rstrip('. ')}; "
+        f"{_count(len(found), len(items), 'candidates')}; standard deviations with n − 1)."
+    )
+    return Table("items", "Candidates whose ratings differ", columns, rows, caption, label="disagreements")
+
+
+def tabulate_passages(passages: Passages, *, criterion: str) -> Table:
+    """Return the passages with a candidate that has two ratings, in their order, for files."""
+    columns = [
+        Column("passage", "Passage"),
+        Column("dataset", "Dataset"),
+        Column("n", "Candidates", "count"),
+        Column("mean_sd", "Mean std. dev.", "number", 2),
+        Column("widest", "Maximum difference", "number", 2),
+    ]
+    found = passages[:MOST_ROWS]
+    rows: list[list[Value]] = [
+        [row.passage.title or row.passage.external_id, row.passage.dataset.name, row.n, row.mean_sd, row.widest]
+        for row in found
+    ]
+    caption = (
+        f"Passages by the mean standard deviation of their candidates' ratings (criterion: {criterion.rstrip('. ')}; "
+        f"{_count(len(found), len(passages), 'passages')})."
+    )
+    return Table("passages", "Passages by disagreement", columns, rows, caption, label="passages-by-disagreement")
+
+
+def _count(n: int, n_all: int, noun: str) -> str:
+    return f"n = {n:,} {noun}" if n == n_all else f"n = the first {n:,} of {n_all:,} {noun}"
