@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 from config import catalogues
 
@@ -15,3 +16,5 @@ class ConfigConfig(AppConfig):
         catalogues.try_to_compile_catalogues()  # before the first translated page
         import_module("config.celery")  # so that tasks are sent through this app in every process
         import_module("config.checks")
+        if settings.SENTRY_DSN:
+            import_module("config.error_reports").start(settings.SENTRY_DSN)

@@ -34,13 +34,20 @@ def hide_tokens(record: logging.LogRecord) -> bool:
 
 
 def hide_rows(record: logging.LogRecord) -> bool:
-    """Keep of what PostgreSQL says of a statement its first line alone: the others quote texts of the row."""
+    """Keep of what PostgreSQL says of a statement what went wrong, without the texts of the row that it quotes."""
     if record.exc_info and record.exc_info[1] and any(isinstance(each, Error) for each in _chain(record.exc_info[1])):
         text = logging.Formatter().formatException(record.exc_info)
         for error in _chain(record.exc_info[1]):
-            text = text.replace(str(error), str(error).partition("\n")[0])
+            if str(error):
+                text = text.replace(str(error), _leave_out_values(str(error)))
         record.exc_text = text
     return True
+
+
+def _leave_out_values(message: str) -> str:
+    """Return the start of the first line: the other lines quote a row, and after a colon the first quotes a value."""
+    start, colon, _ = message.partition("\n")[0].partition(': "')
+    return f"{start}: …" if colon else start
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

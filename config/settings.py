@@ -292,10 +292,18 @@ CELERY_BEAT_SCHEDULE = {
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# With “json” each line is an object for programs that collect logs, and every request and job gets a line.
+LOG_FORMAT = env.choice("LOG_FORMAT", ("text", "json"), default="text")
+# Errors are reported to Sentry only if this is set, and without texts: config/error_reports.py.
+SENTRY_DSN = env.text("SENTRY_DSN", default="")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"}},
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"},
+        "json": {"()": "config.log_formats.JsonFormatter"},
+    },
     "filters": {
         "refusals": {"()": "django.utils.log.CallbackFilter", "callback": drop_refusal_traceback},
         "rows": {"()": "django.utils.log.CallbackFilter", "callback": hide_rows},
@@ -306,7 +314,11 @@ LOGGING = {
         },
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens", "rows", "request-ids"]}
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["tokens", "rows", "request-ids"],
+        }
     },
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
@@ -315,6 +327,7 @@ LOGGING = {
         "django.request": {"filters": ["refusals"]},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
+        "concord": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},
         # Each request to the Hub would be a line among what `publish` prints.
         "httpx2": {"level": "WARNING"},
     },

@@ -9,8 +9,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from config.monitoring import metrics, request_metrics
+from config.monitoring import metrics, request_log, request_metrics
 from config.monitoring.health import check_health
+from projects.database.statements import count_statements
 
 Answer = Callable[[HttpRequest], HttpResponse]
 
@@ -77,20 +78,22 @@ ADDRESSES: dict[str, Answer] = {
 
 
 class MeasuringMiddleware:
-    """Count each request and the seconds to its answer."""
+    """Count each request and the seconds to its answer, and write its line into the log."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not (settings.REQUEST_METRICS_DIR or request_log.is_wanted()):
+            return self.get_response(request)
         started = time.perf_counter()
-        response = self.get_response(request)
+        with count_statements() as count:
+            response = self.get_response(request)
+        seconds = time.perf_counter() - started
+        route = request.resolver_match.view_name if request.resolver_match else "none"
         if settings.REQUEST_METRICS_DIR:
-            match = request.resolver_match
-            request_metrics.record(
-                method=request.method or "",
-                status=response.status_code,
-                route=match.view_name if match else "none",
-                seconds=time.perf_counter() - started,
-            )
+            method = request.method or ""
+            request_metrics.record(method=method, status=response.status_code, route=route, seconds=seconds)
+        if request_log.is_wanted():
+            request_log.write(request, response, route=route, seconds=seconds, n_statements=count.n)
         return response

@@ -144,6 +144,7 @@ class ProjectEndpoint(Endpoint):
         assert right is not None
         self.membership = fetch_membership(request.user, slug, right)
         self.project = self.membership.project
+        request._request.membership = self.membership  # type: ignore[attr-defined]  # as on a page, for the log
 
 
 def _refuse_token_in_url(request: Request) -> None:

@@ -3,6 +3,7 @@
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -12,10 +13,12 @@ from django.db.models.functions import Now
 from psycopg2.errorcodes import LOCK_NOT_AVAILABLE, QUERY_CANCELED
 
 from projects.database.snapshots import snapshot
+from projects.database.statements import count_statements
 from projects.errors import Refused
 from projects.jobs.queue import Job
 
 logger = logging.getLogger(__name__)
+job_logger = logging.getLogger("concord.jobs")
 
 BEAT_SECONDS = 1.0
 """Seconds between two heartbeats: progress is shown, and cancelling noticed, within about a second."""
@@ -59,6 +62,21 @@ def run(
     attempt = _claim(model, pk)
     if attempt is None:
         return None
+    started = time.perf_counter()
+    with count_statements() as count:
+        state = _run_claimed(model, pk, attempt, act, only_reads, finish)
+    _log_end(model, pk, attempt, state, seconds=time.perf_counter() - started, n_statements=count.n)
+    return state
+
+
+def _run_claimed(
+    model: type[J],
+    pk: int,
+    attempt: int,
+    act: Callable[[J, OnProgress], dict[str, Any] | None],
+    only_reads: bool,
+    finish: Callable[[J, dict[str, Any]], None] | None,
+) -> str | None:
     job = model._default_manager.get(pk=pk)
     with Heartbeat(model, pk, attempt) as heartbeat:
         try:
@@ -108,6 +126,25 @@ def _end(model: type[J], pk: int, attempt: int, state: Job.State, **changes: Any
     """Store how this attempt ended; return False if the job no longer belongs to it."""
     rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
     return rows.update(state=state, finished_at=Now(), **changes) == 1
+
+
+def _log_end(model: type[Job], pk: int, attempt: int, state: str | None, *, seconds: float, n_statements: int) -> None:
+    """Write the line of a job into the log, if jobs are logged: what it cost and how it ended, without its texts."""
+    if not job_logger.isEnabledFor(logging.INFO):
+        return
+    kind, how = model._meta.model_name, state or "superseded"
+    by = model._default_manager.filter(pk=pk).values_list("requested_by__project_id", "requested_by__pseudonym")
+    project, pseudonym = by.first() or (None, None)
+    fields = {
+        "job": f"{kind} {pk}",
+        "attempt": attempt,
+        "state": how,
+        "ms": round(1000 * seconds, 1),
+        "statements": n_statements,
+        "user": pseudonym,
+        "project": project,
+    }
+    job_logger.info("%s %s %s", kind, pk, how, extra={"fields": fields})
 
 
 def _explain_end(
