@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from django.core.exceptions import PermissionDenied
-from django.db import Error
+from django.db.utils import DatabaseError, Error, InterfaceError, InternalError, OperationalError
 
 _TOKEN = re.compile(
     r"""(?<!/p) (?<!%2fp) (?P<kept> (?:/|%2f) (?: join (?:/|%2f) | reset (?:/|%2f) [\w-]+ (?:/|%2f) ) ) [\w-]+""",
@@ -14,11 +14,28 @@ _TOKEN = re.compile(
 """The address of an invitation or of a reset link, as it is or within a query. A project may be called “join”."""
 
 
+_OUTAGES = frozenset({None, "53100", "57P01", "57P02", "57P03", "25006"})
+"""PostgreSQL's codes where no statement is at fault: no connection, full disk, shutdown, crash, start, being moved."""
+
+
 def drop_refusal_traceback(record: logging.LogRecord) -> bool:
-    """Keep the line of a refused request and drop its traceback: a refusal is an answer and no fault of the code."""
-    if record.exc_info and isinstance(record.exc_info[1], PermissionDenied):
+    """Keep the line of a refused request and drop its traceback: a refusal is an answer and no fault of the code.
+
+    While the database is down, every request fails: each gets one line with the reason, which a full disk may need.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, DatabaseError | InterfaceError) and _find_code(error) in _OUTAGES:
+        reason = " ".join(str(error).split())
+        record.msg, record.args = f"{record.getMessage()} ({reason})", ()
+        record.exc_info = record.exc_text = None
+    elif isinstance(error, PermissionDenied):
         record.exc_info = record.exc_text = None
     return True
+
+
+def _find_code(error: Exception) -> str | None:
+    is_outage = isinstance(error, OperationalError | InternalError | InterfaceError)
+    return getattr(error.__cause__, "pgcode", None) if is_outage else ""
 
 
 def hide_tokens(record: logging.LogRecord) -> bool:

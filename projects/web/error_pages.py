@@ -1,7 +1,10 @@
 """Answers where no view is involved: a problem response for the API, Django's error page for people."""
 
+import sys
 from http import HTTPStatus
 
+from django.db import InterfaceError, OperationalError
+from django.db.utils import InternalError
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError
 from django.template.loader import render_to_string
 from django.views import defaults
@@ -21,7 +24,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.page_not_found(request, exception)
 
 
+RETRY_SECONDS = 10
+READ_ONLY = "25006"
+"""PostgreSQL's code for a statement that writes while the database is being moved."""
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
+    if is_unavailable(sys.exc_info()[1]):
+        return _unavailable(request)
     if request.path.startswith(FOLDER):
         return problem(
             HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -29,3 +39,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
         )
     # Without context processors: what they ask may be what failed.
     return HttpResponseServerError(render_to_string("500.html", {"request": request}))
+
+
+def is_unavailable(error: BaseException | None) -> bool:
+    """Return whether the database cannot answer now: it is down, full, overloaded or being moved."""
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "pgcode", "") == READ_ONLY
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    if request.path.startswith(FOLDER):
+        return problem(
+            HTTPStatus.SERVICE_UNAVAILABLE, "The site can't work at the moment. Retry soon.", headers=headers
+        )
+    page = render_to_string("503.html", {"request": request})
+    return HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE, headers=headers)
