@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +17,9 @@ from config import env
 
 SERVERS = ("postgres", "valkey")
 NAME = "concord"
+CHECKOUT = "checkout"
+LEAST_FREE_BYTES = 48 * 1024**2
+"""What a server needs at a start: PostgreSQL writes its log of changes in files of 16 MB."""
 SOCKET_BYTES = 100
 """Longest path of a socket. The system allows 107 bytes on Linux and 103 on macOS."""
 
@@ -39,6 +43,23 @@ def data_dir() -> Path:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         path.mkdir(mode=0o711 if is_root() else 0o700, exist_ok=True)
     return path
+
+
+def record_checkout() -> None:
+    """Write into the data folder which checkout it belongs to, so that its data are found when that is moved."""
+    path = data_dir() / CHECKOUT
+    if not path.exists() or path.read_text(encoding="utf-8") != str(env.BASE_DIR):
+        path.write_text(str(env.BASE_DIR), encoding="utf-8")
+
+
+def find_left_data() -> list[tuple[Path, Path]]:
+    """Return the data folders beside this one whose checkout is gone, with the place where that was."""
+    found = []
+    for record in sorted(data_dir().parent.glob(f"*/{CHECKOUT}")):
+        checkout = Path(record.read_text(encoding="utf-8"))
+        if not checkout.exists() and (record.parent / "postgres" / "PG_VERSION").exists():
+            found.append((record.parent, checkout))
+    return found
 
 
 def upload_dir() -> Path:
@@ -85,6 +106,22 @@ def is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
+def explain_disk(path: Path) -> str:
+    """Return what is wrong with the disk of a path, and what to do about it; empty if nothing is."""
+    try:
+        disk = os.statvfs(path)
+    except OSError as error:
+        return f"{path} can't be read: {error.strerror}."
+    free = disk.f_bavail * disk.f_frsize
+    if disk.f_flag & os.ST_RDONLY:
+        return f"The disk of {path} is read-only. Look at the system's log for errors of the disk."
+    if free < LEAST_FREE_BYTES:
+        return f"The disk is full: {free / 1e6:,.0f} MB free in {path}. Free some space there."
+    if disk.f_files and not disk.f_favail:
+        return f"The disk of {path} has no room for more files. Delete some there."
+    return ""
+
+
 def needed() -> tuple[str, ...]:
     """Return the names of the private servers that this configuration uses."""
     variables = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
@@ -101,6 +138,8 @@ def _secret(name: str) -> str:
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{name}-")  # mode 0600
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(48))
+        file.flush()
+        os.fsync(file.fileno())  # a name without its content after a power cut would lock the site out of its database
     # A link never replaces a file: of several processes that create the secret at once, one wins and all read its file.
     try:
         os.link(draft, path)
@@ -108,7 +147,18 @@ def _secret(name: str) -> str:
         pass
     finally:
         Path(draft).unlink()
+    sync_folder(path.parent)
     return path.read_text(encoding="ascii")
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    with suppress(OSError):  # some file systems cannot
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _short_hash(path: Path) -> str:

@@ -11,10 +11,11 @@ from pathlib import Path
 from subprocess import Popen
 from typing import IO
 
-from config.data_folder import NotAvailable, data_dir, needed
+from config import data_folder, env
+from config.data_folder import NotAvailable, data_dir, explain_disk, needed
 
 START_SECONDS = 60.0
-"""The first start takes longest, because it creates a database cluster."""
+"""Longest wait without a new line in a server's log. The first start takes longest: it creates a database cluster."""
 NETWORK_FILE_SYSTEMS = frozenset(
     {"afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
@@ -32,12 +33,21 @@ def ensure_running() -> None:
     if not needed():
         return
     try:
-        from config import guardian, locks
+        from config import locks  # noqa: F401
     except ImportError as missing:  # no fcntl on this platform
         raise NotAvailable(
             "The private PostgreSQL and Valkey do not run on this platform: "
             "set DATABASE_URL and REDIS_URL to servers of your own."
         ) from missing
+    try:
+        _join_or_start()
+    except OSError as error:
+        raise NotAvailable(f"The private servers can't start: {error}. {explain_disk(data_dir())}".strip()) from error
+
+
+def _join_or_start() -> None:
+    from config import guardian, locks
+
     folders = {server: guardian.state_dir(data_dir(), server) for server in needed()}
     folders = {
         server: folder for server, folder in folders.items() if server not in _in_use or locks.is_free(folder / "guard")
@@ -49,23 +59,37 @@ def ensure_running() -> None:
             users[server] = locks.hold(folder / "users", shared=True)
             if locks.is_free(folder / "guard"):
                 _warn_of_network_file_system()
+                _warn_of_left_data(server)
                 guardians[server] = guardian.spawn(server, data_dir())
         for server, folder in folders.items():
             _wait_until_ready(server, folder, guardians.get(server))
     _in_use.update(users)
 
 
-def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -> None:
-    from config import guardian, locks
+def find_trouble() -> str:
+    """Return why a private server is down that its guardian tries to start again; empty if all run."""
+    from config import guardian
 
-    deadline = time.monotonic() + START_SECONDS
+    found = []
+    for server in needed():
+        folder = guardian.state_dir(data_dir(), server)
+        if not (folder / "ready").exists():
+            found.append(guardian.read_trouble(folder) or explain_disk(data_dir()))
+    return "\n".join(reason for reason in found if reason)
+
+
+def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -> None:
+    """Wait as long as the server's log gets longer. Raises NotAvailable if it did not start, or is being retried."""
+    from config import guardian, locks, servers
+
+    patience = servers.Patience(data_dir() / f"{server}.log", START_SECONDS)
     while not (folder / "ready").exists():
         if spawned is None and locks.is_free(folder / "guard"):
             # The guardian that we found was about to stop its server.
             spawned = guardian.spawn(server, data_dir())
-        if spawned is not None and spawned.poll() is not None:
+        if (spawned is not None and spawned.poll() is not None) or (folder / "trouble").exists():
             raise NotAvailable(guardian.trouble(folder) or f"The private {server} server did not start.")
-        if time.monotonic() > deadline:
+        if patience.is_over():
             raise NotAvailable(f"The private {server} server did not start in {START_SECONDS:.0f} seconds.")
         time.sleep(0.02)
 
@@ -76,6 +100,19 @@ def _warn_of_network_file_system() -> None:
         print(
             f"Warning: {data_dir()} is on a network file system ({kind}). A database there can be damaged; "
             "set DATA_DIR to a folder on a local disk.",
+            file=sys.stderr,
+        )
+
+
+def _warn_of_left_data(server: str) -> None:
+    """Say where data are that may be those of this checkout before it was moved, if there are none here yet."""
+    data_folder.record_checkout()
+    if server != "postgres" or (data_dir() / "postgres" / "PG_VERSION").exists() or env.text("DATA_DIR", default=""):
+        return
+    for folder, checkout in data_folder.find_left_data():
+        print(
+            f"Warning: a new, empty site is created in {data_dir()}. There are data in {folder}, but the checkout that "
+            f"they belong to is no longer in {checkout}. If you moved it here, set DATA_DIR={folder} in .env.",
             file=sys.stderr,
         )
 

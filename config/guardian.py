@@ -4,11 +4,14 @@ Every user of a server holds a shared lock on `users`. The guardian holds `guard
 holds `users`. Locks end with their process, so no crash can leave a server running or stop one that is in use.
 """
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +22,9 @@ LOOK_SECONDS = 0.2
 """Interval between checks for users and for a dead server."""
 ORPHAN_SECONDS = 20.0
 """How long to wait until the server of a guardian that died has ended."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
+STEADY_SECONDS = 60.0
+"""A server that ran this long starts again at once."""
 
 
 def state_dir(data: Path, server: str) -> Path:
@@ -47,11 +53,19 @@ def spawn(server: str, data: Path) -> subprocess.Popen[bytes]:
 
 def trouble(directory: Path) -> str:
     """Return why the last guardian failed; empty if it did not."""
-    for name in ("trouble", "log"):
-        path = directory / name
-        if path.exists() and (message := path.read_text(encoding="utf-8", errors="replace").strip()):
-            return message
-    return ""
+    return read_trouble(directory) or _read(directory / "log")
+
+
+def read_trouble(directory: Path) -> str:
+    """Return why a server is down that is to run; empty if it runs, or if the disk had no room for the reason."""
+    return _read(directory / "trouble")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def guard(server: Server, directory: Path) -> None:
@@ -63,16 +77,66 @@ def guard(server: Server, directory: Path) -> None:
         server.start(lifeline)
         (directory / "ready").touch()
         users = open(directory / "users", "ab")  # noqa: SIM115
+        restarts = Restarts(server, lifeline, directory)
         while not locks.try_exclusive(users):
             time.sleep(LOOK_SECONDS)
-            if server.is_dead():
-                server.start(lifeline)
+            restarts.look()
         # `users` is now locked exclusively: until this process ends, new users wait for it, and then find no guardian.
-        (directory / "ready").unlink()
+        (directory / "ready").unlink(missing_ok=True)
         server.stop()
         # `guard` must be free before `users`, which is released at exit. An ordinary exit releases both in any order.
         on_guard.close()
         os._exit(0)
+
+
+class Restarts:
+    """Starts a server again that has died, at once and then after pauses that double while it keeps failing.
+
+    Meanwhile a file says why, for those who wait for the server and for the terminal of the site.
+    """
+
+    def __init__(
+        self, server: Server, lifeline: IO[bytes], directory: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.server, self.lifeline, self.directory, self.clock = server, lifeline, directory, clock
+        self.pause_seconds, self.started_at, self.due_at = 0.0, -math.inf, 0.0
+        self.is_down = False
+
+    def look(self) -> None:
+        """Notice that the server has died, and start it if it is time to."""
+        if not self.server.is_dead():
+            return
+        if not self.is_down:
+            self._note_death()
+        if self.clock() < self.due_at:
+            return
+        try:
+            self.server.start(self.lifeline)
+            (self.directory / "trouble").unlink(missing_ok=True)
+            (self.directory / "ready").touch()
+        except (data_folder.NotAvailable, OSError) as reason:
+            self._wait_longer()
+            self._say(str(reason))
+        else:
+            self.is_down, self.started_at = False, self.clock()
+
+    def _note_death(self) -> None:
+        self.is_down = True
+        (self.directory / "ready").unlink(missing_ok=True)
+        if self.clock() - self.started_at > STEADY_SECONDS:
+            self.pause_seconds, self.due_at = 0.0, self.clock()
+        else:
+            self._wait_longer()
+
+    def _wait_longer(self) -> None:
+        self.pause_seconds = min(max(2 * self.pause_seconds, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        self.due_at = self.clock() + self.pause_seconds
+
+    def _say(self, reason: str) -> None:
+        reason = f"{reason}\nIt is tried again in {self.pause_seconds:.0f} s."
+        print(reason, file=sys.stderr, flush=True)
+        with suppress(OSError):  # on a full disk; whoever reads it looks at the disk, too
+            (self.directory / "trouble").write_text(reason, encoding="utf-8")
 
 
 def main(name: str) -> None:
@@ -83,8 +147,13 @@ def main(name: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         guard(server, directory)
-    except data_folder.NotAvailable as reason:
-        (directory / "trouble").write_text(str(reason), encoding="utf-8")
+    except (data_folder.NotAvailable, OSError) as error:
+        reason, disk = str(error), data_folder.explain_disk(data)
+        if disk not in reason:
+            reason = f"{reason}\n{disk}"
+        print(reason, file=sys.stderr, flush=True)  # the log is read where there is no file, as on a full disk
+        with suppress(OSError):
+            (directory / "trouble").write_text(reason, encoding="utf-8")
         sys.exit(1)
     finally:
         (directory / "ready").unlink(missing_ok=True)

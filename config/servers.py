@@ -13,15 +13,35 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from config import data_folder, env
 
 PATIENCE_SECONDS = 15.0
-"""Longest time for a server to start or stop; then it counts as failed, or is killed."""
+"""Longest time for a server to start without a new line in its log, or to stop; then it counts as failed."""
+PROGRESS_SECONDS = 5
+"""How often PostgreSQL says how far its recovery has come."""
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent dies
+
+
+class Patience:
+    """The time that a server has for its start, counted from the last line of its log.
+
+    The recovery of a large database takes minutes, and writes a line every few seconds.
+    """
+
+    def __init__(self, log: Path, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log, self._seconds, self._clock = log, seconds, clock
+        self._size, self._since = -1, clock()
+
+    def is_over(self) -> bool:
+        size = self._log.stat().st_size if self._log.exists() else 0
+        if size != self._size:
+            self._size, self._since = size, self._clock()
+        return self._clock() - self._since > self._seconds
 
 
 class Server:
@@ -52,9 +72,28 @@ class Server:
         """Do what remains once the server responds."""
 
     def start(self, lifeline: IO[bytes]) -> None:
-        """Start the server and wait until it responds. It inherits the lifeline, whose lock shows that it runs."""
+        """Start the server and wait until it responds. It inherits the lifeline, whose lock shows that it runs.
+
+        Raises NotAvailable if it does not start; then it does not run.
+        """
+        try:
+            self.process = self._spawn(lifeline)
+            patience = Patience(self.log, PATIENCE_SECONDS)
+            while not self.is_ready():
+                if self.process.poll() is not None or patience.is_over():
+                    raise data_folder.NotAvailable(self._explain(self._last_words()))
+                time.sleep(0.02)
+            self.finish_start()
+        except OSError as error:
+            self.stop()
+            raise data_folder.NotAvailable(self._explain(str(error))) from error
+        except data_folder.NotAvailable:
+            self.stop()
+            raise
+
+    def _spawn(self, lifeline: IO[bytes]) -> "subprocess.Popen[bytes]":
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 self.command(),
                 stdout=log,
                 stderr=log,
@@ -62,12 +101,10 @@ class Server:
                 preexec_fn=self._die_with_parent,  # noqa: PLW1509  (the guardian has one thread)
                 **self._as_user(),
             )
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.is_ready():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise data_folder.NotAvailable(f"The private {self.name} server did not start.\n{self._last_words()}")
-            time.sleep(0.02)
-        self.finish_start()
+
+    def _explain(self, words: str) -> str:
+        disk = data_folder.explain_disk(self.data)
+        return "\n".join(part for part in (f"The private {self.name} server did not start.", disk, words) if part)
 
     def stop(self) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -143,6 +180,7 @@ class Postgres(Server):
             "jit": "off",
             "timezone": "UTC",
             "log_timezone": "UTC",
+            "log_startup_progress_interval": f"{PROGRESS_SECONDS}s",
         }
         # Tests turn this off: their data need not survive a crash, and commits are much faster.
         if not env.flag("EMBEDDED_FSYNC", default=True):
@@ -189,10 +227,12 @@ class Postgres(Server):
         locale = ("-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8")
         login = ("-U", data_folder.NAME, "-A", "scram-sha-256", f"--pwfile={password}")
         try:
-            self.call(self.programs / "initdb", "-D", fresh, "--no-sync", *locale, *login)
+            unsynced = () if env.flag("EMBEDDED_FSYNC", default=True) else ("--no-sync",)
+            self.call(self.programs / "initdb", "-D", fresh, *unsynced, *locale, *login)
         finally:
             password.unlink()
         fresh.rename(self.home)
+        data_folder.sync_folder(self.data)
 
     def _choose_programs(self) -> Path:
         """Return the newest PostgreSQL for new data, and the release that created it for existing data."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from config import env
+from config.data_folder import NotAvailable
 from config.servers import LIBC, SET_DEATH_SIGNAL
 
 LOOK_SECONDS = 0.1  # between looks at the children
@@ -52,17 +53,24 @@ class Child:
         if self.process is not None:
             self._plan_next_start(now, say)
         if now >= self.due_at:
-            self.start()
+            try:
+                self.start()
+            except OSError as error:  # such as no memory for another process
+                say(f"The {self.name} can't start: {error}.")
+                self._wait_longer(now)
 
     def _plan_next_start(self, now: float, say: Callable[[str], None]) -> None:
         self.sweep()
         ended, self.process = self.process, None
         if now - self.started_at > STEADY_SECONDS:
             self.pause_seconds = 0.5
-        self.pause_seconds = min(self.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
-        self.due_at = now + self.pause_seconds
+        self._wait_longer(now)
         code = ended.returncode if ended else 0
         say(f"The {self.name} ended (exit {code}); it starts again in {self.pause_seconds:.0f} s.")
+
+    def _wait_longer(self, now: float) -> None:
+        self.pause_seconds = min(self.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+        self.due_at = now + self.pause_seconds
 
     def sweep(self) -> None:
         """Kill processes that the program may have left running, such as web workers or the beat."""
@@ -74,6 +82,40 @@ class Child:
     def signal(self, number: signal.Signals) -> None:
         if self.process is not None and self.is_running():
             self.process.send_signal(number)
+
+
+class Upkeep:
+    """Keeps what the children need running, after pauses that double while that fails, and says once what is wrong.
+
+    `ensure` raises NotAvailable if it fails; `find_trouble` returns what is wrong with what runs, or nothing.
+    """
+
+    def __init__(
+        self,
+        ensure: Callable[[], None],
+        find_trouble: Callable[[], str],
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ensure, self.find_trouble, self.say, self.clock = ensure, find_trouble, say, clock
+        self.pause_seconds, self.due_at, self.said = 0.5, 0.0, ""
+
+    def look(self) -> None:
+        if self.clock() < self.due_at:
+            return
+        try:
+            self.ensure()
+            trouble = self.find_trouble()
+        except NotAvailable as reason:
+            trouble = str(reason)
+            self.pause_seconds = min(2 * self.pause_seconds, LONGEST_PAUSE_SECONDS)
+        else:
+            self.pause_seconds = 0.5
+        self.due_at = self.clock() + self.pause_seconds
+        # How long until the next attempt changes; the first line is the same for one cause.
+        if trouble.partition("\n")[0] != self.said.partition("\n")[0]:
+            self.say(f"\n{trouble}" if trouble else "\nThe private servers run again.")
+            self.said = trouble
 
 
 class Stopped(Exception):

@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -19,6 +19,7 @@ from typing import IO
 
 import orjson
 
+from config import data_folder
 from projects.errors import Refused
 
 FORMAT = 1
@@ -115,17 +116,7 @@ def creating(path: Path) -> Iterator[Writer]:
         raise Refused(f"{path} could not be written: {error.strerror}. Nothing was stored.") from error
     finally:
         Path(draft).unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    with suppress(OSError):  # some file systems cannot
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    data_folder.sync_folder(path.parent)
 
 
 def read_manifest(path: Path) -> Manifest:

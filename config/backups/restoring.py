@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from annotate.integrity import verifying
+from config import data_folder
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
 from config.backups.programs import Login, Programs, find_programs
@@ -130,7 +131,7 @@ def _put_back(path: Path, manifest: archive.Manifest, programs: Programs, server
                 fresh.append(target)
             archive.extract(source, target)
         for folder in {target.parent for target in fresh}:
-            archive.sync_folder(folder)
+            data_folder.sync_folder(folder)
         for _, dump in archive.open_entries(path, archive.DATABASE):
             login = Login.from_settings(connection.settings_dict)
             databases.load(dump, programs, login, server_major=server_major)

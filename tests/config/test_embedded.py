@@ -1,5 +1,6 @@
 """The private servers, seen from outside: real processes that come, crash and go."""
 
+import contextlib
 import json
 import os
 import signal
@@ -268,6 +269,73 @@ def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
     assert embedded.find_file_system(Path("/home/ann/concord"), mounts) in embedded.NETWORK_FILE_SYSTEMS
     assert embedded.find_file_system(Path("/home/local/concord"), mounts) == "xfs"
     assert embedded.find_file_system(Path("/homework"), mounts) == "ext4"
+
+
+def test_a_network_file_system_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind, is_warned in (("nfs4", True), ("ext4", False)):
+        monkeypatch.setattr(embedded, "find_file_system", lambda _, kind=kind: kind)
+        embedded._warn_of_network_file_system()
+        assert ("set DATA_DIR to a folder on a local disk" in capsys.readouterr().err) == is_warned
+
+
+def test_data_of_a_checkout_that_was_moved_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DATA_DIR")
+    for name, checkout in (("new", env.BASE_DIR), ("left", tmp_path / "gone"), ("used", tmp_path)):
+        (tmp_path / name / "postgres").mkdir(parents=True)
+        (tmp_path / name / "checkout").write_text(str(checkout))
+        if name != "new":
+            (tmp_path / name / "postgres" / "PG_VERSION").write_text("18\n")
+    for module in (data_folder, embedded):
+        monkeypatch.setattr(module, "data_dir", lambda: tmp_path / "new")
+    embedded._warn_of_left_data("postgres")
+    warning = capsys.readouterr().err
+    assert f"set DATA_DIR={tmp_path / 'left'} in .env" in warning
+    assert str(tmp_path / "used") not in warning
+    (tmp_path / "new" / "postgres" / "PG_VERSION").write_text("18\n")
+    embedded._warn_of_left_data("postgres")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Folder]:
+    """A folder on a disk of 300 MB."""
+    if not data_folder.is_root():
+        pytest.skip("Only root can mount a small disk.")
+    with _new_path() as path:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=300m,mode=711", "tmpfs", str(path)]
+        if subprocess.run(mount, check=False, capture_output=True).returncode:
+            pytest.skip("This machine lets nobody mount a disk.")
+        try:
+            with _folder(path) as folder:
+                yield folder
+        finally:
+            subprocess.run(["umount", str(path)], check=True)
+
+
+def test_a_server_on_a_full_disk_comes_back_once_there_is_room(small_disk: Folder) -> None:
+    folder = small_disk
+    assert _says_running(folder.user())
+    guardians = folder.processes("config.guardian")
+    with (folder.path / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(1 << 20))
+    os.kill(folder.processes("/postgres")[0], signal.SIGKILL)
+    trouble = folder.path / "guardians" / "postgres" / "trouble"
+    processes.wait_until(trouble.exists, "nobody says why the server is down")
+    late = folder.user()
+    _, complaint = late.communicate(timeout=processes.PATIENCE)
+    assert "The private postgres server did not start" in complaint
+    assert f"The disk is full: 0 MB free in {folder.path}. Free some space there." in complaint
+    assert folder.processes("config.guardian") == guardians
+    assert not folder.answers()
+
+    (folder.path / "filler").unlink()
+    processes.wait_until(folder.answers, "the server did not come back")
+    assert not trouble.exists()
 
 
 def test_a_platform_without_the_programs_gets_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from django.db import connection
 
 from config import assets, data_folder, embedded, locks
 from config.migrating import bring_up_to_date
-from config.supervisor import Child, supervise
+from config.supervisor import Child, Upkeep, supervise
 
 DEFAULT_PORT = 8000
 
@@ -55,8 +55,10 @@ class Command(BaseCommand):
                 )
             return True
 
+        upkeep = Upkeep(embedded.ensure_running, embedded.find_trouble, self._say)
+
         def look() -> None:
-            embedded.ensure_running()
+            upkeep.look()
             beat.try_to_take()
 
         with _shared_request_metrics():
