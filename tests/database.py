@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -84,10 +86,21 @@ def copy(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def another_session() -> Iterator[None]:
+def another_session() -> Iterator[Any]:
     """Hold a second session of the database that Django's connection points at."""
-    with closing(_link(connection.settings_dict["NAME"])):
-        yield
+    with closing(_link(connection.settings_dict["NAME"])) as link:
+        yield link
+
+
+@contextmanager
+def servers_folder(name: str) -> Iterator[Path]:
+    """A folder below that of the tests, which the unprivileged user of the servers can reach."""
+    path = data_folder.data_dir() / f"{name}-{time.monotonic_ns()}"
+    path.mkdir(mode=0o711)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
 
 
 def flush_by_delete() -> None:

@@ -55,7 +55,7 @@ def _write(writer: archive.Writer, folder: Path, lost: set[str]) -> archive.Mani
         programs = find_programs(server.major)
         cursor.execute("SELECT pg_export_snapshot()")
         login = Login.from_settings(connection.settings_dict)
-        with databases.dumping(programs, login, snapshot=cursor.fetchone()[0]) as dump:
+        with databases.dumping(programs, login, snapshot=cursor.fetchone()[0], is_backup=True) as dump:
             writer.add(archive.DATABASE, dump)
         for name in stored_files.list_files(folder):
             with open(folder / name, "rb") as file:

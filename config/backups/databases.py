@@ -12,7 +12,7 @@ from config.backups.programs import Login, Programs, running
 from projects.errors import Refused
 
 UNSAVED_TABLES = ("django_session",)
-"""Tables whose rows a dump leaves out: a session is a key to an account, and signing in again is easy."""
+"""Tables whose rows a backup leaves out: a session is a key to an account, and signing in again is easy."""
 HEAD_LINES = 40
 """Lines in which a script makes its settings."""
 NEW_SETTINGS = (b"SET transaction_timeout",)
@@ -57,11 +57,14 @@ def read_version(cursor: Any) -> Version:
 
 
 @contextmanager
-def dumping(programs: Programs, login: Login, *, snapshot: str) -> Iterator[IO[bytes]]:
-    """Yield the dump of a database as of an exported snapshot, in PostgreSQL's custom format."""
-    options = ("--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", "--lock-wait-timeout=60s")
-    without = [f"--exclude-table-data=public.{table}" for table in UNSAVED_TABLES]
-    with running(programs, "pg_dump", *options, *without, login=login, stdout=subprocess.PIPE) as process:
+def dumping(programs: Programs, login: Login, *, snapshot: str = "", is_backup: bool = False) -> Iterator[IO[bytes]]:
+    """Yield the dump of a database in PostgreSQL's custom format, as of an exported snapshot if one is given."""
+    options = ["--format=custom", "--no-owner", "--no-privileges", "--lock-wait-timeout=60s"]
+    if snapshot:
+        options.append(f"--snapshot={snapshot}")
+    if is_backup:
+        options += [f"--exclude-table-data=public.{table}" for table in UNSAVED_TABLES]
+    with running(programs, "pg_dump", *options, login=login, stdout=subprocess.PIPE) as process:
         assert process.stdout
         yield process.stdout
 
@@ -108,7 +111,7 @@ def list_tables(cursor: Any) -> list[str]:
 
 
 def count_rows(cursor: Any) -> dict[str, int]:
-    """Return the number of rows of each table that a dump saves."""
+    """Return the number of rows of each table that a backup saves."""
     tables = [table for table in list_tables(cursor) if table not in UNSAVED_TABLES]
     if not tables:
         return {}

@@ -1,6 +1,5 @@
 """PostgreSQL's own programs: which ones fit a server, and how they reach a database."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from typing import IO, Any
 
 from psycopg2.extensions import make_dsn
 
-from config import servers
+from config import env, servers
 from projects.errors import Refused
 
 FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin", "usr/local/pgsql/bin")
@@ -49,7 +48,8 @@ class Login:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "LC_ALL": "C", **({"PGPASSWORD": self.password} if self.password else {})}
+        secret = {"PGPASSWORD": self.password} if self.password else {}
+        return env.inherit(LC_ALL="C", **secret)
 
 
 def find_programs(least: int, root: Path = Path("/")) -> Programs:
@@ -77,7 +77,7 @@ def running(
     Raises Refused with its last words if it fails. It is killed if the block raises.
     """
     command = [str(programs.folder / name), *options, *([f"--dbname={login.address}"] if login else [])]
-    environment = login.environment if login else {**os.environ, "LC_ALL": "C"}
+    environment = login.environment if login else env.inherit(LC_ALL="C")
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, env=environment, stderr=errors, **pipes)
         try:
@@ -104,11 +104,24 @@ def _close(pipe: IO[bytes] | None) -> None:
             pipe.close()
 
 
+def find_installed(root: Path = Path("/")) -> dict[int, Path]:
+    """Return the folders of the PostgreSQL servers that this machine has beside the private one, by major version."""
+    found = {}
+    for folder in _list_installed(root):
+        programs = _look_at(folder)
+        if programs is not None and (folder / "postgres").is_file():
+            found[programs.major] = folder.parent
+    return found
+
+
+def _list_installed(root: Path) -> list[Path]:
+    return [folder for pattern in FOLDERS for folder in sorted(root.glob(pattern))]
+
+
 def _list_folders(root: Path) -> list[Path]:
     own = [release / "bin" for release in servers.find_releases().values()]
-    installed = [folder for pattern in FOLDERS for folder in sorted(root.glob(pattern))]
     on_path = shutil.which("pg_dump")
-    return [*own, *installed, *([Path(on_path).parent] if on_path else [])]
+    return [*own, *_list_installed(root), *([Path(on_path).parent] if on_path else [])]
 
 
 def _look_at(folder: Path) -> Programs | None:

@@ -221,7 +221,7 @@ def test_data_of_a_release_that_is_not_there_are_refused_with_advice(fresh_folde
     user = fresh_folder.user()
     _, output = user.communicate()
     assert "created by PostgreSQL 12" in output
-    assert "pg_dump" in output
+    assert "manage.py upgrade_database" in output
 
 
 def test_data_survive_a_stop(folder: Folder) -> None:

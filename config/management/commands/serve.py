@@ -15,6 +15,7 @@ from django.core.management import BaseCommand, CommandError, CommandParser, cal
 from django.db import connection
 
 from config import assets, data_folder, embedded, locks
+from config.backups import moving
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
 
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true", help="create the demo project if there is no project yet")
 
     def handle(self, *, host: str, port: int | None, workers: int, demo: bool, **_: Any) -> None:
+        if settings.IS_EMBEDDED and moving.is_read_only():
+            raise CommandError(moving.MOVED)
         bring_up_to_date()
         assets.collect()
         if demo:
