@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     "change pay of short HITs": "changed the pay for short HITs of",
     "change standing": "changed the status of",
     "change whether annotates": "changed the annotating right of",
+    "choose human sources": "chose what to do with human sources",
     "close batch": "closed",
     "close qualification test": "closed",
     "count judgment again": "counted a judgment again in",

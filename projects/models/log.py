@@ -38,6 +38,7 @@ class Act(models.TextChoices):
     CHANGE_SHORT_HIT_PAY = "change pay of short HITs"
     CHANGE_STANDING = "change standing"  # only in old entries: the acts of moderation have their own names
     CHANGE_WHETHER_ANNOTATES = "change whether annotates"
+    CHOOSE_HUMAN_SOURCES = "choose human sources"
     CLOSE_BATCH = "close batch"
     CLOSE_QUALIFICATION_TEST = "close qualification test"
     COUNT_JUDGMENT_AGAIN = "count judgment again"

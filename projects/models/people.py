@@ -46,6 +46,13 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 class Project(models.Model):
     """One study: its data, people, rubric and settings."""
 
+    class HumanSources(models.TextChoices):
+        """What is done with sources of candidates that people wrote, where systems are compared."""
+
+        LEAVE_OUT = "leave_out", "leave them out"
+        APART = "apart", "apart: leave them out, and show their own figures"
+        IN = "in", "count them as systems"
+
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
@@ -74,6 +81,8 @@ class Project(models.Model):
     revision_minutes = models.PositiveIntegerField(
         db_default=0, default=0, validators=[MaxValueValidator(60 * 24 * 14)]
     )
+    # Empty until somebody is asked, which is where the project has such sources.
+    human_sources = models.CharField(max_length=10, choices=HumanSources.choices, blank=True, db_default="", default="")
     created_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -85,6 +94,9 @@ class Project(models.Model):
             models.CheckConstraint(condition=Q(hit_size__gte=1, hit_size__lte=100), name="project_hit_size"),
             models.CheckConstraint(condition=Q(time_limit_minutes__gte=1), name="project_time_limit"),
             models.CheckConstraint(condition=Q(fee_share__gte=0, fee_share__lte=1), name="project_fee_share"),
+            models.CheckConstraint(
+                condition=Q(human_sources__in=["", "leave_out", "apart", "in"]), name="project_human_sources"
+            ),
         ]
 
     def __str__(self) -> str:

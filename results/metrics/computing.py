@@ -17,9 +17,9 @@ from projects.models import Act, Membership, Project
 from results.metrics.answers import count_candidates, read_answers
 from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.registry import find_metric, list_versions
-from results.metrics.self_references import find_self_references, takes_all_references
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun
+from results.scope.self_references import find_self_references, takes_all_references
 
 Origin = MetricRun.Origin
 

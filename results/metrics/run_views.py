@@ -21,10 +21,10 @@ from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
 from results.metrics.charts import make_charts
 from results.metrics.downloading import FORMATS, stream_scores
 from results.metrics.listing import describe_run, list_settings
-from results.metrics.self_references import warn_of_self_references
 from results.metrics.storing import delete_run, may_delete
 from results.metrics.tables import PARTS, tabulate_run
 from results.models import MetricRun
+from results.scope.self_references import warn_of_self_references
 
 FILTERS = ("text", "dataset", "source", "reason")
 

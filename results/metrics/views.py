@@ -21,9 +21,9 @@ from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported
-from results.metrics.self_references import find_self_references, warn_of_self_references
 from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
+from results.scope.self_references import find_self_references, warn_of_self_references
 
 
 @requires(Right.READ)

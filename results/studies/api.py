@@ -29,9 +29,9 @@ from projects.models import Project, Question
 from projects.tables.writing import FORMS, write
 from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
+from results.scope.human_sources import CHOICES, keep_choice
 from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
-from results.studies.human_sources import CHOICES
 from results.studies.settings import DESIGNS
 
 INT32 = 2**31 - 1
@@ -102,7 +102,8 @@ class NewStudySerializer(StrictSerializer):
     humans = serializers.ChoiceField(
         required=False,
         choices=list(CHOICES),
-        help_text="What to do with sources written by people; default: as in the newest evaluation, otherwise in.",
+        help_text="What to do with sources written by people; by default as chosen in the "
+        "project before, otherwise in. A choice is kept for the project.",
     )
     design = serializers.ChoiceField(
         required=False,
@@ -152,6 +153,8 @@ class StudyList(ProjectEndpoint):
         sent = self.sent(NewStudySerializer)
         form = _fill_form(self.project, sent)
         running.check_data(self.project, sent["kind"], form.settings())
+        if "humans" in sent:
+            keep_choice(project=self.project, actor=self.membership, choice=sent["humans"])
         study = running.request_study(
             project=self.project,
             actor=self.membership,

@@ -17,12 +17,12 @@ from projects.errors import Refused
 from projects.models import Project, Question
 from results.scope.forms import NONE, STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
+from results.scope.human_sources import CHOICES, IN, find_human_sources
 from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
-from results.studies.human_sources import CHOICES, find_earlier_choice, find_human_sources
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
-from results.studies.settings import DESIGNS, IN, Settings, default_settings
+from results.studies.settings import DESIGNS, Settings, default_settings
 
 FACETS = ("datasets", "splits", "sources", "question_types")
 
@@ -78,7 +78,10 @@ class StudyForm(FacetsForm):
         label="Human sources",
         choices=list(CHOICES.items()),
         widget=forms.RadioSelect,
-        help_text="People wrote these candidates. The choice is kept for the next evaluation.",
+        help_text=(
+            "People wrote these candidates. Apart, segment-level correlation shows their own correlations. The choice "
+            "is kept for the project, also for the page Systems."
+        ),
         error_messages={"required": "Choose what to do with candidates that people wrote."},
     )
     resamples = forms.IntegerField(label="Resamples", required=False, min_value=100, max_value=MOST_RESAMPLES)
@@ -106,7 +109,7 @@ class StudyForm(FacetsForm):
         self.human_sources = () if kind.is_of_pairs else find_human_sources(project)
         if self.human_sources:
             self.fields["humans"].label = f"Human sources ({', '.join(self.human_sources)})"
-            self.fields["humans"].initial = find_earlier_choice(project)
+            self.fields["humans"].initial = project.human_sources
         else:
             del self.fields["humans"]
         # A field without effect would mislead.

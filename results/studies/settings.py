@@ -9,11 +9,10 @@ from measures.ceiling import Design
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.scope.gold_settings import GoldSettings
+from results.scope.human_sources import APART, IN, LEAVE_OUT
 
 SETTLED = "a score that was settled on wins"
 
-LEAVE_OUT, APART, IN = "leave_out", "apart", "in"
-"""What is done with candidates of human sources."""
 _HUMANS = {LEAVE_OUT: "left out", APART: "apart", IN: "count as systems"}
 
 

@@ -18,6 +18,7 @@ from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from results.models import Study
+from results.scope.human_sources import keep_choice
 from results.studies import causes, presentation, running
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
@@ -44,6 +45,8 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if form.is_valid():
         with refusals(request, form):
             running.check_data(project, kind.name, form.settings())
+            if humans := form.cleaned_data.get("humans"):
+                keep_choice(project=project, actor=request.membership, choice=humans)
             study = running.request_study(
                 project=project,
                 actor=request.membership,

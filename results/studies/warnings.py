@@ -1,10 +1,10 @@
 """Warnings about the data of an evaluation, in sentences that are stored with its result."""
 
 from measures.metrics import METRICS
-from results.metrics.self_references import ALL_REFERENCES, find_self_references
 from results.models import MetricRun
+from results.scope.human_sources import warn_of_human_sources
+from results.scope.self_references import ALL_REFERENCES, find_self_references
 from results.studies.frame import SOURCE, Frame
-from results.studies.human_sources import warn_of_human_sources
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.settings import Settings
 
@@ -14,7 +14,7 @@ def list_warnings(frame: Frame, settings: Settings) -> list[str]:
     compared = {metric.label: metric.settings["against"] for metric in frame.metrics if _compares(metric)}
     found = [_warn_of_differences(compared), _warn_of_self_references(frame, compared)]
     if SOURCE in frame.table:
-        found.append(warn_of_human_sources(settings, frame.table[SOURCE]))
+        found.append(warn_of_human_sources(settings.humans, settings.human_sources, frame.table[SOURCE]))
     return [warning for warning in found if warning]
 
 

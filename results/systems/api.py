@@ -11,9 +11,11 @@ from rest_framework.response import Response
 
 from annotate.reviews import adjudication
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
+from results.scope.human_sources import CHOICES, find_human_sources
 from results.scores.forms import GoldForm
 from results.systems.forms import SystemsForm
 from results.systems.pairs import TESTS, Measure
+from results.systems.warnings import list_warnings
 
 
 class ScoresQuery(ScopeQuery):
@@ -32,6 +34,12 @@ class ScoresQuery(ScopeQuery):
         choices=[measure.value for measure in Measure],
         help_text="For systems: whether pairs are compared by z scores (the default) or by ratings.",
     )
+    humans = serializers.ChoiceField(
+        required=False,
+        choices=list(CHOICES),
+        help_text="For systems: what to do with sources written by people, by default as chosen in the project, "
+        "otherwise in. It is not kept.",
+    )
 
 
 class Scores(Figures):
@@ -43,7 +51,9 @@ class Scores(Figures):
 
         Gold scores by every rule with their spread, or systems with intervals, and each pair once with difference,
         interval, effect sizes and two-sided p, corrected by Holm's method. With the test `graham2016`, pairs are
-        ordered and p one-sided. As with agreement, figures over many judgments are those of the newest job.
+        ordered and p one-sided. The
+        `warnings` of systems say why figures may mislead. As with agreement, figures over many judgments are those of
+        the newest job.
         """
         return Response(self.read_state(self.asked))
 
@@ -58,6 +68,13 @@ class Scores(Figures):
         Queues a job. Read the figures until they are current.
         """
         return self.request_figures(self.sent(ScoresQuery))
+
+    def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        state = super().read_state(params)
+        if params["kind"] == "systems" and state["figures"]:
+            found = list_warnings(state["figures"], find_human_sources(self.project))
+            state["figures"] = {**state["figures"], "warnings": found}
+        return state
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
         gold = adjudication.read_gold_rule(self.project)

@@ -10,6 +10,7 @@ from annotate.reviews.adjudication import Gold
 from measures.system_pairs import PairTest
 from projects.models import Project
 from results.scope.forms import BatchField, ScopeForm
+from results.scope.human_sources import IN, find_human_sources
 from results.systems.pairs import TESTS, Measure
 
 
@@ -21,9 +22,18 @@ class SystemsForm(ScopeForm):
         choices=[(Measure.Z.value, "z scores"), (Measure.RAW.value, "ratings")],
     )
     blind = forms.BooleanField(label="Blind judgments only", required=False)
+    # Pages ask in a form of its own, which keeps the choice with the project.
+    humans = forms.ChoiceField(required=False, choices=Project.HumanSources.choices, widget=forms.HiddenInput)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(project, *args, any_criterion=True, **kwargs)
+        self.human_sources = find_human_sources(project)
+
+    @property
+    def choice(self) -> str:
+        """What is done with human sources: what was sent, or what is kept with the project."""
+        sent: str = self.cleaned_data.get("humans", "") if self.is_bound else ""
+        return sent or self.project.human_sources
 
     def settings(self, gold: Gold) -> dict[str, Any]:
         """Return the settings of the report, which holds every criterion."""
@@ -36,7 +46,14 @@ class SystemsForm(ScopeForm):
             "controls": gold.with_controls,
             "test": data.get("test") or PairTest.SIGN_FLIP.value,
             "values": data.get("values") or Measure.Z.value,
+            **self._choose_human_sources(),
         }
+
+    def _choose_human_sources(self) -> dict[str, Any]:
+        # Only where they are kept apart, so that figures computed without a choice are found again.
+        if not self.human_sources or self.choice in ("", IN):
+            return {}
+        return {"humans": self.choice, "human_sources": list(self.human_sources)}
 
 
 class ReplicationForm(forms.Form):
@@ -77,4 +94,5 @@ class ReplicationForm(forms.Form):
         if not self.is_bound or not self.is_valid() or not self.cleaned_data["first"]:
             return None
         batches = {name: self.cleaned_data[name].number for name in ("first", "second")}
-        return {**batches, "blind": systems["blind"], "controls": systems["controls"]}
+        shared = ("blind", "controls", "humans", "human_sources")
+        return {**batches, **{name: systems[name] for name in shared if name in systems}}

@@ -1,6 +1,6 @@
 """Scores of systems in a scope, over every criterion, and how two batches score the same systems."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +20,7 @@ from measures.system_scores import SystemScore, Z, sum_units, system_scores
 from projects.models import Project
 from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
+from results.scope.human_sources import APART
 from results.scope.scopes import has_simulated, read_scopes
 from results.systems.pairs import (
     GRAHAM2016,
@@ -42,17 +43,26 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     requested = read_scopes(project, settings)
     scopes = _drop_several_scales(requested)
     sums, z = _fetch_sums(scopes, settings)
-    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=_is_one_scale(scopes))
+    has_any_simulated = has_simulated(project, *z.values())
+    # Whether candidates share passages is that of all candidates, so the unit of the intervals is one.
+    unit = PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS
+    is_one_scale, humans = _is_one_scale(scopes), settings.get("human_sources", [])
+    people = {key: each[each[SOURCE].isin(humans)] for key, each in sums.items()}
+    # Annotators' means are over all that they rated; only what is compared is without human sources.
+    sums, z = (_leave_out(each, humans) for each in (sums, z))
+    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
     return {
         "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
-        "has_simulated": has_simulated(project, *z.values()),
-        "is_one_scale": _is_one_scale(scopes),
+        "has_simulated": has_any_simulated,
+        "is_one_scale": is_one_scale,
         "method": JACKKNIFE,
-        "unit": PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS,
+        "unit": unit,
+        "n_passages": len(set().union(*(each[GROUP] for each in sums.values()))),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
+        "people": _score_people(people, is_one_scale=is_one_scale) if settings.get("humans") == APART else {},
         "entering": _sum_inclusion(scopes).as_dict(),
-        **_compare(sums, z, scores, settings, is_one_scale=_is_one_scale(scopes)),
+        **_compare(sums, z, scores, settings, is_one_scale=is_one_scale),
     }
 
 
@@ -78,12 +88,23 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
     return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in requested]}
 
 
+def _leave_out(frames: Frames, sources: Sequence[str]) -> Frames:
+    return {key: each[~each[SOURCE].isin(sources)] for key, each in frames.items()} if sources else frames
+
+
+def _score_people(sums: Frames, *, is_one_scale: bool) -> dict[str, list[dict[str, Any]]]:
+    """Return the scores of human sources, which are compared with nothing."""
+    scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
+    return {key: [asdict(score) for score in found] for key, found in scores.items()}
+
+
 def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:
     return [scope for scope in scopes if scope.criterion.has_one_scale]
 
 
 def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
     sums, _z = _fetch_sums(scopes, settings)
+    sums = _leave_out(sums, settings.get("human_sources", []))
     return system_scores(sums, is_one_scale=_is_one_scale(scopes))
 
 

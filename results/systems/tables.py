@@ -73,16 +73,9 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
         Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
     ]
-    rows: list[list[Value]] = [
-        [
-            rank,
-            score["source"] or "unspecified",
-            score["n_units"],
-            score["n_ratings"],
-            *_make_mean_cells(score["z"]),
-            *_make_mean_cells(score["raw"]),
-        ]
-        for rank, score in enumerate(scores, start=1)
+    rows = [[rank, *_make_score_cells(score)] for rank, score in enumerate(scores, start=1)]
+    people = [
+        [None, *_make_score_cells(score, badge="human source")] for score in figures.get("people", {}).get(key, [])
     ]
     n = sum(score["n_units"] for score in scores)
     method = (
@@ -91,10 +84,22 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         else "95 % intervals by the jackknife with Student's t"
     )
     caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {len(rows):,} systems; {method})."
-    tables = [Table("scores", "System scores", columns, rows, caption, n_keys=2, label="system-scores")]
+    notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
+    title, label = "System scores", "system-scores"
+    tables = [Table("scores", title, columns, rows, caption, n_keys=2, foot=people, notes=notes, label=label)]
     if not key and len(figures["criteria"]) > 1:
         tables.append(_tabulate_criteria(figures, criterion_urls or {}))
     return tables
+
+
+def _make_score_cells(score: Figures, *, badge: str = "") -> list[Value]:
+    return [
+        Name(score["source"] or "unspecified", badge=badge),
+        score["n_units"],
+        score["n_ratings"],
+        *_make_mean_cells(score["z"]),
+        *_make_mean_cells(score["raw"]),
+    ]
 
 
 def _make_mean_cells(mean: Figures) -> list[Value]:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.contrib import messages
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.reviews import adjudication
 from projects.access import ProjectRequest, Right, requires
@@ -12,12 +14,15 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
+from projects.web.refusals import refusals
 from results.reports.views import fetch_figures, report_context, require_figures
 from results.scope.gold_settings import RESAMPLES, SEED
+from results.scope.human_sources import CHOICES, keep_choice
 from results.systems import charts, tables
 from results.systems.forms import ReplicationForm, SystemsForm
 from results.systems.pair_tables import tabulate_pairs
 from results.systems.pairs import GRAHAM2016
+from results.systems.warnings import list_warnings
 
 TEMPLATE = "results/systems/show.html"
 
@@ -35,12 +40,28 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
     if isinstance(state, HttpResponse):
         return state
     context |= report_context(request, state) | {"with_controls": settings["controls"]}
+    if form.human_sources:
+        context["human_choices"] = [(value, label, value == form.choice) for value, label in CHOICES.items()]
     if state.figures:
         context |= _select_criterion(state.figures, form)
+        context["warnings"] = list_warnings(state.figures, form.human_sources)
         urls = {each["key"]: _choose_in_query(request, each["key"]) for each in state.figures["criteria"]}
         found = tables.tabulate_systems(state.figures, key=context["key"], criterion_urls=urls)
         context["tables"] = {table.name: table for table in found}
     return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
+
+
+@requires(Right.READ)
+@require_POST
+def human_sources(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Keep the choice about human sources, which changes no judgment, and go back to the page as it was filtered."""
+    with refusals(request):
+        keep_choice(project=project, actor=request.membership, choice=request.POST.get("humans", ""))
+        messages.success(request, "Choice about human sources saved.")
+    query = QueryDict(request.POST.get("query", ""), mutable=True)
+    # The saved choice holds, not one from an earlier address.
+    query.pop("humans", None)
+    return redirect(f"{reverse('results:systems', args=[project.slug])}?{query.urlencode()}")
 
 
 @requires(Right.READ)

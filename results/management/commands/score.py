@@ -10,8 +10,8 @@ from projects.commands import ProjectCommand, ReportingCommand
 from results.metrics import computing
 from results.metrics.forms import find_default
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
-from results.metrics.self_references import warn_of_self_references
 from results.models import MetricRun
+from results.scope.self_references import warn_of_self_references
 
 
 class Command(ProjectCommand):

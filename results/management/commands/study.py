@@ -11,9 +11,9 @@ from projects.errors import Refused
 from projects.models import Project
 from projects.tables.writing import write
 from results.models import Study
+from results.scope.human_sources import CHOICES, keep_choice
 from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_by_names
-from results.studies.human_sources import CHOICES
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import DESIGNS
 from results.studies.tables import Table
@@ -67,7 +67,8 @@ class Command(ProjectCommand):
         parser.add_argument(
             "--humans",
             choices=list(CHOICES),
-            help="what to do with sources written by people (default: as in the newest evaluation, otherwise in)",
+            help="what to do with sources written by people (default: as chosen in the project before, otherwise in; "
+            "kept for the project)",
         )
         parser.add_argument("--name", default="", help="name of the evaluation")
         parser.add_argument(
@@ -92,6 +93,8 @@ class Command(ProjectCommand):
         # The page's own form checks what the options say, so that both refuse the same.
         form = _fill_form(project, kind, options)
         running.check_data(project, kind.name, form.settings())
+        if options["humans"]:
+            keep_choice(project=project, actor=None, choice=options["humans"])
         study = running.study_now(
             project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed(), name=options["name"]
         )

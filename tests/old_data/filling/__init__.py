@@ -38,6 +38,7 @@ def fill() -> dict[str, str]:
     messages.answer_some()
     work.leave_open(bay)
     people.found_others(bay)
+    results.choose_about_human_sources()
     _let_nothing_end()
     return bay.secrets
 

@@ -12,10 +12,11 @@ from annotate.work import drafts
 from measures.gold_rules import GoldRule
 from projects.importing import Options
 from projects.jobs import queue, running
-from projects.models import Candidate
+from projects.models import Candidate, Project
 from results.metrics import computing
 from results.models import MetricRun, Report, ScoreFile, Study
 from results.reports import reports
+from results.scope.human_sources import keep_choice
 from results.score_import import importing
 from results.sets import freezing, retiring
 from results.sets.settings import Settings as SetSettings
@@ -41,6 +42,11 @@ def measure(bay: Bay) -> None:
         end(computing.request_run(project=bay.project, actor=bay["researcher"], name=name, settings={}), state)
     _study(bay, runs)
     _report(bay)
+
+
+def choose_about_human_sources() -> None:
+    for project, choice in zip(Project.objects.order_by("pk"), Project.HumanSources, strict=False):
+        keep_choice(project=project, actor=None, choice=choice)
 
 
 def _upload_scores(bay: Bay) -> list[MetricRun]:

@@ -45,6 +45,7 @@ SAID = {
     "change settings": ("", "changed the project settings"),
     "change standing": ("membership a-x", "changed the status of membership a-x"),
     "change whether annotates": ("membership a-x", "changed the annotating right of membership a-x"),
+    "choose human sources": ("", "chose what to do with human sources"),
     "close batch": ("batch 3", "closed batch 3"),
     "close qualification test": ("qualification test 3", "closed qualification test 3"),
     "count judgment again": ("assignment 3", "counted a judgment again in assignment 3"),

@@ -1,16 +1,19 @@
 """Warnings of evaluations: answers compared with themselves, human sources, and what cannot work."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
-from projects.models import Candidate, Membership, Project, Reference
+from projects.models import Candidate, LogEntry, Membership, Project, Reference
 from results.metrics import computing
 from results.models import MetricRun, Study
 from results.studies.pair_frame import GIVEN
 from results.studies.presentation import list_warnings
+from tests.page_reader import read
 from tests.people import SignIn
 from tests.results.judged_batches import answer
 from tests.results.studies.factories import list_candidates, study
@@ -79,6 +82,8 @@ def test_human_sources_are_asked_for_once_and_left_out_apart_or_in(
     assert (first.settings["humans"], first.settings["human_sources"]) == ("apart", ["strong"])
     form = client.get(f"{STUDIES}new/").context["form"]
     assert form.get_initial_for_field(form.fields["humans"], "humans") == "apart"
+    with_humans.refresh_from_db()
+    assert with_humans.human_sources == "apart"
 
     chosen: dict[str, Any] = {"human_sources": ("strong",), "n_resamples": 100}
     left_out, apart, among = (
@@ -106,10 +111,64 @@ def test_scripts_go_on_without_a_choice_and_are_warned(with_humans: Project, run
     asked = ("study", "correlation", "--project", "bridges", "--metric", "near")
     output = answer(*asked)
     assert output["settings"]["humans"] == "in"
+    with_humans.refresh_from_db()
+    assert with_humans.human_sources == "", "a default is no choice"
     assert any("Human sources count as systems" in each for each in output["warnings"])
     assert answer(*asked, "--humans", "leave_out")["result"]["n"] == 10
-    # The choice is kept for the next evaluation.
+    # The choice is kept for the project, and does not go with the evaluation.
+    Study.objects.all().delete()
     assert answer(*asked)["settings"]["humans"] == "leave_out"
+    assert LogEntry.objects.get(act="choose human sources").after == {"human_sources": "leave_out"}
+
+
+def test_systems_ask_once_and_leave_human_sources_out_or_apart(
+    with_humans: Project, researcher: Membership, client_of: SignIn, runs: list[MetricRun]
+) -> None:
+    client, address = client_of(researcher), "/p/bridges/scores/systems/"
+    asked = client.get(address)
+    assert "People wrote the candidates of these sources" in read_text(asked)
+    assert "Human sources count as systems here: strong." in read_text(asked)
+    assert "Few passages" in read_text(asked)
+    (among,) = [row for row in read(asked.content.decode()).rows("System scores") if row["System"] == "strong"]
+    sent = {"humans": "apart", "query": "criterion=correctness&humans=in"}
+    kept = client.post(f"{address}human-sources/", sent)
+    assert kept["Location"] == f"{address}?criterion=correctness"
+    page = client.get(kept["Location"])
+    assert "Human sources count" not in read_text(page)
+    rows = read(page.content.decode()).rows("System scores")
+    assert [(row["Rank"], row["System"]) for row in rows] == [("1", "weak"), ("", "strong human source")]
+    assert [rows[1][name] for name in ("Mean z", "Mean", "Ratings")] == [
+        among[name] for name in ("Mean z", "Mean", "Ratings")
+    ], "annotators' norms do not change"
+    assert page.context["figures"]["pairs"]["correctness"] == []
+    file = client.get(f"{address}tables/scores.md?criterion=correctness").content.decode()
+    assert "Human sources, without a rank: strong" in file
+    # The form of evaluations offers the same choice, and the API has it and can override it.
+    form = client.get(f"{STUDIES}new/").context["form"]
+    assert form.get_initial_for_field(form.fields["humans"], "humans") == "apart"
+    scores = "/api/v1/projects/bridges/scores/?kind=systems"
+    found = client.get(scores).json()
+    assert found["settings"]["humans"] == "apart"
+    assert [each["source"] for each in found["figures"]["people"]["correctness"]] == ["strong"]
+    over = client.get(f"{scores}&humans=in").json()["figures"]
+    assert any("Human sources count as systems" in each for each in over["warnings"])
+    assert [each["source"] for each in over["scores"]["correctness"]] == ["strong", "weak"]
+    assert client.get(f"{scores}&humans=none").status_code == 400
+    assert client.post(f"{address}human-sources/", {"humans": "none"}).status_code == 302
+    with_humans.refresh_from_db()
+    assert with_humans.human_sources == "apart"
+
+
+def test_the_choice_of_the_newest_evaluation_becomes_that_of_the_project(
+    with_humans: Project, researcher: Membership, runs: list[MetricRun]
+) -> None:
+    for humans in ("apart", "leave_out", ""):
+        study(with_humans, researcher, runs[:1], humans=humans, n_resamples=100)
+    fill = import_module("results.migrations.0008_keep_the_choice_about_human_sources").FILL
+    with connection.cursor() as cursor:
+        cursor.execute(fill)
+    with_humans.refresh_from_db()
+    assert with_humans.human_sources == "leave_out"
 
 
 def test_what_cannot_work_is_refused_before_it_runs(
