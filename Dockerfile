@@ -1,0 +1,38 @@
+# An image of Concord without the private servers: it needs a PostgreSQL and a Redis or Valkey of its own (compose.yaml).
+# The interpreter is the one that the tests run on.
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS build
+# Extras beside requirements.txt, such as “sentry chinese”.
+ARG EXTRAS=""
+WORKDIR /app
+COPY requirements*.txt ./
+RUN python -m venv /opt/venv
+RUN set -- requirements.txt; for extra in $EXTRAS; do set -- "$@" "requirements-$extra.txt"; done; \
+    for file in "$@"; do set -- "$@" -r "$file"; shift; done; \
+    /opt/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes "$@"
+COPY . .
+# Nothing is connected to and no key is kept: both commands only read settings.
+RUN DATABASE_URL=postgres://build@localhost/build REDIS_URL=redis://localhost ALLOWED_HOSTS=localhost \
+    SECRET_KEY=build-$(python -c 'import secrets; print(secrets.token_hex(32))') DATA_DIR=/tmp/build STATIC_ROOT=/app/collected \
+    sh -c '/opt/venv/bin/python manage.py translations --compile && /opt/venv/bin/python manage.py collectstatic --noinput --verbosity 0'
+RUN /opt/venv/bin/python -m compileall -q /app /opt/venv/lib
+
+FROM ${PYTHON}
+RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent concord && install -d -o 10001 -m 0700 /data
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /app /app
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    DATA_DIR=/data \
+    STATIC_ROOT=/app/collected \
+    LOG_FORMAT=json \
+    PROMETHEUS_MULTIPROC_DIR=/tmp/metrics
+WORKDIR /app
+USER 10001
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/live', timeout=4)"]
+CMD ["gunicorn", "config.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--worker-class", "gthread", "--threads", "8", "--preload", "--log-level", "warning", "--no-control-socket", "--graceful-timeout", "30"]

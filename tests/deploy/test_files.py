@@ -1,0 +1,184 @@
+"""The files of deploy/ and of containers say what the code says: settings, commands, addresses, users."""
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config import env
+from config.management.commands import serve
+from config.monitoring.middleware import ADDRESSES
+from projects.web.uploads import FORM_BYTES
+from tests import debian
+from tests.deploy.dockerfile import is_left_out, read_steps, tracked_files
+
+UNITS = sorted((env.BASE_DIR / "deploy" / "systemd").glob("*.service"))
+SETTINGS = (env.BASE_DIR / "config" / "settings.py").read_text(encoding="utf-8")
+OF_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "POSTGRES_PASSWORD"}
+"""Names that Python and the images of others read."""
+
+
+def is_setting(name: str) -> bool:
+    return name in OF_OTHERS or name == "DATA_DIR" or f'("{name}"' in SETTINGS
+
+
+def read_compose() -> dict[str, Any]:
+    compose: dict[str, Any] = yaml.safe_load((env.BASE_DIR / "compose.yaml").read_text(encoding="utf-8"))
+    return compose
+
+
+def read_unit(path: Path) -> dict[str, list[tuple[str, str]]]:
+    """The sections of a unit, whose names may come more than once."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            section.append((name, value))
+    return sections
+
+
+def options_of(words: list[str]) -> list[str]:
+    """A command of the web server without its program and without what each place chooses."""
+    found = words[words.index("config.wsgi") :]
+    for name in ("--bind", "--workers"):
+        place = found.index(name)
+        del found[place : place + 2]
+    return found
+
+
+def test_every_variable_is_a_setting_and_every_example_a_variable() -> None:
+    steps = [step for step in read_steps() if step.name == "ENV"]
+    named = {pair.partition("=")[0] for step in steps for pair in step.words}
+    for service in read_compose()["services"].values():
+        if service.get("image") == "concord":
+            named |= set(service["environment"])
+    for unit in UNITS:
+        for name, value in read_unit(unit)["Service"]:
+            if name == "Environment":
+                named |= {pair.partition("=")[0] for pair in value.split()}
+    example = (env.BASE_DIR / ".env.example").read_text(encoding="utf-8")
+    named |= set(re.findall(r"^#?([A-Z_]+)=", example, re.MULTILINE))
+    assert {name for name in named if not is_setting(name)} == set()
+    assert {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "STATIC_ROOT"} <= named
+
+
+def test_the_same_commands_run_everywhere() -> None:
+    (web,) = [step.words for step in read_steps() if step.name == "CMD"]
+    compose = read_compose()["services"]
+    started = {unit.name: dict(read_unit(unit)["Service"])["ExecStart"].split() for unit in UNITS}
+    wanted = options_of(serve.web_command("127.0.0.1", 8000, 2))
+    assert options_of(web) == options_of(started["concord-web.service"]) == wanted
+    assert web[web.index("--bind") + 1] == "0.0.0.0:8000"
+
+    beat = serve.worker_command(has_beat=True)
+    wanted = beat[beat.index("celery") : -1]
+    for words in (compose["worker"]["command"], started["concord-worker.service"]):
+        program = Path(words[0]).name
+        assert sorted([program, *words[1:-1]]) == sorted(wanted)
+    assert compose["migrate"]["command"][-2:] == ["migrate", "--noinput"]
+
+
+def test_an_image_has_no_private_servers_no_secrets_and_no_root() -> None:
+    steps = read_steps()
+    assert [step.text for step in steps if step.name == "USER"] == ["10001"]
+    assert steps.index(next(s for s in steps if s.name == "USER")) > max(
+        n for n, s in enumerate(steps) if s.name == "RUN"
+    )
+    assert not any("private" in step.text for step in steps)
+    kept = [name for name in tracked_files() if not is_left_out(name)]
+    assert {"manage.py", "requirements.txt", "config/settings.py", "docs/operations.md", "LICENSE"} <= set(kept)
+    assert all(is_left_out(name) for name in (".env", ".env.local", ".git/config", "var/secret_key", "tests/people.py"))
+    (check,) = [step.text for step in steps if step.name == "HEALTHCHECK"]
+    assert set(re.findall(r":8000(/[\w/]+)", check)) <= set(ADDRESSES)
+    assert not any("SECRET_KEY" in step.text for step in steps if step.name in ("ENV", "ARG"))
+
+
+def test_a_site_of_containers_is_closed_but_for_its_proxy() -> None:
+    compose = read_compose()
+    services = compose["services"]
+    assert {name for name, service in services.items() if "ports" in service} == {"proxy"}
+    assert compose["networks"]["inside"] == {"internal": True}
+    for name in ("database", "queue"):
+        assert services[name]["networks"] == ["inside"]
+        assert services[name]["healthcheck"]["test"]
+    for name in ("web", "worker", "migrate"):
+        service = services[name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert "privileged" not in service
+        # Above the 30 seconds in which requests and jobs are finished.
+        assert service["stop_grace_period"] == "40s"
+    assert services["migrate"]["restart"] == "no"
+    waits = {name: service.get("depends_on", {}) for name, service in services.items()}
+    assert waits["migrate"] == {"database": {"condition": "service_healthy"}}
+    for name in ("web", "worker"):
+        assert waits[name]["migrate"] == {"condition": "service_completed_successfully"}
+        assert waits[name]["queue"] == {"condition": "service_healthy"}
+    assert waits["proxy"] == {"web": {"condition": "service_healthy"}}
+    volumes = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", ())}
+    assert {volume for volume in volumes if not volume.startswith(".")} == set(compose["volumes"])
+    for source in (volume for volume in volumes if volume.startswith(".")):
+        assert (env.BASE_DIR / source).is_file()
+
+
+def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
+    text = (env.BASE_DIR / "deploy" / "Caddyfile").read_text(encoding="utf-8")
+    (megabytes,) = re.findall(r"max_size (\d+)MB", text)
+    assert int(megabytes) * 10**6 > 512 * 1024**2 + FORM_BYTES
+    (inside,) = re.findall(r"@inside path (.*)", text)
+    assert set(inside.split()) == {"/metrics", "/health/ready", "/readyz"} <= set(ADDRESSES)
+
+
+def test_services_restart_and_may_do_little() -> None:
+    assert [unit.stem for unit in UNITS] == ["concord-migrate", "concord-web", "concord-worker"]
+    for unit in UNITS:
+        configparser.RawConfigParser(strict=False, allow_no_value=True).read(unit, encoding="utf-8")
+        sections = read_unit(unit)
+        service = dict(sections["Service"])
+        assert service["User"] == "concord"
+        assert service["Restart"] == ("on-failure" if unit.stem == "concord-migrate" else "always")
+        assert dict(sections["Unit"])["StartLimitIntervalSec"] == "0"
+        for name in ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "RestrictSUIDSGID"):
+            assert service[name] == "yes"
+        assert service["ProtectSystem"] == "strict"
+        assert service["CapabilityBoundingSet"] == ""
+        if unit.stem != "concord-migrate":
+            assert int(service["TimeoutStopSec"]) > 30
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="This machine has no systemd-analyze.")
+def test_systemd_understands_the_services(tmp_path: Path) -> None:
+    for unit in UNITS:
+        # The programs are at their places on a server only.
+        text = re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(encoding="utf-8"))
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
+    names = [str(tmp_path / unit.name) for unit in UNITS]
+    checked = subprocess.run(["systemd-analyze", "verify", *names], capture_output=True, text=True, check=False)
+    ours = [line for line in checked.stderr.splitlines() if "concord" in line and "documentation" not in line.lower()]
+    assert ours == []
+
+
+@pytest.mark.soak
+def test_caddy_takes_its_file(scale: int, tmp_path: Path) -> None:
+    if scale == 1:
+        pytest.skip("Caddy is unpacked in `make soak`.")
+    caddy = shutil.which("caddy") or str(tmp_path / "usr" / "bin" / "caddy")
+    if not Path(caddy).exists() and not debian.unpack("caddy", tmp_path):
+        pytest.skip("This machine has no package of Caddy.")
+    checked = subprocess.run(
+        [caddy, "validate", "--adapter", "caddyfile", "--config", env.BASE_DIR / "deploy" / "Caddyfile"],
+        env={**os.environ, "SITE_URL": "https://concord.example.org", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
