@@ -4,11 +4,14 @@ A report is put together from a list of what it may contain, so that a new versi
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 
 from projects.web import request_ids
+
+if TYPE_CHECKING:
+    from sentry_sdk.types import Event, Hint
 
 KEPT = ("event_id", "timestamp", "platform", "level", "logger", "transaction", "environment")
 KEPT_OF_FRAME = ("filename", "function", "module", "lineno", "in_app", "context_line", "pre_context", "post_context")
@@ -36,14 +39,15 @@ def start(dsn: str, **options: Any) -> None:
     )
 
 
-def strip(event: Mapping[str, Any], hint: Mapping[str, Any]) -> dict[str, Any]:
+def strip(event: "Event", hint: "Hint") -> "Event":
     """Return a report with the kind of each error, its frames and its line of the log before values are filled in."""
-    kept = {name: event[name] for name in KEPT if event.get(name)}
-    errors = event.get("exception", {}).get("values") or []
+    found: Mapping[str, Any] = event
+    kept: Event = {name: found[name] for name in KEPT if found.get(name)}  # type: ignore[assignment]
+    errors = found.get("exception", {}).get("values") or []
     if errors:
         kept["exception"] = {"values": [_strip_error(error) for error in errors]}
     # Errors without an exception are lines of the log. Their template says what happened; arguments may be texts.
-    elif template := event.get("logentry", {}).get("message"):
+    elif template := found.get("logentry", {}).get("message"):
         kept["logentry"] = {"message": template}
     kept["tags"] = {"request_id": request_ids.current()}
     return kept

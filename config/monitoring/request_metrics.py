@@ -34,4 +34,4 @@ def record(*, method: str, status: int, route: str, seconds: float) -> None:
 
 def register(registry: CollectorRegistry) -> None:
     """Let a registry show the sums over all processes."""
-    MultiProcessCollector(registry, path=settings.REQUEST_METRICS_DIR)
+    MultiProcessCollector(registry, path=settings.REQUEST_METRICS_DIR)  # type: ignore[no-untyped-call]

@@ -162,4 +162,5 @@ def test_a_json_line_is_one_line_whatever_it_is_about() -> None:
     handler.emit(record)
     (line,) = stream.getvalue().splitlines()
     assert json.loads(line)["message"].startswith("two\nlines of")
-    assert {handler["formatter"] for handler in site.LOGGING["handlers"].values()} == {"text"}
+    handlers: Any = site.LOGGING["handlers"]
+    assert {handler["formatter"] for handler in handlers.values()} == {"text"}

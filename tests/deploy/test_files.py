@@ -47,7 +47,8 @@ def read_unit(path: Path) -> dict[str, list[tuple[str, str]]]:
 
 def options_of(words: list[str]) -> list[str]:
     """A command of the web server without its program and without what each place chooses."""
-    found = words[words.index("config.wsgi") :]
+    (program,) = [n for n, word in enumerate(words) if Path(word).name == "gunicorn"]
+    found = words[program + 1 :]
     for name in ("--bind", "--workers"):
         place = found.index(name)
         del found[place : place + 2]
