@@ -243,6 +243,8 @@ SPECTACULAR_SETTINGS = {
 ADVISORIES = env.text("ADVISORIES", default="")  # for `manage.py audit`: a copy of the advisories of OSV
 METRIC_MODULES = env.words("METRIC_MODULES")
 # Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
+# The data of a deleted project are deleted for good after so many days; 0 keeps them.
+KEEP_DELETED_DAYS = env.number("KEEP_DELETED_DAYS", default=30, most=3650)
 HF_TOKEN = env.text("HF_TOKEN", default="")
 HF_ENDPOINT = env.text("HF_ENDPOINT", default="https://huggingface.co").rstrip("/")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)  # per token
@@ -289,6 +291,7 @@ CELERY_BEAT_SCHEDULE = {
     "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},
     "tidy-sets": {"task": "results.tidy_sets", "schedule": crontab(minute=37)},
     "tidy-score-files": {"task": "results.tidy_score_files", "schedule": crontab(minute=47)},
+    "purge-deleted": {"task": "projects.purge_deleted", "schedule": crontab(hour=4, minute=15)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }
 

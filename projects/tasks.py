@@ -9,8 +9,10 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
+from projects.accounts import throttling
 from projects.jobs import queue
 from projects.models import Guesses, Pulse
+from projects.settings import purging
 from projects.web import uploads
 from projects.webhooks import delivering
 
@@ -30,8 +32,14 @@ def announce_waiting_jobs() -> None:
 def clear_sessions() -> None:
     call_command("clearsessions")
     Guesses.forget_old()
+    throttling.forget_old()
     delivering.forget_old()
     uploads.clear_temporary(time.time())
+
+
+@shared_task(name="projects.purge_deleted", ignore_result=True)
+def purge_deleted() -> None:
+    purging.purge_due()
 
 
 @shared_task(name="projects.deliver_messages", ignore_result=True)

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from annotate.desk import onboarding_views, views
+from annotate.desk import account_views, onboarding_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("account/delete/", account_views.account_delete, name="account-delete"),
     path("desk/", views.desk, name="desk"),
     path("p/<slug:slug>/desk/", views.project_desk, name="project-desk"),
     path("p/<slug:slug>/consent/", onboarding_views.consent, name="consent"),

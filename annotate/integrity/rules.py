@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotate.models.conditions import is_collected, is_item, is_work, was_submitted
+from annotate.models.conditions import REMOVALS, is_collected, is_item, is_work, was_submitted
 from annotate.models.pay import hit_pay
 from annotate.places import TAKEN_OUT
 
@@ -39,20 +39,20 @@ CONSENT = (
     ),
     Rule(
         "taken_out_stays_out",
-        "Work that annotators have removed on withdrawing consent is not counted, for that reason.",
+        "Work that annotators have removed for good is not counted, for that reason.",
         "judgment",
-        f"""SELECT j.id FROM projects_consentacceptance c
-           JOIN annotate_assignment a ON a.annotator_id = c.membership_id AND a.submitted_at <= c.withdrawn_at
+        f"""SELECT j.id FROM {REMOVALS} r
+           JOIN annotate_assignment a ON a.annotator_id = r.membership_id AND a.submitted_at <= r.removed_at
            JOIN annotate_judgment j ON j.assignment_id = a.id
-           WHERE c.is_taken_out AND (j.is_counted OR j.not_counted_reason <> '{TAKEN_OUT}')""",
+           WHERE j.is_counted OR j.not_counted_reason <> '{TAKEN_OUT}'""",
     ),
     Rule(
         "taken_out_by_its_annotator",
-        "A judgment is removed only if its annotator withdrew consent and chose to remove it.",
+        "A judgment is removed only if its annotator withdrew consent or deleted their account, and chose so.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j
            WHERE j.not_counted_reason = '{TAKEN_OUT}' AND NOT EXISTS (
-               SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = j.annotator_id AND c.is_taken_out)""",
+               SELECT 1 FROM {REMOVALS} r WHERE r.membership_id = j.annotator_id)""",
     ),
 )
 LEDGER = (

@@ -4,6 +4,11 @@ Each takes the aliases that its tables have in the statement and returns text fo
 column, such as `holds_place`, needs no name of its own here.
 """
 
+REMOVALS = """(
+    SELECT membership_id, withdrawn_at AS removed_at FROM projects_consentacceptance WHERE is_taken_out
+    UNION ALL SELECT membership_id, erased_at FROM projects_erasure WHERE takes_work_out)"""
+"""A subquery: which annotators removed their work for good, and when, by withdrawing consent or with their account."""
+
 
 def is_counted(judgment: str) -> str:
     """Return SQL: whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""

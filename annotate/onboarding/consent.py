@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import DateTimeField, Exists, Func, OuterRef, QuerySet
+from django.db.models import DateTimeField, Func
 from django.utils.translation import gettext as _
 
-from annotate import places
 from annotate.models import Assignment, Judgment, Notice
 from annotate.onboarding import notices
 from annotate.places import leaving
@@ -17,8 +16,6 @@ from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.models import Act, Consent, ConsentAcceptance, Membership
 from projects.texts.versions import current_consent
-
-State = Assignment.State
 
 
 class ConsentFirst(Refused):
@@ -115,7 +112,7 @@ class Withdrawal:
 
 def plan_withdrawal(annotator: Membership) -> Withdrawal:
     """Return the work that the annotator can keep or remove."""
-    work = _find_submitted(annotator)
+    work = leaving.find_submitted(annotator)
     return Withdrawal(
         n_hits=work.count(),
         n_judgments=Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False).count(),
@@ -134,21 +131,11 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
     agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None)
     if not agreed.exists():
         raise Refused(_("You've already withdrawn your consent, or you never agreed."))
-    chosen = _find_submitted(annotator) if removes_work else Assignment.objects.none()
-    # Expired HITs are ended too, so that they cannot be submitted late; the open one may expire before it is locked.
-    unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))
-    unsent_ids = list(unsent.values_list("pk", flat=True))
-    # All locks at once and in order, before anything changes: the acts below lock one after the other.
-    held = leaving.lock_work(annotator, chosen, *unsent_ids)
     plan = plan_withdrawal(annotator)
-    redone, final = leaving.split_by_reopening(held, chosen)
-    n_withdrawn = leaving.release_open_work(held)
-    places.withdraw_expired(unsent_ids)
-    places.exclude_for_good(redone, reopens=True)
-    places.exclude_for_good(final, reopens=False)
+    chosen = leaving.find_submitted(annotator) if removes_work else Assignment.objects.none()
+    n_withdrawn, n_removed = leaving.leave_for_good(annotator, chosen)
     newest = agreed.latest("consent_id").consent
     agreed.update(withdrawn_at=_CLOCK, is_taken_out=removes_work)
-    n_removed = len(redone) + len(final)
     after = {"is_taken_out": removes_work, "taken_out": n_removed, "withdrawn": n_withdrawn, "version": newest.version}
     log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)
     _tell_managers(annotator, n_removed if removes_work else None)
@@ -158,12 +145,6 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
 # The current time and not the start of the transaction: work that was submitted while this act waited for its lock is
 # removed too, and must not seem to come after the withdrawal.
 _CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
-
-
-def _find_submitted(annotator: Membership) -> QuerySet[Assignment]:
-    """Return the submitted work that the annotator has not removed before."""
-    taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
-    return Assignment.objects.submitted().filter(annotator=annotator).exclude(Exists(taken_out))
 
 
 def _read_state(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentState:

@@ -95,7 +95,7 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
 
 
 def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[int]:
-    """Exclude submitted work for good, whatever was decided on it, because its annotator withdraws consent.
+    """Exclude submitted work for good, whatever was decided on it, because its annotator removes it.
 
     Return the ids of the excluded assignments. With `reopens`, the places that they held open again. The reason
     overwrites any other, so that nothing (restoring, accepting) ever counts these judgments again.

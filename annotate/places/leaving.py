@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate import places
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, Judgment
 from annotate.places.locking import lock_assignment
 from annotate.places.reopening import batch_reopens
 from projects.models import Membership
@@ -47,6 +47,30 @@ def split_by_reopening(held: LockedWork, chosen: QuerySet[Assignment]) -> tuple[
     pairs = list(chosen.values_list("pk", "hit__batch"))
     reopened = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]
     return reopened, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
+
+
+def leave_for_good(annotator: Membership, chosen: QuerySet[Assignment]) -> tuple[int, int]:
+    """End an annotator's open work, and exclude the chosen submitted work so that nothing counts it again.
+
+    Return how many HITs were given back, and how many were excluded. The caller has locked the membership.
+    """
+    # Expired HITs are ended too, so that they cannot be submitted late; the open one may expire before it is locked.
+    unsent = Assignment.objects.filter(annotator=annotator, state__in=(Assignment.State.OPEN, Assignment.State.EXPIRED))
+    unsent_ids = list(unsent.values_list("pk", flat=True))
+    # All locks at once and in order, before anything changes: the acts below lock one after the other.
+    held = lock_work(annotator, chosen, *unsent_ids)
+    redone, final = split_by_reopening(held, chosen)
+    n_withdrawn = release_open_work(held)
+    places.withdraw_expired(unsent_ids)
+    places.exclude_for_good(redone, reopens=True)
+    places.exclude_for_good(final, reopens=False)
+    return n_withdrawn, len(redone) + len(final)
+
+
+def find_submitted(annotator: Membership) -> QuerySet[Assignment]:
+    """Return the submitted work that the annotator has not removed before."""
+    taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
+    return Assignment.objects.submitted().filter(annotator=annotator).exclude(Exists(taken_out))
 
 
 def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:

@@ -1,14 +1,19 @@
 """Throttling of sign-ins: an account from one address, an account from all addresses, an address on all accounts."""
 
+from datetime import timedelta
 from typing import Any
 
 from axes.attempts import get_cool_off_threshold
 from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_client_username
-from axes.models import AccessAttempt
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.conf import settings
 from django.db.models import Q, Sum
 from django.http import HttpRequest
+from django.utils import timezone
+
+KEPT = timedelta(days=30)
+"""How long failed sign-ins are kept, with their network addresses: long enough to look into an attack."""
 
 
 class SignInHandler(AxesDatabaseHandler):  # type: ignore[misc]
@@ -29,3 +34,9 @@ class SignInHandler(AxesDatabaseHandler):  # type: ignore[misc]
         )
         limit: int = settings.AXES_FAILURE_LIMIT
         return max(int(sums[str(n)]) * limit // most for n, (_, most) in enumerate(bounds))
+
+
+def forget_old() -> None:
+    """Delete records of failed sign-ins that are no longer needed."""
+    for attempts in (AccessAttempt, AccessFailureLog, AccessLog):
+        attempts.objects.filter(attempt_time__lt=timezone.now() - KEPT).delete()

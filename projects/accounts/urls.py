@@ -9,6 +9,7 @@ urlpatterns = [
     path("first-owner/", views.first_owner_new, name="first-owner"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("accessibility/", views.accessibility, name="accessibility"),
+    path("privacy/", views.privacy, name="privacy"),
     path("language/", views.language_choose, name="language"),
     path("account/", views.account, name="account"),
     path("account/password/", views.password_change, name="password-change"),

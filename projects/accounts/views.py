@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import SignedInRequest, client_address, for_operators, public, signed_in
-from projects.accounts import first_owner, passwords
+from projects.accounts import first_owner, passwords, throttling
 from projects.accounts.forms import (
     AccountForm,
     ChangePasswordForm,
@@ -143,6 +143,17 @@ def rating_keys(request: SignedInRequest) -> HttpResponse:
 @require_safe
 def accessibility(request: HttpRequest) -> HttpResponse:
     return render(request, "accessibility.html")
+
+
+@public
+@require_safe
+def privacy(request: HttpRequest) -> HttpResponse:
+    context = {
+        "session_days": settings.SESSION_COOKIE_AGE // 86400,
+        "address_days": throttling.KEPT.days,
+        "deleted_days": settings.KEEP_DELETED_DAYS,
+    }
+    return render(request, "privacy.html", context)
 
 
 @public

@@ -9,6 +9,7 @@ ANNOTATORS = frozenset(
         *(Act.REJECT_WORK, Act.ACCEPT_WORK_AFTER_ALL, Act.REMOVE, Act.RESTORE),
         *(Act.SET_JUDGMENT_ASIDE, Act.COUNT_JUDGMENT_AGAIN),
         *(Act.WITHDRAW_CANDIDATE, Act.WITHDRAW_PASSAGE, Act.WITHDRAW_CONSENT, Act.CHANGE_QUALITY_RULES),
+        Act.ERASE_ACCOUNT,
     )
 )
 """Acts that change which judgments count, or the quality rules: every annotator is compared with the others again."""

@@ -54,6 +54,7 @@ VERBS: dict[str, str] = {
     "draw spot checks": "drew spot checks",
     "edit control": "edited a control item of",
     "edit qualification item": "edited",
+    "erase account": "deleted the account of",
     "fail qualification test": "failed the qualification test with",
     "freeze judgment set": "froze",
     "retire judgment set": "retired",

@@ -5,7 +5,7 @@ from projects.models.freshness import FigureChange
 from projects.models.guesses import Guesses
 from projects.models.log import Act, LogEntry
 from projects.models.numbering import NumberCounter
-from projects.models.people import Invitation, Membership, Project, User
+from projects.models.people import Erasure, Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
 from projects.models.rubric import (
     Consent,
@@ -28,6 +28,7 @@ __all__ = [
     "Dataset",
     "Delivery",
     "DeliveryAttempt",
+    "Erasure",
     "Event",
     "FigureChange",
     "Guesses",

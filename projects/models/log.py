@@ -54,6 +54,7 @@ class Act(models.TextChoices):
     DRAW_SPOT_CHECKS = "draw spot checks"
     EDIT_CONTROL = "edit control"
     EDIT_QUALIFICATION_ITEM = "edit qualification item"
+    ERASE_ACCOUNT = "erase account"
     FAIL_QUALIFICATION_TEST = "fail qualification test"
     FIND = "find"
     FINISH_REVIEW = "finish a review"

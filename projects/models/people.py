@@ -85,6 +85,8 @@ class Project(models.Model):
     human_sources = models.CharField(max_length=10, choices=HumanSources.choices, blank=True, db_default="", default="")
     created_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True, blank=True)
+    purged_after = models.DateTimeField(null=True, blank=True)
+    """When the data of a deleted project may be deleted for good; None for never."""
 
     objects = ProjectQuerySet.as_manager()
 
@@ -194,6 +196,17 @@ class Membership(models.Model):
     def is_blind(self) -> bool:
         """Whether the member cannot see sources and other people's ratings."""
         return not self.can_read
+
+
+class Erasure(models.Model):
+    """That the account behind a membership was deleted; with `takes_work_out`, its judgments count nowhere any more."""
+
+    membership = models.OneToOneField(Membership, on_delete=models.PROTECT, primary_key=True, related_name="erasure")
+    takes_work_out = models.BooleanField()
+    erased_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return str(self.membership)
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

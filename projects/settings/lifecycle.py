@@ -1,6 +1,7 @@
 """Creating a project, changing its settings, deleting and restoring it."""
 
 import re
+from datetime import timedelta
 from itertools import count
 from typing import Any
 from unicodedata import category, normalize
@@ -150,11 +151,16 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
 
 @transaction.atomic
 def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
-    """Hide a project from everybody and keep its data. Raises Refused unless `typed` is its address."""
+    """Hide a project from everybody, and keep its data for KEEP_DELETED_DAYS, or for good if that is 0.
+
+    Raises Refused unless `typed` is the project's address.
+    """
     if typed != project.slug:
         raise Refused(f"To delete this project, enter its address: {project.slug}")
     # Only the first of two requests at the same time changes the row and is logged.
-    if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
+    now, days = timezone.now(), settings.KEEP_DELETED_DAYS
+    purged_after = now + timedelta(days=days) if days else None
+    if Project.objects.live().filter(pk=project.pk).update(deleted_at=now, purged_after=purged_after):
         log.record(project, actor, Act.DELETE_PROJECT, project)
 
 
@@ -166,7 +172,7 @@ def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
         raise Refused(f"Project “{slug}” does not exist.")
     if project.deleted_at is None:
         raise Refused(f"The project “{slug}” is not deleted.")
-    project.deleted_at = None
-    project.save(update_fields=["deleted_at"])
+    project.deleted_at = project.purged_after = None
+    project.save(update_fields=["deleted_at", "purged_after"])
     log.record(project, actor, Act.RESTORE_PROJECT, project)
     return project

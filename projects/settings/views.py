@@ -71,4 +71,5 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
             lifecycle.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
             messages.success(request, f"{project.name} deleted. The site administrator can restore it.")
             return redirect("annotate:desk")
-    return render(request, "projects/settings/project_delete.html", {"form": form})
+    context = {"form": form, "keep_days": settings.KEEP_DELETED_DAYS}
+    return render(request, "projects/settings/project_delete.html", context)

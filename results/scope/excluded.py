@@ -25,7 +25,7 @@ REASON_NOTES = {
     "surplus": "submitted when the HIT already had all its judgments",
     "set aside": "excluded by a manager",
     "already counted": "restored, but the same judgment was imported again and counts",
-    "consent withdrawn": "the annotator withdrew consent and removed the work",
+    "consent withdrawn": "the annotator withdrew consent or deleted their account, and removed the work",
     "withdrawn": "the candidate is withdrawn",
     "cannot be judged": "the annotator could not judge it",
     "not blind": "by someone who can see the sources",

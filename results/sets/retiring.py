@@ -3,6 +3,7 @@
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from annotate.models.conditions import REMOVALS
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership, Project
@@ -12,7 +13,7 @@ from results.sets.settings import Settings
 
 NOTE = "RETIRED.md"
 """The file that marks the downloads of a retired set."""
-TAKEN_OUT = "An annotator withdrew consent after the set was frozen and removed their work."
+TAKEN_OUT = "After the set was frozen, an annotator withdrew consent or deleted their account, and removed their work."
 SLACK_SECONDS = 10
 """How long before the snapshot a withdrawal may be timed that the snapshot does not see yet."""
 
@@ -98,13 +99,13 @@ def _lock(judgment_set: JudgmentSet) -> JudgmentSet:
 # A set stores the pseudonyms of everyone behind its files. Withdrawals are compared with its snapshot; one that was
 # timed just before may have been committed after, hence the slack. Retiring a set once too often is harmless, missing
 # one is not.
-_TAKEN_OUT = """
+_TAKEN_OUT = f"""
 SELECT s.id FROM results_judgmentset s
 WHERE s.frozen_at IS NOT NULL AND s.retired_at IS NULL
   AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)
   AND EXISTS (
-    SELECT FROM projects_consentacceptance a JOIN projects_membership m ON m.id = a.membership_id
-    WHERE m.project_id = s.project_id AND a.is_taken_out
-      AND a.withdrawn_at > s.frozen_at - make_interval(secs => %(slack)s)
+    SELECT FROM {REMOVALS} r JOIN projects_membership m ON m.id = r.membership_id
+    WHERE m.project_id = s.project_id
+      AND r.removed_at > s.frozen_at - make_interval(secs => %(slack)s)
       AND s.facts->'annotators' ? m.pseudonym)
 ORDER BY s.id"""

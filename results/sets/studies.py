@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 import orjson
-from django.db.models import Max
+from django.db import connection
 from django.utils import translation
 
 from annotate.models import Judgment
 from annotate.models.assignment import TAKEN_OUT
+from annotate.models.conditions import REMOVALS
 from measures.patterns import Floats
 from projects.database.csv import Value, guard_text, write_row
 from projects.errors import Refused
-from projects.models import ConsentAcceptance, Project
+from projects.models import Project
 from projects.tables.tables import FORM_NAMES, Table, Wording
 from projects.tables.writing import write
 from results.models import MetricRun, MetricScore, Study
@@ -42,11 +43,21 @@ _STUDY_FILE = re.compile(r"study-(\d+)(?:-(.+))?\.(json|csv|tex|md)")
 def find_studies(project: Project) -> list[Study]:
     """Return the evaluations that a set can hold, the newest first: done, and without removed judgments."""
     # An evaluation that read its judgments before the last removal may rest on removed work.
-    removals = ConsentAcceptance.objects.filter(membership__project=project, is_taken_out=True)
-    removed_at: datetime | None = removals.aggregate(newest=Max("withdrawn_at"))["newest"]
+    removed_at = _find_last_removal(project)
     done = project.studies.filter(state=Study.State.DONE).exclude(result=None).defer("result")
     found = done.filter(started_at__gt=removed_at + SLACK) if removed_at else done
     return [study for study in found if study.kind in KINDS]
+
+
+def _find_last_removal(project: Project) -> datetime | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT max(r.removed_at) FROM {REMOVALS} r JOIN projects_membership m ON m.id = r.membership_id "
+            "WHERE m.project_id = %s",
+            [project.pk],
+        )
+        (newest,) = cursor.fetchone()
+    return newest
 
 
 def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:

@@ -58,6 +58,7 @@ SAID = {
     "download payment": ("payment 3", "downloaded the payment file, with names, of payment 3"),
     "draw spot checks": ("", "drew spot checks"),
     "edit control": ("batch 3", "edited a control item of batch 3"),
+    "erase account": ("membership a-x", "deleted the account of membership a-x"),
     "edit qualification item": ("qualification item 3", "edited qualification item 3"),
     "fail qualification test": ("attempt 3", "failed the qualification test with attempt 3"),
     "ask for judgment set": ("judgment set 3", "requested judgment set 3"),

@@ -1,8 +1,11 @@
 """Work that its annotator takes out: in no later set, and an earlier one that holds it is retired."""
 
-import pytest
+from pathlib import Path
 
-from annotate.onboarding import consent
+import pytest
+from pytest_django import Settings
+
+from annotate.onboarding import consent, erasing
 from projects.models import LogEntry, Membership, Project
 from results import tasks
 from results.sets import retiring
@@ -62,3 +65,15 @@ def test_a_set_without_their_work_stays(
     assert retiring.find_taken_out() == [made.pk]
     consent.withdraw(annotator=other_annotator, removes_work=True)
     assert retiring.find_taken_out(project) == [made.pk, later.pk]
+
+
+def test_deleting_the_account_with_the_work_retires_them_too(
+    project: Project, manager: Membership, annotator: Membership, settings: Settings, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    made = freeze(project, manager)
+    assert annotator.user is not None
+    erasing.erase(user=annotator.user, removes_work=True)
+    tasks.retire_sets()
+    made.refresh_from_db()
+    assert made.retired_why == retiring.TAKEN_OUT

@@ -1,0 +1,35 @@
+"""The page on which people delete their account."""
+
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from annotate.desk.forms import DeleteAccountForm
+from annotate.onboarding import erasing
+from projects.access import SignedInRequest, signed_in
+from projects.web.refusals import refusals
+
+
+@signed_in
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def account_delete(request: SignedInRequest) -> HttpResponse:
+    form = DeleteAccountForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        with refusals(request, form=form):
+            erasing.erase(user=request.user, removes_work=form.removes_work)
+            logout(request)
+            messages.success(request, _("Your account was deleted."))
+            return redirect(settings.LOGOUT_REDIRECT_URL)
+    context = {"form": form, "work": erasing.plan_erasure(request.user)}
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    return render(request, "annotate/desk/account_delete.html", context, status=status)

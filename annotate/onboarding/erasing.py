@@ -1,0 +1,131 @@
+"""Erasing: a person's account and all that names them; their judgments stay under random names, or are removed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import DateTimeField, Func
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate.models import Assignment, Attempt, Draft, Judgment, Notice, Remark, RemarkRevision
+from annotate.payments.paying import sum_unpaid
+from annotate.places import leaving
+from annotate.places.locking import lock_annotator
+from projects import log
+from projects.database import erasures
+from projects.errors import Refused
+from projects.models import Act, ApiToken, Erasure, Membership, User
+
+KIND = "account"
+"""The name of these erasures in the list that a restored backup repeats."""
+# As for withdrawals of consent: work that was submitted while the erasure waited for a lock is older than it.
+_CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
+
+
+@dataclass(frozen=True)
+class OwnWork:
+    """What somebody did in one project, and what they are still owed there."""
+
+    membership: Membership
+    n_hits: int
+    n_judgments: int
+    unpaid_cents: int
+
+
+def plan_erasure(user: User) -> list[OwnWork]:
+    """Return the person's work, project by project."""
+    return [_sum_up(member) for member in user.memberships.select_related("project").order_by("project__name", "pk")]
+
+
+@transaction.atomic
+def erase(*, user: User, removes_work: bool) -> int:
+    """Delete an account; return how many submitted HITs were removed with it, which is none unless `removes_work`.
+
+    Open work goes to others. Tokens, messages, drafts, sessions and records of sign-ins are deleted too, and with
+    `removes_work` the comments. The erasure is repeated when an older backup is restored. Raises Refused for the only
+    owner of a project. Locks the account and its memberships, then batches, assignments and HITs.
+    """
+    locked = User.objects.select_for_update().get(pk=user.pk)
+    _refuse_only_owner(locked)
+    n_removed = _erase(locked, removes_work=removes_work)
+    erasures.remember(KIND, {"user": user.pk, "joined": user.date_joined.isoformat(), "removes_work": removes_work})
+    return n_removed
+
+
+def repeat(key: dict[str, Any]) -> bool:
+    """Erase an account that a restored backup has brought back; return False if it is not there."""
+    # The number alone could be that of somebody else, who joined after the backup was restored for the first time.
+    found = User.objects.filter(pk=key["user"], date_joined=datetime.fromisoformat(key["joined"]))
+    with transaction.atomic():
+        user = found.select_for_update().first()
+        if user is not None:
+            _erase(user, removes_work=key["removes_work"])
+    return user is not None
+
+
+erasures.register(KIND, repeat)
+
+
+def _erase(user: User, *, removes_work: bool) -> int:
+    members = list(user.memberships.select_related("project").order_by("pk"))
+    for member in members:
+        lock_annotator(member)
+    n_removed = sum(_leave(member, removes_work=removes_work) for member in members)
+    _delete_sessions(user)
+    for attempts in (AccessAttempt, AccessFailureLog, AccessLog):
+        attempts.objects.filter(username=user.get_username()).delete()
+    user.delete()
+    return n_removed
+
+
+def _leave(member: Membership, *, removes_work: bool) -> int:
+    """End a membership for good; return how many submitted HITs are removed."""
+    chosen = leaving.find_submitted(member) if removes_work else Assignment.objects.none()
+    _n_withdrawn, n_removed = leaving.leave_for_good(member, chosen)
+    Draft.objects.filter(assignment__annotator=member).delete()
+    Attempt.objects.filter(annotator=member).update(draft={})
+    Notice.objects.filter(annotator=member).delete()
+    ApiToken.objects.filter(membership=member, revoked_at=None).update(revoked_at=timezone.now())
+    if removes_work:
+        for remarks in (Remark, RemarkRevision):
+            remarks._default_manager.filter(assignment__annotator=member).exclude(comment="").update(comment="")
+    Membership.objects.filter(pk=member.pk).update(standing=Membership.Standing.REMOVED)
+    Erasure.objects.create(membership=member, takes_work_out=removes_work, erased_at=_CLOCK)
+    log.record(member.project, None, Act.ERASE_ACCOUNT, member, after={"is_taken_out": removes_work})
+    return n_removed
+
+
+def _delete_sessions(user: User) -> None:
+    """Delete the rows that say who was signed in. They are few: a nightly task deletes those that are over."""
+    own = [
+        session.pk
+        for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator()
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk)
+    ]
+    Session.objects.filter(pk__in=own).delete()
+
+
+def _refuse_only_owner(user: User) -> None:
+    owned = user.memberships.filter(role=Membership.Role.OWNER, project__deleted_at=None).select_related("project")
+    for member in owned.order_by("pk"):
+        owners = member.project.memberships.active().people().filter(role=Membership.Role.OWNER)
+        if not owners.exclude(user=user).exclude(user=None).exists():
+            raise Refused(
+                _("You're the only owner of %(project)s. Make someone else an owner, or delete the project first.")
+                % {"project": member.project.name}
+            )
+
+
+def _sum_up(member: Membership) -> OwnWork:
+    work = leaving.find_submitted(member)
+    return OwnWork(
+        membership=member,
+        n_hits=work.count(),
+        n_judgments=Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False).count(),
+        unpaid_cents=sum_unpaid(member),
+    )

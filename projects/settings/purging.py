@@ -1,0 +1,96 @@
+"""Purging: the data of a project that was deleted long enough ago are deleted for good."""
+
+import logging
+from collections import deque
+
+from django.apps import apps
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from projects.errors import Refused
+from projects.models import Project
+
+logger = logging.getLogger(__name__)
+
+
+def purge_due() -> list[str]:
+    """Purge the deleted projects whose time is over, and return their addresses."""
+    due = Project.objects.filter(deleted_at__isnull=False, purged_after__lte=timezone.now())
+    return [slug for slug in due.values_list("slug", flat=True).order_by("pk") if _purge_if_due(slug)]
+
+
+@transaction.atomic
+def purge(*, slug: str) -> int:
+    """Delete every row of a deleted project; return how many that were. Raises Refused unless it is deleted.
+
+    Stored files whose rows are gone are deleted by the tasks that tidy up. Accounts stay: they belong to no project.
+    """
+    project = Project.objects.select_for_update().filter(slug=slug).first()
+    if project is None:
+        raise Refused(f"Project “{slug}” does not exist.")
+    if project.deleted_at is None:
+        raise Refused(f"The project “{slug}” is not deleted. Delete it on its settings page first.")
+    return _delete_rows(project)
+
+
+@transaction.atomic
+def _purge_if_due(slug: str) -> bool:
+    project = Project.objects.select_for_update().filter(slug=slug).first()
+    # It may have been restored since the list was read.
+    if project is None or project.purged_after is None or project.purged_after > timezone.now():
+        return False
+    n_rows = _delete_rows(project)
+    logger.info("The deleted project %s was purged: %d rows.", slug, n_rows)
+    return True
+
+
+def _delete_rows(project: Project) -> int:
+    """Delete the rows of every table that leads to the project, the furthest first."""
+    n_rows = 0
+    with connection.cursor() as cursor:
+        # Two triggers, of the audit log and of frozen sets, let rows be deleted only in such a transaction.
+        cursor.execute("SET LOCAL concord.purging = 'on'")
+        for model, condition in reversed(_find_paths()):
+            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE {condition}", {"project": project.pk})
+            n_rows += cursor.rowcount
+        # Foreign keys are checked when a transaction ends, or now: a row that was overlooked stops the purge here.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+        cursor.execute("SET LOCAL concord.purging = 'off'")
+    return n_rows
+
+
+def _find_paths() -> list[tuple[type[models.Model], str]]:
+    """Return each model whose rows belong to a project, with the condition for those of one, nearest first.
+
+    A model may lead to a project in several ways; the shortest without NULLs is taken.
+    """
+    children: dict[type[models.Model], list[tuple[type[models.Model], models.ForeignKey]]] = {}
+    for model in apps.get_models(include_auto_created=True):
+        for field in model._meta.concrete_fields:
+            if isinstance(field, models.ForeignKey) and isinstance(field.related_model, type):
+                children.setdefault(field.related_model, []).append((model, field))
+    found: dict[type[models.Model], str] = {Project: "id = %(project)s"}
+    # Keys that may be NULL come after all others: rows without a value would be left.
+    ways, later = deque([Project]), deque[tuple[type[models.Model], type[models.Model], models.ForeignKey]]()
+    while ways or later:
+        if ways:
+            parent = ways.popleft()
+            for model, field in children.get(parent, []):
+                if model not in found:
+                    if field.null:
+                        later.append((parent, model, field))
+                    else:
+                        found[model] = _condition(field, parent, found[parent])
+                        ways.append(model)
+        else:
+            parent, model, field = later.popleft()
+            if model not in found:
+                found[model] = _condition(field, parent, found[parent])
+                ways.append(model)
+    return list(found.items())
+
+
+def _condition(field: models.ForeignKey, parent: type[models.Model], condition: str) -> str:
+    if parent is Project:
+        return f"{field.column} = %(project)s"
+    return f"{field.column} IN (SELECT {field.target_field.column} FROM {parent._meta.db_table} WHERE {condition})"

@@ -1,0 +1,237 @@
+"""Deleting an account: nothing names the person any more, and their judgments stay or are removed as they chose."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import SESSION_KEY
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from annotate.integrity import verifying
+from annotate.models import Attempt, Batch, Draft, Judgment, Notice, Remark
+from annotate.onboarding import consent, erasing, notices
+from annotate.work import drafts
+from projects.api import tokens
+from projects.database import erasures
+from projects.errors import Refused
+from projects.models import Erasure, LogEntry, Membership, Project, User
+from projects.templatetags.people import name_for
+from tests import factories
+from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.submitted_work import claim, rate, reasons
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+URL = "/account/delete/"
+PLANTED = "z7planted"
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def own_list(settings: Settings, tmp_path: Path) -> None:
+    """A list of erasures of its own for each test."""
+    settings.DATA_DIR = tmp_path
+
+
+@pytest.fixture
+def person(annotator: Membership, quick_passwords: None) -> User:
+    assert annotator.user is not None
+    user = annotator.user
+    user.username, user.first_name, user.last_name = f"{PLANTED}-name", f"{PLANTED}-first", f"{PLANTED}-last"
+    user.email = f"{PLANTED}@example.org"
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+@pytest.fixture
+def batch(project: Project) -> Batch:
+    return open_batch(project, n_hits=6, judgments=2, cents_per_hit=50)
+
+
+def find_everywhere(text: str) -> list[str]:
+    """The tables in which any column of any row contains a text."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{text}%"])
+            if cursor.fetchone()[0]:
+                found.append(table)
+    return found
+
+
+def sound() -> None:
+    assert verifying.verify() == []
+    assert_equation()
+
+
+def test_nothing_names_the_person_any_more(
+    batch: Batch, person: User, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator, 2)
+    open_one = claim(annotator)
+    drafts.save(annotator=annotator, assignment_uuid=open_one.uuid, sent={"comments": {"0": ["mine", 1]}})
+    notices.send(annotators=[annotator.pk], text="Dear annotator", kind=Notice.Kind.WARNING, actor=manager)
+    wrong = Client().post("/sign-in/", {"username": person.username, "password": "wrong"})
+    assert wrong.status_code == 200
+    client = client_of(annotator)
+    assert client.get("/account/").status_code == 200
+    assert set(find_everywhere(PLANTED)) >= {"projects_user", "axes_accessattempt"}
+
+    assert erasing.erase(user=person, removes_work=False) == 0
+    assert find_everywhere(PLANTED) == []
+    assert not User.objects.filter(pk=person.pk).exists()
+    assert client.get("/account/").status_code == 302
+    assert not Draft.objects.exists()
+    assert not Notice.objects.exists()
+    assert SESSION_KEY not in client.session
+    open_one.refresh_from_db()
+    assert (open_one.state, open_one.holds_place) == ("withdrawn", False)
+
+    annotator = Membership.objects.get(pk=annotator.pk)
+    assert (annotator.user, annotator.standing) == (None, Membership.Standing.REMOVED)
+    assert reasons(*work) == {""}
+    assert name_for(annotator, manager) == annotator.pseudonym
+    (entry,) = LogEntry.objects.filter(act="erase account")
+    assert entry.object_id == str(annotator.pk)
+    office = client_of(manager)
+    for page in ("people/", f"people/{annotator.pseudonym}/", "payments/", "submitted/", "quality/", "log/"):
+        assert office.get(f"/p/bridges/{page}").status_code == 200, page
+    sound()
+
+
+def test_judgments_are_removed_for_good_where_that_is_chosen(
+    batch: Batch, person: User, annotator: Membership, other_annotator: Membership
+) -> None:
+    """Also in a project that asks for no consent."""
+    work, theirs = rate(annotator, 2), rate(other_annotator)
+    remark = Remark.objects.create(assignment=work[0], item_id=work[0].layout[0], comment="I am Ann", is_flagged=True)
+    assert erasing.erase(user=person, removes_work=True) == 2
+    assert reasons(*work) == {"consent withdrawn"}
+    assert reasons(*theirs) == {""}
+    remark.refresh_from_db()
+    assert (remark.comment, remark.is_flagged) == ("", True)
+    assert Erasure.objects.get(membership=annotator).takes_work_out
+    sound()
+    Erasure.objects.update(takes_work_out=False)
+    assert [breach.rule for breach in verifying.verify()] == ["taken_out_by_its_annotator"]
+    Erasure.objects.update(takes_work_out=True)
+    Judgment.objects.filter(annotator=annotator).update(is_counted=True, not_counted_reason="")
+    assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
+
+
+def test_who_withdrew_before_can_still_remove_what_they_kept(
+    project: Project, person: User, annotator: Membership
+) -> None:
+    open_batch(project, consent=factories.make_consent(project))
+    consent.agree(annotator=annotator, version=1)
+    work = rate(annotator)
+    consent.withdraw(annotator=annotator, removes_work=False)
+    erasing.erase(user=person, removes_work=True)
+    assert reasons(*work) == {"consent withdrawn"}
+    sound()
+
+
+def test_the_only_owner_of_a_project_stays(owner: Membership, project: Project, manager: Membership) -> None:
+    with pytest.raises(Refused, match="only owner of Bridges"):
+        erasing.erase(user=owner.user, removes_work=False)  # type: ignore[arg-type]
+    manager.role = Membership.Role.OWNER
+    manager.save()
+    erasing.erase(user=owner.user, removes_work=False)  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="only owner"):
+        erasing.erase(user=manager.user, removes_work=False)  # type: ignore[arg-type]
+    project.deleted_at = timezone.now()
+    project.save()
+    erasing.erase(user=manager.user, removes_work=False)  # type: ignore[arg-type]
+
+
+def test_a_token_of_the_account_opens_nothing(researcher: Membership) -> None:
+    _token, secret = tokens.make_token(membership=researcher, name="mine")
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert Client().get("/api/v1/projects/", headers=headers).status_code == 200
+    erasing.erase(user=researcher.user, removes_work=False)  # type: ignore[arg-type]
+    assert Client().get("/api/v1/projects/", headers=headers).status_code == 401
+
+
+def test_a_restored_backup_does_not_bring_the_account_back(batch: Batch, person: User, annotator: Membership) -> None:
+    """Somebody who has the number of the erased account since is another person."""
+    work = rate(annotator)
+    with transaction.atomic():
+        erasing.erase(user=person, removes_work=True)
+        transaction.set_rollback(True)  # as if a backup from before were restored: the database is older than the list
+    assert PLANTED not in erasures.find_path().read_text()
+    assert find_everywhere(PLANTED)
+    assert erasures.repeat_all() == 1
+    assert find_everywhere(PLANTED) == []
+    assert reasons(*work) == {"consent withdrawn"}
+    sound()
+    assert erasures.repeat_all() == 0
+    User.objects.create(pk=person.pk, username="somebody else")
+    assert erasures.repeat_all() == 0
+
+
+def test_the_page_says_what_happens_and_asks_for_the_password(
+    batch: Batch, person: User, annotator: Membership, client_of: SignIn
+) -> None:
+    rate(annotator, 2)
+    client = client_of(annotator)
+    assert URL in client.get("/account/").content.decode()
+    page = client.get(URL).content.decode()
+    assert "Bridges" in page
+    assert "$1.00" in page
+    good = {"work": "keep", "password": PASSWORD, "is_meant": "on"}
+    for lacking, sentence in (
+        ({"work": ""}, "Choose what should happen"),
+        ({"password": "wrong"}, "t your password."),
+        ({"is_meant": ""}, "Tick the box"),
+    ):
+        answer = client.post(URL, {**good, **lacking})
+        assert answer.status_code == 422
+        assert sentence in answer.content.decode()
+    assert User.objects.filter(pk=person.pk).exists()
+    answer = client.post(URL, good, follow=True)
+    assert "Your account was deleted." in answer.content.decode()
+    assert not User.objects.filter(pk=person.pk).exists()
+
+
+def test_the_command_says_first_what_it_would_delete(
+    batch: Batch, person: User, annotator: Membership, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rate(annotator)
+    call_command("erase_account", person.username, "--dry-run")
+    assert annotator.pseudonym in capsys.readouterr().out
+    assert User.objects.filter(pk=person.pk).exists()
+    call_command("erase_account", person.username, "--remove-work", "--json")
+    assert '"n_hits": 1' in capsys.readouterr().out
+    assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
+    with pytest.raises((CommandError, SystemExit)):
+        call_command("erase_account", person.username)
+
+
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_two_who_press_at_once_delete_it_once(batch: Batch, person: User, annotator: Membership) -> None:
+    rate(annotator)
+    came = []
+
+    def press() -> None:
+        try:
+            came.append(erasing.erase(user=person, removes_work=True))
+        except User.DoesNotExist:
+            came.append(-1)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(came) == [-1, 1]
+    assert Erasure.objects.count() == 1
+    assert not Attempt.objects.exclude(draft={}).exists()
+    sound()

@@ -1,0 +1,93 @@
+"""Deleted projects are deleted for good after a while, and nothing else is."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from projects import tasks
+from projects.errors import Refused
+from projects.models import Membership, Project, User
+from projects.settings import lifecycle, purging
+from tests.test_access import make_world
+
+pytestmark = pytest.mark.django_db
+
+
+def count_rows() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        counts = {}
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT count(*) FROM "{table}"')
+            counts[table] = cursor.fetchone()[0]
+    return counts
+
+
+def test_every_row_of_a_project_goes_and_no_other(settings: Settings) -> None:
+    """The world of the access test has two projects with rows in nearly every table."""
+    make_world()
+    ours = Project.objects.get(slug="ours")
+    theirs = Project.objects.get(slug="theirs")
+    everything, users = count_rows(), User.objects.count()
+    for project in (ours, theirs):
+        owner = Membership.objects.filter(project=project).first()
+        assert owner is not None
+        lifecycle.delete_project(project=project, actor=owner, typed=project.slug)
+    purging.purge(slug="theirs")
+    after_one = count_rows()
+    assert list(Project.objects.values_list("slug", flat=True)) == ["ours"]
+    assert 0 < after_one["annotate_judgment"] < everything["annotate_judgment"]
+    purging.purge(slug="ours")
+    of_no_project = {"auth", "axes", "django", "account", "mfa", "socialaccount"}
+    left = {table: n for table, n in count_rows().items() if n and table.partition("_")[0] not in of_no_project}
+    assert left.pop("projects_user") == users
+    assert set(left) <= {"projects_pulse", "projects_guesses"}
+    filled = [table for table in everything if everything[table] and table.partition("_")[0] in {"annotate", "results"}]
+    assert len(filled) > 20
+
+
+def test_it_waits_for_its_time_and_a_restored_project_stays(
+    project: Project, owner: Membership, settings: Settings
+) -> None:
+    settings.KEEP_DELETED_DAYS = 30
+    lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+    tasks.purge_deleted()
+    assert Project.objects.filter(slug="bridges").exists()
+    Project.objects.update(purged_after=timezone.now() - timedelta(seconds=1))
+    lifecycle.restore_project(slug="bridges")
+    tasks.purge_deleted()
+    assert Project.objects.filter(slug="bridges").exists()
+    project.refresh_from_db()
+    lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+    Project.objects.update(purged_after=timezone.now() - timedelta(seconds=1))
+    tasks.purge_deleted()
+    assert not Project.objects.exists()
+    assert User.objects.filter(pk=owner.user_id).exists()
+
+
+def test_nothing_is_purged_where_that_was_not_announced(
+    project: Project, owner: Membership, settings: Settings
+) -> None:
+    """Projects that an earlier version deleted, and those of sites that keep everything."""
+    settings.KEEP_DELETED_DAYS = 0
+    lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+    project.refresh_from_db()
+    assert project.purged_after is None
+    Project.objects.update(deleted_at=timezone.now() - timedelta(days=1000))
+    assert purging.purge_due() == []
+
+
+def test_the_command_purges_only_what_is_deleted(
+    project: Project, owner: Membership, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises((Refused, CommandError, SystemExit)):
+        call_command("purge_project", "bridges", "--yes")
+    with pytest.raises((Refused, CommandError, SystemExit)):
+        call_command("purge_project", "nothing", "--yes")
+    lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+    call_command("purge_project", "bridges", "--yes")
+    assert "Deleted" in capsys.readouterr().out
+    assert not Project.objects.exists()
