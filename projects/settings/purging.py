@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.db import connection, models, transaction
@@ -10,6 +11,8 @@ from django.utils import timezone
 from projects.errors import Refused
 from projects.models import Project
 
+Model = type[models.Model]
+ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
 logger = logging.getLogger(__name__)
 
 
@@ -59,19 +62,19 @@ def _delete_rows(project: Project) -> int:
     return n_rows
 
 
-def _find_paths() -> list[tuple[type[models.Model], str]]:
+def _find_paths() -> list[tuple[Model, str]]:
     """Return each model whose rows belong to a project, with the condition for those of one, nearest first.
 
     A model may lead to a project in several ways; the shortest without NULLs is taken.
     """
-    children: dict[type[models.Model], list[tuple[type[models.Model], models.ForeignKey]]] = {}
+    children: dict[Model, list[tuple[Model, ForeignKey]]] = {}
     for model in apps.get_models(include_auto_created=True):
         for field in model._meta.concrete_fields:
             if isinstance(field, models.ForeignKey) and isinstance(field.related_model, type):
                 children.setdefault(field.related_model, []).append((model, field))
-    found: dict[type[models.Model], str] = {Project: "id = %(project)s"}
+    found: dict[Model, str] = {Project: "id = %(project)s"}
     # Keys that may be NULL come after all others: rows without a value would be left.
-    ways, later = deque([Project]), deque[tuple[type[models.Model], type[models.Model], models.ForeignKey]]()
+    ways, later = deque[Model]([Project]), deque[tuple[Model, Model, ForeignKey]]()
     while ways or later:
         if ways:
             parent = ways.popleft()
@@ -90,7 +93,7 @@ def _find_paths() -> list[tuple[type[models.Model], str]]:
     return list(found.items())
 
 
-def _condition(field: models.ForeignKey, parent: type[models.Model], condition: str) -> str:
+def _condition(field: ForeignKey, parent: Model, condition: str) -> str:
     if parent is Project:
         return f"{field.column} = %(project)s"
     return f"{field.column} IN (SELECT {field.target_field.column} FROM {parent._meta.db_table} WHERE {condition})"

@@ -56,7 +56,7 @@ def _find_last_removal(project: Project) -> datetime | None:
             "WHERE m.project_id = %s",
             [project.pk],
         )
-        (newest,) = cursor.fetchone()
+        newest: datetime | None = cursor.fetchone()[0]
     return newest
 
 

@@ -11,6 +11,7 @@ NEVER_FILLED = {
     *("django_admin_log", "django_session"),
 }
 """Tables of libraries that the site writes nothing to, or only what it soon forgets."""
+OF_NO_PROJECT = {"projects_user", "projects_pulse", "projects_guesses"}
 NEVER_SO = {("Invitation", "role"): {"owner"}}
 """What a constraint refuses."""
 
@@ -23,6 +24,12 @@ def empty_tables() -> list[str]:
             if cursor.fetchone()[0] and table not in NEVER_FILLED:
                 found.append(table)
     return found
+
+
+def tables_of_projects() -> list[str]:
+    """The tables of our apps that are not empty, besides those of people and processes."""
+    own = {model._meta.db_table for app in OURS for model in apps.get_app_config(app).get_models()}
+    return sorted(own - OF_NO_PROJECT - set(empty_tables()))
 
 
 def missing_kinds() -> list[str]:

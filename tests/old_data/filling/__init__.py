@@ -39,6 +39,7 @@ def fill() -> dict[str, str]:
     work.leave_open(bay)
     people.found_others(bay)
     results.choose_about_human_sources()
+    people.erase_somebody(bay)
     _let_nothing_end()
     return bay.secrets
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotate.models import Attempt, QualificationItem
 from annotate.moderation import members as moderation
+from annotate.onboarding import erasing
 from annotate.qualification import admission, attempts, design, items
 from annotate.qualification.items import ItemSpec
 from annotate.qualification.pages import list_pages
@@ -92,6 +93,14 @@ def _let_in(bay: Bay) -> None:
     ended, _ = tokens.make_token(membership=manager, name="old laptop")
     tokens.revoke(token=ended, actor=manager)
     passwords.issue_link(target=bay["ines"], actor=bay["owner"])
+
+
+def erase_somebody(bay: Bay) -> None:
+    """One who joined late, rated nothing and deleted their account."""
+    _, token = invitations.create_invitation(actor=bay["manager"], role=Role.ANNOTATOR)
+    user = _make_user("ivy")
+    invitations.join(token=token, user=user)
+    erasing.erase(user=user, removes_work=False)
 
 
 def write_texts(bay: Bay) -> None:

@@ -65,7 +65,7 @@ def test_it_waits_for_its_time_and_a_restored_project_stays(
     Project.objects.update(purged_after=timezone.now() - timedelta(seconds=1))
     tasks.purge_deleted()
     assert not Project.objects.exists()
-    assert User.objects.filter(pk=owner.user_id).exists()
+    assert User.objects.filter(memberships=None).exists()
 
 
 def test_nothing_is_purged_where_that_was_not_announced(

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("projects", "0016_email_notices"),
+        ("projects", "0017_choice_about_human_sources"),
     ]
 
     operations = [
