@@ -20,6 +20,8 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/studies/", studies_api.StudyList.as_view(), name="study-list"),
     path("projects/<slug:slug>/studies/<int:number>/", studies_api.StudyShow.as_view(), name="study-show"),
+    path("projects/<slug:slug>/studies/<int:number>/cancel/", studies_api.StudyCancel.as_view(), name="study-cancel"),
+    path("projects/<slug:slug>/studies/<int:number>/again/", studies_api.StudyAgain.as_view(), name="study-again"),
     path(
         "projects/<slug:slug>/studies/<int:number>/tables/<str:name>.<str:form>",
         studies_api.StudyTable.as_view(),

@@ -156,6 +156,7 @@ def make_world() -> World:
             "slug": "ours",
             "pseudonym": "a-nobody22",
             "invitation_id": 2**40,
+            "item_id": 2**40,
             "token_id": 2**40,
             "webhook_id": 2**40,
             "delivery_id": 2**40,

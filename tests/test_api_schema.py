@@ -111,13 +111,15 @@ def script(owner: Membership) -> Script:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_every_answer_is_as_described(case: Case[Any], script: Script, project: Project) -> None:
+def test_every_answer_is_as_described(case: Case[Any], script: Script, project: Project, annotator: Membership) -> None:
     if not is_chosen(case):
         return
     wrong = {where for where, part in case.meta.components.items() if part.mode.is_negative} if case.meta else set()
     if ParameterLocation.PATH not in wrong:
         case.path_parameters |= {"slug": project.slug} if "slug" in case.path_parameters else {}
         case.path_parameters |= {"number": 1} if "number" in case.path_parameters else {}
+        if "pseudonym" in case.path_parameters:
+            case.path_parameters["pseudonym"] = annotator.pseudonym
     all_is_text = case.media_type == "multipart/form-data"  # so nothing in it is of a wrong type
     is_put_right = wrong <= {ParameterLocation.HEADER, ParameterLocation.COOKIE}  # by the token that is sent
     case.body, case.query = without_forbidden(case.body), without_forbidden(case.query)

@@ -1,10 +1,11 @@
-"""The API of batches: the list with progress, a new batch, and changes of state."""
+"""The API of batches: the list with progress, a new batch, and changes of its state, its limits and its judgments."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -12,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.batches import lifecycle, trials
+from annotate.batches import judgments_wanted, lifecycle, trials
 from annotate.batches.creating import create_batch
 from annotate.batches.progress import Progress, fetch_progress
 from annotate.batches.selection import Selection, find_annotators
@@ -21,12 +22,14 @@ from annotate.models import Batch
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
     PageQuery,
+    Query,
     StrictBooleanField,
     StrictSerializer,
     TextField,
     make_page_serializer,
     render_page,
 )
+from projects.errors import Refused
 from projects.models import Membership, Project, Question
 
 INT32 = 2**31 - 1
@@ -36,7 +39,14 @@ SELECTION_FIELDS = ("datasets", "splits", "sources", "types", "sample", "questio
 
 # Opening and reopening take a reason, the other changes of state none.
 WITH_REASON = {"open": lifecycle.open_batch, "reopen": lifecycle.reopen}
-ACTS = {"pause": lifecycle.pause, "close": lifecycle.close, "archive": lifecycle.archive}
+ACTS = {
+    "pause": lifecycle.pause,
+    "close": lifecycle.close,
+    "archive": lifecycle.archive,
+    "use latest texts": lifecycle.adopt_newest_texts,
+}
+CAPS = ("max_hits_per_annotator", "max_hits_per_day", "max_share")
+MOST_HITS_NAMED = 10_000
 
 
 def bounds(name: str) -> dict[str, Any]:
@@ -65,6 +75,10 @@ class BatchSerializer(StrictSerializer):
     order = serializers.ChoiceField(choices=Batch.Order.choices)
     priority = serializers.IntegerField()
     seed = serializers.IntegerField()
+    max_hits_per_annotator = serializers.IntegerField(allow_null=True)
+    max_hits_per_day = serializers.IntegerField(allow_null=True)
+    max_share = serializers.FloatField(allow_null=True, help_text="From 0 to 1, of the batch's HITs.")
+    is_pay_prorated = serializers.BooleanField(help_text="Whether short HITs pay their share.")
     n_candidates = serializers.IntegerField(source="n_items")
     rubric_version = serializers.IntegerField(source="rubric.version")
     created_at = serializers.DateTimeField()
@@ -144,6 +158,61 @@ class NewBatchSerializer(StrictSerializer):
     )
 
 
+class LimitsSerializer(StrictSerializer):
+    max_hits_per_annotator = serializers.IntegerField(
+        required=False, allow_null=True, **bounds("max_hits_per_annotator"), help_text="Null for no cap."
+    )
+    max_hits_per_day = serializers.IntegerField(
+        required=False, allow_null=True, **bounds("max_hits_per_day"), help_text="Per annotator; null for no cap."
+    )
+    max_share = serializers.FloatField(
+        required=False, allow_null=True, **bounds("max_share"), help_text="From 0 to 1; null for no cap."
+    )
+    is_pay_prorated = StrictBooleanField(
+        required=False, help_text="Whether short HITs pay their share. Only a draft can change it."
+    )
+
+
+class WantedQuery(Query):
+    judgments = serializers.IntegerField(
+        required=False, **bounds("judgments"), help_text="Per candidate; otherwise as many as now."
+    )
+    hits = TextField(required=False, max_length=5_000, help_text="Only these HITs, such as 1-5,9.")
+
+
+class WantedSerializer(StrictSerializer):
+    judgments = serializers.IntegerField(**bounds("judgments"), help_text="Per candidate.")
+    hits = serializers.ListField(
+        required=False,
+        child=serializers.IntegerField(min_value=1, max_value=INT32),
+        min_length=1,
+        max_length=MOST_HITS_NAMED,
+        help_text="Numbers of the HITs; the whole batch if omitted.",
+    )
+    why = TextField(
+        required=False, max_length=500, help_text="Recorded in the audit log. Required to reopen the batch."
+    )
+    reopens = StrictBooleanField(required=False, help_text="Reopen a closed batch.")
+    n_added = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=INT32,
+        help_text="Assignments that you expect to be added. If it is another number, nothing is done.",
+    )
+
+
+class ChangeSerializer(StrictSerializer):
+    n_added = serializers.IntegerField(help_text="Assignments added.")
+    n_removed = serializers.IntegerField(help_text="Assignments removed. Those that annotators hold stay.")
+
+
+class PlannedChangeSerializer(ChangeSerializer):
+    n_hits = serializers.IntegerField()
+    n_kept = serializers.IntegerField(help_text="Assignments beyond the number that stay, because someone holds them.")
+    cents = serializers.IntegerField(source="cost.cents", help_text="Expected cost of those added, with fees.")
+    cents_saved = serializers.IntegerField(source="saved.cents")
+
+
 class MoveSerializer(StrictSerializer):
     act = serializers.ChoiceField(choices=[*WITH_REASON, *ACTS])
     why = TextField(
@@ -193,6 +262,85 @@ class BatchShow(ProjectEndpoint):
         """
         return Response(_serialize(self.project, number))
 
+    @extend_schema(
+        request=LimitsSerializer,
+        responses=BatchSerializer,
+        examples=[OpenApiExample("A cap", value={"max_hits_per_annotator": 20}, request_only=True)],
+    )
+    def patch(self, request: Request, slug: str, number: int) -> Response:
+        """Change the limits of a batch.
+
+        What one annotator may rate of it, and in a draft how short HITs are paid. What is omitted stays as it is.
+        """
+        batch = get_object_or_404(_list_batches(self.project), number=number)
+        sent = self.sent(LimitsSerializer)
+        with transaction.atomic():
+            if "is_pay_prorated" in sent:
+                lifecycle.change_short_hit_pay(batch=batch, actor=self.membership, is_prorated=sent["is_pay_prorated"])
+            if caps := {name: sent[name] for name in CAPS if name in sent}:
+                before = {name: getattr(batch, name) for name in CAPS}
+                judgments_wanted.change_caps(batch=batch, actor=self.membership, **before | caps)
+        return Response(_serialize(self.project, number))
+
+    @extend_schema(responses={HTTPStatus.NO_CONTENT: None})
+    def delete(self, request: Request, slug: str, number: int) -> Response:
+        """Delete a draft.
+
+        A batch that was opened stays; close or archive it.
+        """
+        batch = get_object_or_404(_list_batches(self.project), number=number)
+        lifecycle.delete_draft(batch=batch, actor=self.membership)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class BatchJudgments(ProjectEndpoint):
+    chapter = "batches"
+    query = WantedQuery
+
+    @extend_schema(responses=PlannedChangeSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Preview another number of judgments.
+
+        What it would add, remove and cost now.
+        """
+        batch = get_object_or_404(_list_batches(self.project), number=number)
+        change = judgments_wanted.plan_wanted(
+            batch=batch,
+            judgments=self.asked.get("judgments", batch.judgments),
+            hit_numbers=judgments_wanted.parse_numbers(self.asked["hits"]) if "hits" in self.asked else None,
+        )
+        return Response(PlannedChangeSerializer(change).data)
+
+    @extend_schema(
+        request=WantedSerializer,
+        responses=ChangeSerializer,
+        examples=[OpenApiExample("Five judgments", value={"judgments": 5}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Change the number of judgments.
+
+        Of the whole batch, or of some HITs. Assignments that somebody holds are never removed.
+        """
+        batch = get_object_or_404(_list_batches(self.project), number=number)
+        sent = self.sent(WantedSerializer)
+        why = sent.get("why", "")
+        with transaction.atomic():
+            added, removed = judgments_wanted.change_wanted(
+                batch=batch,
+                actor=self.membership,
+                judgments=sent["judgments"],
+                hit_numbers=sorted(set(sent["hits"])) if "hits" in sent else None,
+                why=why,
+            )
+            if added != sent.get("n_added", added):
+                raise Refused(
+                    f"{added} assignments would be added, not {sent['n_added']}. Preview the change again.",
+                    field="n_added",
+                )
+            if sent.get("reopens"):
+                lifecycle.reopen(batch=batch, actor=self.membership, why=why)
+        return Response(ChangeSerializer({"n_added": added, "n_removed": removed}).data)
+
 
 class BatchState(ProjectEndpoint):
     @extend_schema(
@@ -203,7 +351,8 @@ class BatchState(ProjectEndpoint):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Open, pause, close, reopen or archive a batch.
 
-        HITs in progress can still be finished after the batch is paused or closed.
+        HITs in progress can still be finished after the batch is paused or closed. A draft can also be moved to the
+        latest rubric, instructions and consent form.
         """
         batch = get_object_or_404(_list_batches(self.project), number=number)
         sent = self.sent(MoveSerializer)

@@ -7,18 +7,15 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate.models import Finding
 from annotate.moderation import members as moderation_members
 from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.moderation.members import RemovalPlan
 from annotate.places import Restored
-from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
@@ -100,7 +97,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "form": form,
         "plan": plan,
         "preview": _preview_removal(member, choice, plan) if plan else None,
-        "n_findings": _open_findings(member).count(),
+        "n_findings": moderation_members.find_open_alerts(member).count(),
         "is_wrong": bool(choice.errors or form.errors),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if context["is_wrong"] else 200
@@ -149,10 +146,7 @@ def _remove(
     message = _describe_removal(member.pseudonym, done, reopened=reopen_batches)
     if not resolves_alerts:
         return message
-    findings = list(_open_findings(member).values_list("pk", flat=True))
-    n = quality_findings.resolve_finding(
-        project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why
-    )
+    n = moderation_members.resolve_alerts(target=member, actor=actor, why=why)
     if not n:
         return message
     resolved = plural(n, "{n} alert resolved.", "{n} alerts resolved.")
@@ -165,10 +159,6 @@ def _preview_removal(member: Membership, choice: ExclusionForm, plan: RemovalPla
 
 def _preview_restoring(member: Membership, restored: Restored) -> Preview:
     return Preview("restoring", member, numbers=[restored.n_counted, restored.n_surplus, restored.n_already_counted])
-
-
-def _open_findings(member: Membership) -> QuerySet[Finding]:
-    return Finding.objects.filter(annotator=member, state=Finding.State.OPEN)
 
 
 def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:

@@ -8,10 +8,11 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, TextChoices
 
 from annotate import places
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Batch, Hit, Judgment, Notice
+from annotate.models import Assignment, Batch, Finding, Hit, Judgment, Notice
 from annotate.onboarding import notices
 from annotate.places import Restored, leaving, reopening
 from annotate.places.reopening import hit_reopens
+from annotate.quality import findings
 from projects import access, log
 from projects.errors import Refused
 from projects.models import Act, Membership
@@ -196,6 +197,18 @@ def remove(
         for batch in plan.closed_batches:
             lifecycle.reopen(batch=batch, actor=actor, why=why)
     return plan
+
+
+def resolve_alerts(*, target: Membership, actor: Membership, why: str) -> int:
+    """Resolve an annotator's open alerts as acted on; return how many."""
+    found = list(find_open_alerts(target).values_list("pk", flat=True))
+    return findings.resolve_finding(
+        project=target.project, findings=found, actor=actor, state=Finding.State.ACTED, note=why
+    )
+
+
+def find_open_alerts(target: Membership) -> QuerySet[Finding]:
+    return Finding.objects.filter(annotator=target, state=Finding.State.OPEN)
 
 
 def plan_restoring(*, target: Membership) -> Restored:

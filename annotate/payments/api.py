@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
+from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -13,12 +14,14 @@ from rest_framework.response import Response
 from annotate.models import LedgerEntry, Payment
 from annotate.payments import ledger, paying
 from annotate.payments.entries_page import STATES, require_paying
+from annotate.payments.ledger import Waiting
 from annotate.payments.paying import MOST_CENTS
 from annotate.payments.payment_file import list_lines
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
 from projects.database.snapshots import snapshot
+from projects.errors import Refused
 from projects.models import Membership, Project
 
 FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)
@@ -79,9 +82,25 @@ class DueSerializer(StrictSerializer):
     n_annotators = serializers.IntegerField()
 
 
+class WaitingSerializer(StrictSerializer):
+    n_entries = serializers.IntegerField(source="n")
+    cents = serializers.IntegerField()
+
+
+class ApprovalSerializer(StrictSerializer):
+    cents = serializers.IntegerField(
+        min_value=-MOST_OF_A_BALANCE,
+        max_value=MOST_OF_A_BALANCE,
+        help_text="The sum that awaits approval, as `balances` shows it. If it has changed, nothing is approved.",
+    )
+
+
 class BalancesSerializer(StrictSerializer):
     count = serializers.IntegerField(help_text="Total number of rows.")
     due = DueSerializer()
+    waiting = WaitingSerializer(
+        help_text="Entries for other things than HITs, such as qualification tests, that await approval."
+    )
     results = BalanceSerializer(many=True)
 
 
@@ -169,6 +188,31 @@ class PaymentShow(ProjectEndpoint):
         return Response(_serialize(_fetch(self.project, number)))
 
 
+class PayApproval(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
+    @extend_schema(
+        request=ApprovalSerializer,
+        responses=WaitingSerializer,
+        examples=[OpenApiExample("What awaits it", value={"cents": 400}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Approve pay that is not for HITs.
+
+        Such as that of qualification tests. The pay of a HIT is approved with its assignment.
+        """
+        require_paying(self.project)
+        sent = self.sent(ApprovalSerializer)
+        with transaction.atomic():
+            n, cents = paying.approve_waiting(project=self.project, actor=self.membership)
+            if cents != sent["cents"]:
+                raise Refused(
+                    f"The sum that awaits approval has changed: it is {cents} cents now. Read the balances again.",
+                    field="cents",
+                )
+        return Response(WaitingSerializer(Waiting(n, cents)).data)
+
+
 class BalanceList(ProjectEndpoint):
     policy = FOR_MANAGERS
     chapter = "payments"
@@ -180,9 +224,10 @@ class BalanceList(ProjectEndpoint):
         Everyone with an entry in the ledger, by pseudonym, and what is due now.
         """
         with snapshot():
-            found = ledger.list_balances(self.project)
+            found, waiting = ledger.list_balances(self.project), ledger.sum_waiting(self.project)
         due = ledger.find_payable(found)
-        return Response(BalancesSerializer({"count": len(found), "due": due, "results": found}).data)
+        shown = {"count": len(found), "due": due, "waiting": waiting, "results": found}
+        return Response(BalancesSerializer(shown).data)
 
 
 class EntryList(ProjectEndpoint):

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
@@ -153,6 +155,19 @@ def list_balances(project: Project) -> list[Balance]:
             [project.pk],
         )
     ]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Entries that await approval by themselves: those without an assignment, such as qualification tests."""
+
+    n: int
+    cents: int
+
+
+def sum_waiting(project: Project) -> Waiting:
+    rows = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
+    return Waiting(**rows.aggregate(n=Count("pk"), cents=Coalesce(Sum("cents"), 0)))
 
 
 def sum_by_stage(project: Project) -> list[Stage]:

@@ -7,13 +7,12 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import LedgerEntry, Payment
+from annotate.models import Payment
 from annotate.payments import ledger, paying
 from annotate.payments import payment_file as payment_files
 from annotate.payments.entries_page import render_entries, require_paying
@@ -157,7 +156,7 @@ def _render_list(
     due = ledger.find_payable(found)
     floor = project.hourly_floor_cents
     last = Payment.objects.filter(project=project).first()
-    waiting = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
+    waiting = ledger.sum_waiting(project)
     wanted = _read_filters(request)
     shown = _filter_balances(found, wanted, floor)
     # Sent back with the button, so that a payment is refused if anything has changed since this page was shown.
@@ -174,14 +173,14 @@ def _render_list(
         "stages": ledger.sum_by_stage(project),
         "due": due,
         "form": form or PaymentForm(initial=seen),
-        "waiting": (found_waiting := waiting.aggregate(n=Count("pk"), cents=Sum("cents"))),
-        "approval": _preview_approval(project, found_waiting["n"], found_waiting["cents"]),
+        "waiting": waiting,
+        "approval": _preview_approval(project, waiting.n, waiting.cents),
         "payments": project.payments.select_related("made_by"),
     }
     return render(request, "annotate/payments/list.html", context, status=status)
 
 
-def _preview_approval(project: Project, n: int, cents: int | None) -> Preview:
+def _preview_approval(project: Project, n: int, cents: int) -> Preview:
     return Preview("approve pay", project, numbers=[n, cents])
 
 

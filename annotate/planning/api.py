@@ -28,6 +28,17 @@ from projects.errors import Refused
 from projects.models import Project
 
 MOST_RULES = 500
+EXAMPLE_OF_A_PLAN = OpenApiExample(
+    "Three judgments on dev and test",
+    value={
+        "name": "Main collection",
+        "rules": [
+            {"kind": "*", "split": "train", "judgments": 1},
+            {"kind": "*", "split": "*", "judgments": 3},
+        ],
+    },
+    request_only=True,
+)
 
 
 class RuleSerializer(StrictSerializer):
@@ -110,19 +121,7 @@ class PlanList(ProjectEndpoint):
     @extend_schema(
         request=NewPlanSerializer,
         responses={HTTPStatus.CREATED: WholePlanSerializer},
-        examples=[
-            OpenApiExample(
-                "Three judgments on dev and test",
-                value={
-                    "name": "Main collection",
-                    "rules": [
-                        {"kind": "*", "split": "train", "judgments": 1},
-                        {"kind": "*", "split": "*", "judgments": 3},
-                    ],
-                },
-                request_only=True,
-            )
-        ],
+        examples=[EXAMPLE_OF_A_PLAN],
     )
     def post(self, request: Request, slug: str) -> Response:
         """Create an overlap plan.
@@ -146,7 +145,7 @@ class PlanShow(ProjectEndpoint):
         """
         return Response(_serialize(_fetch(self.project, plan_number)))
 
-    @extend_schema(request=NewPlanSerializer, responses=WholePlanSerializer)
+    @extend_schema(request=NewPlanSerializer, responses=WholePlanSerializer, examples=[EXAMPLE_OF_A_PLAN])
     def put(self, request: Request, slug: str, plan_number: int) -> Response:
         """Change an overlap plan.
 

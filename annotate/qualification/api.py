@@ -14,9 +14,11 @@ from rest_framework.response import Response
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
 from annotate.qualification import admission, design, items, results
 from annotate.qualification.admission import find_qualified
+from annotate.qualification.design import bounds
 from annotate.qualification.items import ItemSpec
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
+from projects.errors import Refused
 from projects.models import Project
 
 MOST_ITEMS_AT_ONCE = 500
@@ -37,6 +39,7 @@ class TestSerializer(StrictSerializer):
     feedback = serializers.ChoiceField(choices=QualificationTest.Feedback.choices)
     valid_days = serializers.IntegerField(allow_null=True)
     cents = serializers.IntegerField(help_text="Pay for the test, in US cents.")
+    seed = serializers.IntegerField(help_text="For the choice and order of items.")
     opened_at = serializers.DateTimeField(allow_null=True)
     n_qualified = serializers.SerializerMethodField(help_text="Active annotators who are qualified now.")
     why_not_open = serializers.SerializerMethodField(help_text="What prevents it from being opened; empty if nothing.")
@@ -48,8 +51,29 @@ class TestSerializer(StrictSerializer):
         return [] if test.state == QualificationTest.State.OPEN else design.why_not_open(test)
 
 
+class SettingsSerializer(StrictSerializer):
+    n_items = serializers.IntegerField(
+        required=False, allow_null=True, **bounds("n_items"), help_text="Items per attempt; null for all."
+    )
+    pass_share = serializers.FloatField(
+        required=False, min_value=0, max_value=1, help_text="Share of items that must be correct, from 0 to 1."
+    )
+    max_attempts = serializers.IntegerField(required=False, **bounds("max_attempts"))
+    wait_hours = serializers.IntegerField(required=False, **bounds("wait_hours"))
+    time_limit_minutes = serializers.IntegerField(required=False, allow_null=True, **bounds("time_limit_minutes"))
+    feedback = serializers.ChoiceField(required=False, choices=QualificationTest.Feedback.choices)
+    valid_days = serializers.IntegerField(required=False, allow_null=True, **bounds("valid_days"))
+    cents = serializers.IntegerField(required=False, **bounds("cents"), help_text="Pay for the test, in US cents.")
+    seed = serializers.IntegerField(required=False, **bounds("seed"))
+
+
 class StateSerializer(StrictSerializer):
-    act = serializers.ChoiceField(choices=["open", "close"])
+    act = serializers.ChoiceField(choices=["open", "close", "use latest rubric"])
+    on_new_rubric = serializers.ChoiceField(
+        required=False,
+        choices=QualificationTest.OnNewRubric.choices,
+        help_text="To use the latest rubric: whether qualified people stay so, or everybody retakes the test.",
+    )
 
 
 class ItemQuery(PageQuery):
@@ -90,6 +114,15 @@ class NewItemSerializer(StrictSerializer):
     )
     tolerance = serializers.FloatField(required=False, min_value=0, max_value=1_000)
     explanation = TextField(required=False, allow_blank=True, max_length=LONGEST_TEXT)
+
+
+EXAMPLE_OF_AN_ITEM = {
+    "passage": "Ann opened the door.",
+    "question": "Who opened the door?",
+    "answer": "Bob",
+    "expected": {"correctness": [1, 1]},
+    "explanation": "It was Ann.",
+}
 
 
 class NewItemsSerializer(StrictSerializer):
@@ -157,6 +190,20 @@ class Qualification(ProjectEndpoint):
         design.make_test(project=self.project, actor=self.membership)
         return Response(TestSerializer(_fetch(self.project)).data)
 
+    @extend_schema(
+        request=SettingsSerializer,
+        responses=TestSerializer,
+        examples=[OpenApiExample("A pass mark", value={"pass_share": 0.8, "max_attempts": 2}, request_only=True)],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change settings of the qualification test.
+
+        Those that are omitted stay as they are.
+        """
+        test, sent = _fetch(self.project), self.sent(SettingsSerializer)
+        design.change_settings(test=test, actor=self.membership, values=sent)
+        return Response(TestSerializer(_fetch(self.project)).data)
+
 
 class QualificationState(ProjectEndpoint):
     @extend_schema(
@@ -167,11 +214,16 @@ class QualificationState(ProjectEndpoint):
     def post(self, request: Request, slug: str) -> Response:
         """Open or close the qualification test.
 
-        While it is open, only people who pass can take work that requires it.
+        While it is open, only people who pass can take work that requires it. Or move it to the latest rubric.
         """
-        test = _fetch(self.project)
-        act = design.open_test if self.sent(StateSerializer)["act"] == "open" else design.close_test
-        act(test=test, actor=self.membership)
+        test, sent = _fetch(self.project), self.sent(StateSerializer)
+        if sent["act"] == "use latest rubric":
+            if "on_new_rubric" not in sent:
+                raise Refused("Choose whether everyone retakes the test.", field="on_new_rubric")
+            design.move_to_rubric(test=test, actor=self.membership, on_new_rubric=sent["on_new_rubric"])
+        else:
+            act = design.open_test if sent["act"] == "open" else design.close_test
+            act(test=test, actor=self.membership)
         return Response(TestSerializer(_fetch(self.project)).data)
 
 
@@ -188,7 +240,11 @@ class ItemList(ProjectEndpoint):
         rows = QualificationItem.objects.filter(test=_fetch(self.project), **names).order_by("position", "id")
         return render_page(request, rows, ItemSerializer, self.asked)
 
-    @extend_schema(request=NewItemsSerializer, responses={HTTPStatus.CREATED: AddedItemsSerializer})
+    @extend_schema(
+        request=NewItemsSerializer,
+        responses={HTTPStatus.CREATED: AddedItemsSerializer},
+        examples=[OpenApiExample("One item", value={"items": [EXAMPLE_OF_AN_ITEM]}, request_only=True)],
+    )
     def post(self, request: Request, slug: str) -> Response:
         """Add items to the qualification test.
 
@@ -199,6 +255,40 @@ class ItemList(ProjectEndpoint):
         specs = [_read_spec(each) for each in sent]
         added = items.add_items(test=test, actor=self.membership, specs=specs, how="api")
         return Response({"ids": [item.pk for item in added]}, status=HTTPStatus.CREATED)
+
+
+class ItemShow(ProjectEndpoint):
+    @extend_schema(responses=ItemSerializer)
+    def get(self, request: Request, slug: str, item_id: int) -> Response:
+        """Read an item of the qualification test.
+
+        With its correct ratings.
+        """
+        return Response(ItemSerializer(_fetch_item(self.project, item_id)).data)
+
+    @extend_schema(
+        request=NewItemSerializer,
+        responses=ItemSerializer,
+        examples=[OpenApiExample("A whole item", value=EXAMPLE_OF_AN_ITEM, request_only=True)],
+    )
+    def put(self, request: Request, slug: str, item_id: int) -> Response:
+        """Change an item of the qualification test.
+
+        All of it: what is omitted becomes empty. An item that an attempt has shown is retired, and one with another id
+        replaces it.
+        """
+        item = _fetch_item(self.project, item_id)
+        changed = items.edit_item(item=item, actor=self.membership, spec=_read_spec(self.sent(NewItemSerializer)))
+        return Response(ItemSerializer(changed).data)
+
+    @extend_schema(responses=ItemSerializer)
+    def delete(self, request: Request, slug: str, item_id: int) -> Response:
+        """Retire an item of the qualification test.
+
+        Later attempts don't have it; results of earlier ones keep it.
+        """
+        items.retire_item(item=_fetch_item(self.project, item_id), actor=self.membership)
+        return Response(ItemSerializer(_fetch_item(self.project, item_id)).data)
 
 
 class AttemptList(ProjectEndpoint):
@@ -268,6 +358,10 @@ def _fetch(project: Project) -> QualificationTest:
     if test is None:
         raise Http404
     return test
+
+
+def _fetch_item(project: Project, pk: int) -> QualificationItem:
+    return get_object_or_404(QualificationItem.objects.select_related("test"), pk=pk, test__project=project)
 
 
 def _read_spec(sent: dict[str, Any]) -> ItemSpec:

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import find_faults, find_quality_criteria, lock_test, read_spec
+from annotate.qualification.items import MOST_ITEMS, find_faults, find_quality_criteria, lock_test, read_spec
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Instructions, Membership, Project
@@ -22,6 +22,22 @@ SETTINGS = (
     *("cents", "seed"),
 )
 """The settings that `change_settings` accepts."""
+RANGES = {
+    "n_items": (1, MOST_ITEMS),
+    "max_attempts": (1, 100),
+    "wait_hours": (0, 24 * 365),
+    "time_limit_minutes": (1, 60 * 24 * 14),
+    "valid_days": (1, 3650),
+    "cents": (0, 100_000),
+    "seed": (0, 2**31 - 1),
+}
+"""The minimum and maximum of each setting that is a whole number."""
+
+
+def bounds(name: str) -> dict[str, int]:
+    """Return the minimum and maximum of a setting, as fields of forms and of the API take them."""
+    low, high = RANGES[name]
+    return {"min_value": low, "max_value": high}
 
 
 def find_test(project: Project) -> QualificationTest | None:

@@ -13,6 +13,7 @@ from django.utils.text import capfirst
 from annotate.imports.forms import ReadingForm
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
+from annotate.qualification.design import bounds
 from annotate.qualification.items import ItemSpec, find_faults, read_spec
 from annotate.qualification.items_from_file import LIMITS, read_range
 from annotate.qualification.results import format_range
@@ -36,8 +37,7 @@ class TestSettingsForm(forms.Form):
     n_items = forms.IntegerField(
         label="Items per attempt",
         required=False,
-        min_value=1,
-        max_value=500,
+        **bounds("n_items"),
         help_text="Drawn at random for each attempt. If empty, all items.",
     )
     pass_percent = forms.DecimalField(
@@ -48,18 +48,16 @@ class TestSettingsForm(forms.Form):
         decimal_places=2,
         help_text="80 means 8 of 10 items must be correct.",
     )
-    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100, help_text="Per person.")
+    max_attempts = forms.IntegerField(label="Attempts", **bounds("max_attempts"), help_text="Per person.")
     wait_hours = forms.IntegerField(
         label="Hours between attempts",
-        min_value=0,
-        max_value=24 * 365,
+        **bounds("wait_hours"),
         help_text="0 allows an immediate retry.",
     )
     time_limit_minutes = forms.IntegerField(
         label="Time limit (minutes)",
         required=False,
-        min_value=1,
-        max_value=60 * 24 * 14,
+        **bounds("time_limit_minutes"),
         help_text="If empty, there is no limit.",
     )
     feedback = forms.ChoiceField(
@@ -72,20 +70,17 @@ class TestSettingsForm(forms.Form):
     valid_days = forms.IntegerField(
         label="Valid for (days)",
         required=False,
-        min_value=1,
-        max_value=3650,
+        **bounds("valid_days"),
         help_text="If empty, the qualification doesn’t expire.",
     )
     cents = forms.IntegerField(
         label="Pay for the test (US cents)",
-        min_value=0,
-        max_value=100_000,
+        **bounds("cents"),
         help_text="Paid once per person, pass or fail.",
     )
     seed = forms.IntegerField(
         label="Seed",
-        min_value=0,
-        max_value=2**31 - 1,
+        **bounds("seed"),
         help_text="For the choice and order of items.",
     )
 

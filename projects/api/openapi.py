@@ -130,7 +130,7 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for methods in result["paths"].values():
         for method, operation in methods.items():
-            known = PROBLEMS | (PROBLEMS_OF_WRITING if method in ("post", "put") else {})
+            known = PROBLEMS | (PROBLEMS_OF_WRITING if method in ("post", "put", "patch") else {})
             for status, description in known.items():
                 operation["responses"].setdefault(status, {"description": description, "content": content})
             # StrictSerializer refuses unknown fields, which the generator cannot know.

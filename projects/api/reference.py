@@ -9,7 +9,15 @@ import orjson
 
 DEEPEST = 3
 """Levels of nested objects that are listed; deeper ones are in the OpenAPI file only."""
-SAMPLES = {"slug": "demo", "number": "1", "name": "long.csv"}
+SAMPLES = {
+    "{name}.{form}": "overall.csv",
+    "{slug}": "demo",
+    "{pseudonym}": "a-k7mq2xwz",
+    "{name}": "long.csv",
+    "{form}": "csv",
+    **dict.fromkeys(("{number}", "{plan_number}", "{invitation_id}", "{item_id}", "{id}"), "1"),
+}
+"""Values for the parameters of paths."""
 
 
 @dataclass(frozen=True)
@@ -130,15 +138,16 @@ class _Reader:
 
     def _curl(self, path: str, method: str, sends_as: str, body: dict[str, Any]) -> str:
         for name, value in SAMPLES.items():
-            path = path.replace(f"{{{name}}}", value)
+            path = path.replace(name, value)
         lines = ['curl -H "Authorization: Bearer $TOKEN"']
         example = _first(body.get("examples", {}))[1].get("value")
+        # Where there is a body, curl sends a POST by itself.
+        if method not in ("get", "post") or (method == "post" and example is None):
+            lines += [f"-X {method.upper()}"]
         if sends_as == "application/json" and example is not None:
             lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(orjson.dumps(example).decode())}"]
         elif example is not None:
             lines += [f"-F {shlex.quote(f'{name}={value}')}" for name, value in example.items()]
-        elif method != "get":
-            lines += [f"-X {method.upper()}"]
         return " \\\n  ".join([*lines, shlex.quote(f"{self.site}{path}")])
 
 

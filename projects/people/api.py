@@ -1,8 +1,12 @@
-"""The API of people: members under their pseudonyms, and invitations, whose link is in the creating answer alone."""
+"""The API of people: members under their pseudonyms, and invitations, whose link is in the creating answer alone.
+
+Suspending, removing and restoring members concern their work too; they are in `annotate.moderation.api`.
+"""
 
 from http import HTTPStatus
 from typing import Any
 
+from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
@@ -21,8 +25,8 @@ from projects.api.serializers import (
     make_page_serializer,
     render_page,
 )
-from projects.models import Invitation, Membership
-from projects.people import invitations
+from projects.models import Invitation, Membership, Project
+from projects.people import invitations, members
 from projects.people.invitations import DEFAULT_DAYS, MOST_DAYS
 from projects.web.links import absolute_url
 
@@ -46,6 +50,13 @@ class PersonSerializer(StrictSerializer):
     standing = serializers.ChoiceField(choices=Membership.Standing.choices)
     is_annotator = serializers.BooleanField(help_text="Whether the member rates HITs.")
     joined_at = serializers.DateTimeField()
+
+
+class RightsSerializer(StrictSerializer):
+    role = serializers.ChoiceField(
+        required=False, choices=Membership.Role.choices, help_text="Only owners can assign manager and owner."
+    )
+    is_annotator = StrictBooleanField(required=False, help_text="Whether the member rates HITs. Annotators always do.")
 
 
 class InvitationQuery(PageQuery):
@@ -101,6 +112,33 @@ class PeopleList(ProjectEndpoint):
         return render_page(request, rows.order_by(self.asked["order"], "pk"), PersonSerializer, self.asked)
 
 
+class PersonShow(ProjectEndpoint):
+    policy = FOR_MANAGERS
+
+    @extend_schema(responses=PersonSerializer)
+    def get(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """Read a person."""
+        return Response(PersonSerializer(fetch_member(self.project, pseudonym)).data)
+
+    @extend_schema(
+        request=RightsSerializer,
+        responses=PersonSerializer,
+        examples=[OpenApiExample("To a researcher", value={"role": "researcher"}, request_only=True)],
+    )
+    def patch(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """Change a person's role.
+
+        Or whether they rate HITs. It holds from their next request on.
+        """
+        member, sent = fetch_member(self.project, pseudonym), self.sent(RightsSerializer)
+        with transaction.atomic():
+            if "role" in sent:
+                members.change_role(target=member, role=sent["role"], actor=self.membership)
+            if "is_annotator" in sent:
+                members.set_annotates(target=member, annotates=sent["is_annotator"], actor=self.membership)
+        return Response(PersonSerializer(fetch_member(self.project, pseudonym)).data)
+
+
 class InvitationList(ProjectEndpoint):
     policy = FOR_MANAGERS
     query = InvitationQuery
@@ -146,3 +184,8 @@ class InvitationRevoke(ProjectEndpoint):
         invitations.revoke(invitation=found, actor=self.membership)
         found.refresh_from_db(fields=["revoked_at"])
         return Response(InvitationSerializer(found).data)
+
+
+def fetch_member(project: Project, pseudonym: str) -> Membership:
+    """Return the member with their account and project. Raises Http404."""
+    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

@@ -1,4 +1,4 @@
-"""Metric evaluations by the API: the list, a new one, one with its result, and its tables as files."""
+"""Metric evaluations by the API: the list, a new one, one with its result and tables, again, cancelled, deleted."""
 
 from http import HTTPStatus
 from typing import Any
@@ -25,6 +25,7 @@ from projects.api.serializers import (
     render_page,
 )
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project, Question
 from projects.tables.writing import FORMS, write
 from results.models import Study
@@ -36,6 +37,8 @@ from results.studies.settings import DESIGNS
 
 INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
+# An evaluation changes no judgment, so whoever may read may request it, as on the page.
+FOR_READERS = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
 OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "humans", "design", "resamples", "seed")
 """Fields of a request that are fields of the page's form by the same name."""
 
@@ -119,8 +122,7 @@ class NewStudySerializer(StrictSerializer):
 
 
 class StudyList(ProjectEndpoint):
-    # An evaluation changes no judgment, so whoever may read may request it, as on the page.
-    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+    policy = FOR_READERS
     query = StudyQuery
 
     @extend_schema(responses=make_page_serializer(StudySerializer))
@@ -163,11 +165,12 @@ class StudyList(ProjectEndpoint):
             seed=form.read_seed(),
             name=form.cleaned_data["name"],
         )
-        location = reverse("api:study-show", args=[slug, study.number])
-        return Response(_serialize(self.project, study.number), HTTPStatus.ACCEPTED, headers={"Location": location})
+        return _accept(study)
 
 
 class StudyShow(ProjectEndpoint):
+    policy = FOR_READERS
+
     @extend_schema(responses=WholeStudySerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Read a metric evaluation.
@@ -175,6 +178,43 @@ class StudyShow(ProjectEndpoint):
         Its settings and, once it is done, everything that its page shows.
         """
         return Response(_serialize(self.project, number))
+
+    @extend_schema(responses={HTTPStatus.NO_CONTENT: None})
+    def delete(self, request: Request, slug: str, number: int) -> Response:
+        """Delete a metric evaluation.
+
+        With its result, once it has ended. Researchers delete their own only.
+        """
+        running.delete_study(study=_fetch(self.project, number), actor=self.membership)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class StudyCancel(ProjectEndpoint):
+    policy = FOR_READERS
+
+    @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: WholeStudySerializer})
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Cancel a metric evaluation.
+
+        Nothing of it is stored. It may take a moment until it is no longer live.
+        """
+        self.sent(StrictSerializer)
+        queue.cancel(_fetch(self.project, number))
+        return Response(_serialize(self.project, number), HTTPStatus.ACCEPTED)
+
+
+class StudyAgain(ProjectEndpoint):
+    policy = FOR_READERS
+
+    @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: WholeStudySerializer})
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Run a metric evaluation again.
+
+        As a new one with the same settings and seed, over the judgments and scores of now.
+        """
+        self.sent(StrictSerializer)
+        study = running.run_again(study=_fetch(self.project, number), actor=self.membership)
+        return _accept(study)
 
 
 class StudyTable(ProjectEndpoint):
@@ -199,6 +239,11 @@ def _serialize(project: Project, number: int) -> dict[str, Any]:
     study: Any = _fetch(project, number)
     study.tables = [section.table.name for section in presentation.list_sections(study)]
     return dict(WholeStudySerializer(study).data)
+
+
+def _accept(study: Study) -> Response:
+    location = reverse("api:study-show", args=[study.project.slug, study.number])
+    return Response(_serialize(study.project, study.number), HTTPStatus.ACCEPTED, headers={"Location": location})
 
 
 def _fill_form(project: Project, sent: dict[str, Any]) -> StudyForm:

@@ -5,16 +5,20 @@ import uuid
 import pytest
 from django.urls import reverse
 
-from annotate.models import Grant, OverlapPlan
+from annotate.models import Grant, Judgment, LedgerEntry, OverlapPlan
 from annotate.payments import paying
 from projects.models import Invitation, LogEntry, Membership, Project, Rubric
 from projects.people import invitations
+from tests.annotate.open_batches import open_batch
 from tests.annotate.payments.paid_work import earn
 from tests.annotate.qualification.factories import make_test
+from tests.annotate.submitted_work import rate
 from tests.factories import make_corpus, make_instructions, make_membership, make_project, make_rubric
 from tests.projects.api.client import Script, wrong_fields
 
 pytestmark = pytest.mark.django_db
+
+JSON = "application/json"
 
 
 @pytest.fixture
@@ -40,6 +44,73 @@ def test_people_are_listed_without_their_names(script: Script, annotator: Member
     assert annotator.user.username not in answer.content.decode()
     assert script.read("people/", pseudonym=researcher.pseudonym)["count"] == 1
     assert Script(researcher).get(f"{script.root}people/").status_code == 403
+
+
+def test_a_role_is_changed_within_ones_own_rights(script: Script, annotator: Membership, owner: Membership) -> None:
+    path = f"{script.root}people/{annotator.pseudonym}/"
+    changed = script.patch(path, {"role": "researcher", "is_annotator": False}, content_type=JSON)
+    assert (changed.status_code, changed.json()["role"], changed.json()["is_annotator"]) == (200, "researcher", False)
+    assert script.get(path).json() == changed.json()
+    refused = script.patch(path, {"role": "manager", "is_annotator": True}, content_type=JSON)
+    assert (refused.status_code, "above your own" in refused.json()["detail"]) == (409, True)
+    annotator.refresh_from_db()
+    assert (annotator.role, annotator.is_annotator) == ("researcher", False), "Nothing of it is done."
+    assert (
+        script.patch(f"{script.root}people/{owner.pseudonym}/", {"role": "annotator"}, content_type=JSON).status_code
+        == 409
+    )
+    assert wrong_fields(script.patch(path, {"standing": "removed"}, content_type=JSON)) == {"standing"}
+    stranger = make_membership(make_project("elsewhere"))
+    assert script.get(f"{script.root}people/{stranger.pseudonym}/").status_code == 404
+
+
+def test_a_person_is_warned_suspended_removed_as_previewed_and_restored(
+    data: Project, script: Script, annotator: Membership
+) -> None:
+    open_batch(data, n_hits=1, n_items=3)
+    rate(annotator)
+    person = f"people/{annotator.pseudonym}/"
+    text = {"text": "Read the passage first."}
+    assert [script.send(f"{person}messages/", text).status_code for _ in range(2)] == [201, 409]
+    act = {"act": "suspend", "why": "Too fast"}
+    assert script.send(f"{person}standing/", act).json()["standing"] == "suspended"
+    assert script.send(f"{person}standing/", act).status_code == 409
+    plan = script.read(f"{person}removal/", scope="all")
+    assert (plan["n_assignments"], plan["closed_batches"]) == (1, [])
+    assert script.read(f"{person}removal/")["n_assignments"] == 0
+    removal = {"scope": "all", "why": "At random", "n_assignments": 2}
+    assert script.send(f"{person}removal/", removal).status_code == 409
+    annotator.refresh_from_db()
+    assert annotator.standing == "suspended", "More than was previewed: nothing is done."
+    assert wrong_fields(script.send(f"{person}removal/", {**removal, "scope": "batch"})) == {"batch"}
+    assert script.send(f"{person}removal/", {**removal, "n_assignments": 1}).json() == plan
+    assert Judgment.objects.filter(is_counted=True).count() == 0
+    restored = script.send(f"{person}standing/", {"act": "restore", "why": "By mistake"})
+    assert restored.json()["standing"] == "active"
+    assert Judgment.objects.filter(is_counted=True).count() == plan["n_judgments"]
+
+
+def test_a_batch_is_limited_enlarged_as_previewed_and_deleted_as_a_draft(data: Project, script: Script) -> None:
+    made = script.send("batches/", {"judgments": 2}).json()
+    path = f"{script.root}batches/1/"
+    changed = script.patch(path, {"max_hits_per_day": 5, "is_pay_prorated": True}, content_type=JSON).json()
+    assert changed == {**made, "max_hits_per_day": 5, "is_pay_prorated": True}
+    changed = script.patch(path, {"max_share": 0.5}, content_type=JSON).json()
+    assert (changed["max_hits_per_day"], changed["max_share"]) == (5, 0.5), "What is omitted stays."
+    planned = script.read("batches/1/judgments/", judgments=3)
+    assert planned["n_added"] == planned["n_hits"] == made["progress"]["n_hits"]
+    assert script.read("batches/1/judgments/", judgments=3, hits="1")["n_added"] == 1
+    assert script.send("batches/1/judgments/", {"judgments": 3, "n_added": 99}).status_code == 409
+    expected = {"judgments": 3, "n_added": planned["n_added"]}
+    assert script.send("batches/1/judgments/", expected).json() == {"n_added": planned["n_added"], "n_removed": 0}
+    assert script.read("batches/1/")["judgments"] == 3
+    make_instructions(data)
+    assert script.send("batches/1/state/", {"act": "use latest texts"}).status_code == 200
+    script.send("batches/", {"judgments": 1})
+    assert script.send("batches/2/state/", {"act": "open"}).status_code == 200
+    assert script.delete(f"{script.root}batches/2/").status_code == 409
+    assert script.delete(path).status_code == 204
+    assert [batch.number for batch in data.batches.all()] == [2]
 
 
 def test_the_link_of_an_invitation_is_in_the_creating_answer_alone(script: Script, manager: Membership) -> None:
@@ -104,8 +175,20 @@ def test_the_qualification_test_is_created_filled_and_opened(data: Project, scri
     added = script.send("qualification/items/", {"items": [item, {**item, "answer": "Bob"}]})
     assert added.status_code == 201, added.content
     assert script.read("qualification/items/")["count"] == 2
+    settings = {"pass_share": 0.5, "n_items": 2, "time_limit_minutes": None}
+    changed = script.patch(f"{script.root}qualification/", settings, content_type=JSON).json()
+    assert {name: changed[name] for name in settings} == settings
+    assert wrong_fields(script.patch(f"{script.root}qualification/", {"n_items": 0}, content_type=JSON)) == {"n_items"}
     assert script.send("qualification/state/", {"act": "open"}).json()["state"] == "open"
     assert script.read("qualification/attempts/") == {"count": 0, "next": None, "previous": None, "results": []}
+    assert script.send("qualification/state/", {"act": "use latest rubric"}).status_code == 409
+    first = f"{script.root}qualification/items/{added.json()['ids'][0]}/"
+    assert script.delete(first).json()["detail"].startswith("The open test needs this item")
+    script.send("qualification/state/", {"act": "close"})
+    edited = script.put(first, {**item, "explanation": "It was Ann."}, content_type=JSON).json()
+    assert (edited["id"], edited["explanation"]) == (added.json()["ids"][0], "It was Ann.")
+    assert script.delete(first).json()["retired_at"] is not None
+    assert script.get(first.replace(str(edited["id"]), str(edited["id"] + 99))).status_code == 404
 
 
 def test_a_qualification_is_granted_and_revoked(data: Project, script: Script, annotator: Membership) -> None:
@@ -126,15 +209,22 @@ def test_pay_is_added_once_and_paid_as_it_was_seen(data: Project, script: Script
     assert [script.send("ledger/", bonus).status_code for _ in range(2)] == [201, 200]
     balances = script.read("balances/")
     assert (balances["count"], balances["due"]) == (1, {"cents": 550, "n_annotators": 1})
+    LedgerEntry.objects.create(
+        project=data, annotator=annotator, kind="qualification", cents=40, key="test:of this test"
+    )
+    assert script.read("balances/")["waiting"] == {"n_entries": 1, "cents": 40}
+    assert script.send("payments/approve/", {"cents": 30}).status_code == 409, "The sum has changed since."
+    assert script.read("balances/")["waiting"]["cents"] == 40
+    assert script.send("payments/approve/", {"cents": 40}).json() == {"n_entries": 1, "cents": 40}
     debt = {**bonus, "kind": "adjustment", "cents": -900, "key": str(uuid.uuid4())}
     assert script.send("ledger/", debt).status_code == 409
     assert script.send("payments/", {"cents": 500}).status_code == 409, "The sum has changed since."
-    paid = script.send("payments/", {"cents": 550, "note": "May"})
+    paid = script.send("payments/", {"cents": 590, "note": "May"})
     assert paid.status_code == 201, paid.content
-    assert paid.json()["lines"] == [{"annotator": annotator.pseudonym, "kind": "person", "n_hits": 0, "cents": 550}]
+    assert paid.json()["lines"] == [{"annotator": annotator.pseudonym, "kind": "person", "n_hits": 0, "cents": 590}]
     assert annotator.user is not None
     assert annotator.user.username not in paid.content.decode()
-    assert script.send("payments/", {"cents": 550}).status_code == 409
-    assert script.read("payments/1/")["cents"] == 550
-    assert script.read("ledger/", state="paid")["count"] == 2
+    assert script.send("payments/", {"cents": 590}).status_code == 409
+    assert script.read("payments/1/")["cents"] == 590
+    assert script.read("ledger/", state="paid")["count"] == 3
     assert paying.sum_unpaid(annotator) == 0

@@ -22,7 +22,7 @@ from results.scope.scopes import read_scope
 from results.scores.forms import GoldForm
 from results.sets import freezing
 from tests import sized_projects
-from tests.factories import make_project
+from tests.factories import make_membership, make_project
 from tests.people import SignIn
 from tests.projects.api.client import Script, wrong_fields
 from tests.results.judged_batches import PUBLISHED, canonical
@@ -191,6 +191,16 @@ def test_an_evaluation_is_requested_polled_and_its_tables_read(
         assert script.get(f"{script.root}studies/1/tables/{name}.csv").content == page.content
     assert script.get(f"{script.root}studies/1/tables/{done['tables'][0]}.exe").status_code == 404
     assert LogEntry.objects.get(act="ask for study").actor == researcher
+    again = script.send("studies/1/again/", {}).json()
+    assert (again["number"], again["settings"], again["seed"], again["state"]) == (2, done["settings"], 0, "queued")
+    assert script.delete(f"{script.root}studies/2/").status_code == 409, "It has not ended."
+    assert script.send("studies/2/cancel/", {}).json()["state"] == "cancelled"
+    assert script.send("studies/2/cancel/", {}).status_code == 409
+    assert reader.delete(f"{script.root}studies/2/").status_code == 403
+    other = Script(make_membership(judged, role="researcher"), can_write=True)
+    assert other.delete(f"{script.root}studies/2/").status_code == 409, "It is somebody else's."
+    assert script.delete(f"{script.root}studies/2/").status_code == 204
+    assert script.get(f"{script.root}studies/2/").status_code == 404
     for over, field in (
         ({"metrics": ["one"]}, "metrics"),
         ({"options": {"colour": "red"}}, "options"),

@@ -77,6 +77,7 @@ def path_samples(annotator: Membership) -> dict[str, Any]:
     if test.state != test.State.OPEN:
         design.open_test(test=test, actor=None)
     found: dict[str, Any] = {"attempt_uuid": attempts.begin(annotator=annotator).uuid, "page": 1}
+    found["item_id"] = first_item(test).pk
     for route in all_routes():
         if route.name.startswith("annotate:qualification-item"):
             found[f"{route.name} pk"] = first_item(test).pk
