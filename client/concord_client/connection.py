@@ -54,9 +54,13 @@ class Connection:
         response.encoding = "utf-8"
         return response.text
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, *, method: str = "POST") -> Any:
-        """Send JSON once, and return the answer. A request that changes something is never repeated."""
-        return self._send(method, path, body={} if body is None else body).json()
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send JSON once, and return the answer, or None if there is none to a deletion.
+
+        A request that changes something is never repeated.
+        """
+        response = self._send(method, path, body={} if body is None else body)
+        return response.json() if response.content else None
 
     def upload(self, path: str, file: Path, fields: Mapping[str, Any]) -> Any:
         """Send a file with the fields of its form, piece by piece."""

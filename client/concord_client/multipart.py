@@ -1,4 +1,4 @@
-"""A form with a file, sent piece by piece: an upload never has to fit into memory."""
+"""A form with a file, sent piece by piece; `requests` by itself reads the whole file into memory."""
 
 import os
 import secrets

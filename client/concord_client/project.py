@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 
@@ -40,7 +41,11 @@ class Project:
 
     def post(self, path: str, **body: Any) -> Any:
         """Send a request that changes or starts something; it is never repeated."""
-        return self._connection.post(self._path(path), body)
+        return self.send("POST", path, **body)
+
+    def send(self, method: str, path: str, **body: Any) -> Any:
+        """Send a request by another method, such as PATCH or DELETE; it is never repeated."""
+        return self._connection.send(method, self._path(path), body)
 
     # Data
 
@@ -94,8 +99,38 @@ class Project:
         moved: Json = self.post(f"batches/{number}/state/", act=act, **({"why": why} if why else {}))
         return moved
 
+    def change_batch(self, number: int, **limits: Any) -> Json:
+        """Change limits of a batch, such as `max_hits_per_day=20`; None removes one."""
+        changed: Json = self.send("PATCH", f"batches/{number}/", **limits)
+        return changed
+
+    def change_judgments(self, number: int, judgments: int, **terms: Any) -> Json:
+        """Change the number of judgments per candidate, of `hits=[1, 2]` alone if given; return what that changed."""
+        changed: Json = self.post(f"batches/{number}/judgments/", judgments=judgments, **terms)
+        return changed
+
+    def delete_batch(self, number: int) -> None:
+        """Delete a draft."""
+        self.send("DELETE", f"batches/{number}/")
+
     def plans(self) -> pd.DataFrame:
         return self.list_rows("plans/")
+
+    def plan(self, number: int) -> Json:
+        """Return an overlap plan with what is missing now, and its expected cost."""
+        return self._read(f"plans/{number}/")
+
+    def create_plan(self, name: str, rules: Sequence[Mapping[str, Any]]) -> Json:
+        """Create an overlap plan; a rule is such as `{"kind": "*", "split": "test", "judgments": 3}`."""
+        made: Json = self.post("plans/", name=name, rules=[dict(rule) for rule in rules])
+        return made
+
+    def start_plan(self, number: int, **terms: Any) -> Json:
+        """Create the batches that a plan is missing, as drafts unless `opens=True`; return their numbers."""
+        started: Json = self.post(f"plans/{number}/start/", **terms)
+        return started
+
+    # People
 
     def people(self, **filters: Any) -> pd.DataFrame:
         return self.list_rows("people/", **filters)
@@ -103,6 +138,72 @@ class Project:
     def invite(self, role: str = "annotator", **terms: Any) -> Json:
         """Create an invitation; its `link` is in this answer only."""
         made: Json = self.post("invitations/", role=role, **terms)
+        return made
+
+    def change_role(self, pseudonym: str, role: str) -> Json:
+        """Make a member an annotator, a researcher, or, as an owner, a manager or an owner."""
+        changed: Json = self.send("PATCH", f"people/{quote_path(pseudonym)}/", role=role)
+        return changed
+
+    def suspend(self, pseudonym: str, why: str, *, text: str = "") -> Json:
+        """Give an annotator no more HITs; `text` is a message for their desk."""
+        act = {"act": "suspend", "why": why, "text": text}
+        changed: Json = self.post(f"people/{quote_path(pseudonym)}/standing/", **act)
+        return changed
+
+    def restore(self, pseudonym: str, why: str, *, with_work: bool = True) -> Json:
+        """Undo a suspension or a removal."""
+        act = {"act": "restore", "why": why, "with_work": with_work}
+        changed: Json = self.post(f"people/{quote_path(pseudonym)}/standing/", **act)
+        return changed
+
+    def plan_removal(self, pseudonym: str, scope: str = "none", **terms: Any) -> Json:
+        """Return what a removal would exclude from the results now; the scope is none, since, batch or all."""
+        found: Json = self.get(f"people/{quote_path(pseudonym)}/removal/", scope=scope, **terms)
+        return found
+
+    def remove(self, pseudonym: str, why: str, scope: str = "none", **terms: Any) -> Json:
+        """Remove somebody from the project, and exclude the work that the scope names; return what was excluded."""
+        done: Json = self.post(f"people/{quote_path(pseudonym)}/removal/", why=why, scope=scope, **terms)
+        return done
+
+    # Qualification test
+
+    def qualification(self) -> Json:
+        """Return the settings and the state of the qualification test."""
+        return self._read("qualification/")
+
+    def change_qualification(self, **settings: Any) -> Json:
+        """Change settings of the qualification test, such as `pass_share=0.8`."""
+        changed: Json = self.send("PATCH", "qualification/", **settings)
+        return changed
+
+    def qualification_items(self, **filters: Any) -> pd.DataFrame:
+        return self.list_rows("qualification/items/", **filters)
+
+    def decide_qualification(self, pseudonym: str, kind: str, why: str) -> Json:
+        """Grant somebody the qualification (`granted`), or revoke it (`revoked`)."""
+        made: Json = self.post("qualification/decisions/", annotator=pseudonym, kind=kind, why=why)
+        return made
+
+    # Pay, in US cents
+
+    def balances(self) -> pd.DataFrame:
+        """Return what each annotator has earned, is owed and was paid."""
+        return frames.make_frame(self.get("balances/")["results"])
+
+    def add_pay(self, pseudonym: str, cents: int, why: str, *, kind: str = "bonus", key: str = "") -> Json:
+        """Add a bonus, or an adjustment. Give a UUID as `key` to repeat a lost request without adding twice."""
+        entry = {"annotator": pseudonym, "kind": kind, "cents": cents, "why": why, "key": key or str(uuid4())}
+        made: Json = self.post("ledger/", **entry)
+        return made
+
+    def payments(self) -> pd.DataFrame:
+        return self.list_rows("payments/")
+
+    def record_payment(self, cents: int, *, note: str = "") -> Json:
+        """Mark all that is approved as paid. `cents` is the sum that is due; with another one nothing is recorded."""
+        made: Json = self.post("payments/", cents=cents, note=note)
         return made
 
     # Results
@@ -163,6 +264,20 @@ class Project:
         chosen = {"metrics": list(metrics)} if metrics else {}
         made = self.post("studies/", kind=kind, **chosen, **settings)
         return self._wait(f"studies/{made['number']}/", "The evaluation", timeout)
+
+    def repeat_study(self, number: int, *, timeout: float = WAIT_SECONDS) -> Json:
+        """Run a metric evaluation again over the judgments and scores of now, and return the new one."""
+        made = self.post(f"studies/{number}/again/")
+        return self._wait(f"studies/{made['number']}/", "The evaluation", timeout)
+
+    def cancel_study(self, number: int) -> Json:
+        """Stop a metric evaluation that is still running."""
+        cancelled: Json = self.post(f"studies/{number}/cancel/")
+        return cancelled
+
+    def delete_study(self, number: int) -> None:
+        """Delete a metric evaluation with its result."""
+        self.send("DELETE", f"studies/{number}/")
 
     def study_table(self, number: int, name: str) -> pd.DataFrame:
         """Return a table of a metric evaluation, unrounded."""

@@ -1,0 +1,111 @@
+"""The client's methods call the API as it is: each is sent to the real views, without a server in between."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from django.test import Client as Browser
+from requests.adapters import BaseAdapter
+
+from concord_client import Client, ConcordError
+from concord_client import Project as RemoteProject
+from projects.api import tokens
+from projects.models import Membership, Project
+from results.models import Study
+from tests import sized_projects
+from tests.annotate.qualification.factories import make_test
+from tests.results.studies.factories import do, give_scores, list_candidates
+
+pytestmark = pytest.mark.django_db
+
+SITE = "http://127.0.0.1"
+
+
+class InThisProcess(BaseAdapter):
+    """Sends requests to the views of this process, in the transaction of the test."""
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+        headers: Mapping[str, Any] = request.headers
+        parts = urlsplit(str(request.url))
+        answer: Any = Browser(headers=headers).generic(
+            str(request.method),
+            f"{parts.path}?{parts.query}",
+            request.body or b"",
+            content_type=str(headers.get("Content-Type", "application/json")),
+        )
+        response = requests.Response()
+        response.status_code = answer.status_code
+        response.headers.update(answer.headers)
+        response._content = b"".join(answer)
+        return response
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def remote(project: Project, manager: Membership) -> RemoteProject:
+    _, secret = tokens.make_token(membership=manager, name="client", can_write=True)
+    concord = Client(SITE, token=secret)
+    concord._connection._session.mount(SITE, InThisProcess())
+    return concord.project(project.slug)
+
+
+def test_a_managers_week_has_methods(
+    project: Project, manager: Membership, annotator: Membership, remote: RemoteProject
+) -> None:
+    sized_projects.run_trial(project)
+    make_test(project)
+    who = annotator.pseudonym
+
+    assert remote.change_role(who, "researcher")["role"] == "researcher"
+    assert remote.change_role(who, "annotator")["role"] == "annotator"
+    assert remote.suspend(who, "Too fast", text="Please read on.")["standing"] == "suspended"
+    assert remote.restore(who, "By mistake")["standing"] == "active"
+    plan = remote.plan_removal(who, "all")
+    assert remote.remove(who, "At random", "all", n_assignments=plan["n_assignments"]) == plan
+    with pytest.raises(ConcordError, match="nothing more to exclude"):
+        remote.remove(who, "Again")
+    assert set(remote.people(standing="removed")["pseudonym"]) == {who}
+    remote.restore(who, "By mistake", with_work=False)
+
+    batch = remote.create_batch(judgments=2)
+    assert remote.change_batch(batch["number"], max_hits_per_day=3)["max_hits_per_day"] == 3
+    assert remote.change_batch(batch["number"], max_hits_per_day=None)["max_hits_per_day"] is None
+    assert remote.change_judgments(batch["number"], 3)["n_removed"] == 0
+    assert remote.delete_batch(batch["number"]) is None
+    made = remote.create_plan("Main", [{"kind": "*", "split": "*", "judgments": 2}])
+    assert remote.plan(made["number"])["missing"] == made["missing"]
+    assert remote.start_plan(made["number"]).keys() == {"batches", "n_places"}
+    assert list(remote.plans()["number"]) == [made["number"]]
+
+    assert remote.change_qualification(pass_share=0.5)["pass_share"] == remote.qualification()["pass_share"] == 0.5
+    assert len(remote.qualification_items(purpose="test")) == len(remote.qualification_items())
+    assert remote.decide_qualification(who, "granted", "Pilot")["kind"] == "granted"
+
+    key = "0b6c1a52-3f0e-4c38-9a53-0f1c8f5e2d11"
+    assert len({remote.add_pay(who, 50, "Care", key=key)["id"] for _ in range(2)}) == 1
+    assert remote.balances().set_index("annotator")["approved"][who] == 50
+    assert remote.record_payment(50, note="May")["cents"] == remote.payments()["cents"].sum() == 50
+
+
+def test_evaluations_are_repeated_cancelled_and_deleted(
+    project: Project, manager: Membership, remote: RemoteProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sized_projects.run_trial(project)
+    give_scores(project, manager, "One", {each.pk: each.pk % 3 / 3 for each in list_candidates(project)})
+
+    def work_and_read(path: str, *_: Any) -> Any:
+        do(Study.objects.latest("pk"))
+        return remote.get(path)
+
+    monkeypatch.setattr(remote, "_wait", work_and_read)
+    first = remote.evaluate("correlation", metrics=["one"], stage="trial", resamples=100, seed=1)
+    again = remote.repeat_study(first["number"])
+    assert (again["settings"], again["result"]["figures"]) == (first["settings"], first["result"]["figures"])
+    with pytest.raises(ConcordError, match="already finished"):
+        remote.cancel_study(again["number"])
+    assert remote.delete_study(again["number"]) is None
+    assert list(remote.studies()["number"]) == [first["number"]]
