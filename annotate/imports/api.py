@@ -126,7 +126,12 @@ class ImportList(ProjectEndpoint):
         request={"multipart/form-data": NewImportSerializer},
         responses={HTTPStatus.ACCEPTED: ImportSerializer},
         examples=[
-            OpenApiExample("Candidates", value={"file": "@candidates.csv", "kind": "candidates"}, request_only=True)
+            OpenApiExample(
+                "Candidates",
+                value={"file": "@candidates.csv", "kind": "candidates", "dataset": "mine"},
+                media_type="multipart/form-data",
+                request_only=True,
+            )
         ],
     )
     def post(self, request: Request, slug: str) -> Response:

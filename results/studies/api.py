@@ -141,7 +141,7 @@ class StudyList(ProjectEndpoint):
         examples=[
             OpenApiExample(
                 "Correlation of two metrics",
-                value={"kind": "correlation", "metrics": ["rouge_l", "bleu"], "criterion": "correctness"},
+                value={"kind": "correlation", "metrics": ["rouge_l", "bleu_1"], "criterion": "correctness"},
                 request_only=True,
             )
         ],
