@@ -65,7 +65,12 @@ class SetForm(FacetsForm):
         help_text="One per line: “Family, Given”, or an organisation in braces, {University of X}. "
         "If you name none, the project is cited.",
     )
-    licence = forms.ChoiceField(label="Licence", required=False, choices=[("", "not stated"), *CHOICES])
+    licence = forms.ChoiceField(
+        label="Licence",
+        required=False,
+        choices=[("", "not stated"), *CHOICES],
+        help_text="Optional. Without one, others may not reuse the set, and it can’t be added after freezing.",
+    )
     languages = forms.CharField(
         label="Languages of the texts", required=False, max_length=200, help_text="Codes such as en, de."
     )
