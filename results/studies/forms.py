@@ -1,6 +1,7 @@
 """The form of a new metric evaluation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -24,6 +25,8 @@ from results.studies.metrics_chosen import choose_runs, current_runs, make_label
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import DESIGNS, Settings, default_settings
 
+MOST_SPLITS = 10
+"""The most evaluations that one request makes; a split may have any name, so there may be many."""
 FACETS = ("datasets", "splits", "sources", "question_types")
 
 
@@ -84,6 +87,14 @@ class StudyForm(FacetsForm):
         ),
         error_messages={"required": "Choose what to do with candidates that people wrote."},
     )
+    each_split = forms.BooleanField(
+        label="Each split by itself",
+        required=False,
+        help_text=(
+            "One evaluation for each split, such as dev and test; two of them are shown side by side. Single figures "
+            "of this type are over all chosen candidates, so that they cannot be divided afterwards."
+        ),
+    )
     resamples = forms.IntegerField(label="Resamples", required=False, min_value=100, max_value=MOST_RESAMPLES)
     seed = forms.IntegerField(label="Seed", required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED)
 
@@ -113,6 +124,8 @@ class StudyForm(FacetsForm):
         else:
             del self.fields["humans"]
         # A field without effect would mislead.
+        if kind.shows_splits or "splits" not in self.fields:
+            del self.fields["each_split"]
         if not kind.is_resampled:
             del self.fields["resamples"]
         elif kind.resampled_for:
@@ -162,6 +175,25 @@ class StudyForm(FacetsForm):
             human_sources=self.human_sources,
             options={name: data[name] for name in self.own},
         )
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if data.get("each_split") and not 2 <= len(self._list_splits()) <= MOST_SPLITS:
+            self.add_error("each_split", f"Choose 2 to {MOST_SPLITS} splits, or leave out “Each split by itself”.")
+        return data
+
+    def list_settings(self) -> list[Settings]:
+        """Return the settings of each evaluation to request: one, or one for each split."""
+        settings = self.settings()
+        if not self.cleaned_data.get("each_split"):
+            return [settings]
+        return [replace(settings, splits=(split,)) for split in self._list_splits()]
+
+    def _list_splits(self) -> tuple[str, ...]:
+        """Return the chosen splits; without a choice, those that the project has. None is no split."""
+        chosen: tuple[str, ...] = self.read_facets("splits")["splits"]
+        offered = [value for value, _label in self.fields["splits"].choices if value != NONE]  # type: ignore[attr-defined]
+        return tuple(filter(None, chosen)) or tuple(offered)
 
     def read_seed(self) -> int:
         seed: int | None = self.cleaned_data.get("seed")

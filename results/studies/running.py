@@ -1,6 +1,6 @@
 """Metric evaluations as jobs: requested, computed from one snapshot, stored with settings and seed, deleted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -68,6 +68,21 @@ def request_study(
         if is_enqueued:
             queue.enqueue_on_commit(study)
     return study
+
+
+def request_each(
+    *, project: Project, actor: Membership, kind: str, settings: Sequence[Settings], seed: int, name: str = ""
+) -> list[Study]:
+    """Queue an evaluation for each of these settings, or none: with several, the splits are added to the names."""
+    title = " ".join(name.split()) or str(find_kind(kind).title)
+    names = [title if len(settings) == 1 else f"{title}, {', '.join(each.splits)}"[:NAME_LENGTH] for each in settings]
+    for each in settings:
+        check_data(project, kind, each)
+    with transaction.atomic():
+        return [
+            request_study(project=project, actor=actor, kind=kind, settings=each, seed=seed, name=own)
+            for each, own in zip(settings, names, strict=True)
+        ]
 
 
 def check_data(project: Project, kind: str, settings: Settings) -> None:

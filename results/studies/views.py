@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -44,18 +45,21 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, "results/studies/new.html", context)
     if form.is_valid():
         with refusals(request, form):
-            running.check_data(project, kind.name, form.settings())
-            if humans := form.cleaned_data.get("humans"):
-                keep_choice(project=project, actor=request.membership, choice=humans)
-            study = running.request_study(
+            studies = running.request_each(
                 project=project,
                 actor=request.membership,
                 kind=kind.name,
-                settings=form.settings(),
+                settings=form.list_settings(),
                 seed=form.read_seed(),
                 name=form.cleaned_data["name"],
             )
-            return redirect(study)
+            if humans := form.cleaned_data.get("humans"):
+                keep_choice(project=project, actor=request.membership, choice=humans)
+            if len(studies) == 1:
+                return redirect(studies[0])
+            messages.success(request, f"Requested {len(studies)} evaluations, one for each split.")
+            numbers = urlencode({"first": studies[0].number, "second": studies[1].number})
+            return redirect(f"{reverse('results:study-compare', args=[project.slug])}?{numbers}")
     return render(request, "results/studies/new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 

@@ -203,6 +203,7 @@ KIND = Kind(
     fields=make_fields,
     read=read_with_humans_apart,
     check=check_candidates,
+    shows_splits=True,
     has_intervals=True,
     resampled_for="For the mean of the datasets.",
     has_resamples=lambda figures: "intervals" not in figures or figures["mean"] is not None,

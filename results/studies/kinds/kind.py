@@ -119,6 +119,8 @@ class Kind:
     """Raises Refused, before an evaluation runs, where all of its figures would be undefined."""
     is_of_pairs: bool = False
     """Whether it counts minimal pairs, not candidates. Pairs may come with scores, before anything is judged."""
+    shows_splits: bool = False
+    """Whether its tables show splits side by side. Of other kinds an evaluation can be requested for each split."""
     has_ceiling: bool = True
     """Whether the ceiling of the gold scores of single candidates holds for its correlations."""
     without_metrics: str = ""

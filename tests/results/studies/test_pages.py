@@ -78,6 +78,37 @@ def test_a_script_reads_what_the_page_shows(judged: Project, runs: list[MetricRu
     assert "result" not in listed["results"][0]
 
 
+def test_each_split_is_evaluated_by_itself_and_shown_side_by_side(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client, new = client_of(researcher), f"{STUDIES}new/?kind=significance"
+    assert "Each split by itself" not in read_page(client.get(new)), "the project has no splits"
+    passages = Passage.objects.filter(dataset__project=judged).order_by("pk")
+    passages.update(split="dev")
+    Passage.objects.filter(pk__in=passages.values("pk")[:5]).update(split="test")
+    assert "Each split by itself" in read_page(client.get(new))
+    assert "Each split by itself" not in read_page(client.get(f"{STUDIES}new/?kind=correlation"))
+    refused = ask(client, runs, "significance", each_split="on", splits=["dev"])
+    assert (refused.status_code, Study.objects.count()) == (422, 0)
+    assert "Choose 2 to 10 splits" in read_page(refused)
+    refused = ask(client, runs, "significance", each_split="on", least=9)
+    assert (refused.status_code, Study.objects.count()) == (422, 0), "all or none"
+    answer = ask(client, runs, "significance", each_split="on", name="Both")
+    dev, test = Study.objects.order_by("number")
+    assert [(each.name, each.settings["splits"]) for each in (dev, test)] == [
+        ("Both, dev", ["dev"]),
+        ("Both, test", ["test"]),
+    ]
+    assert answer["Location"] == f"{STUDIES}compare/?first={dev.number}&second={test.number}"
+    assert "no result yet" in read_page(client.get(answer["Location"]))
+    for each in (dev, test):
+        assert do(each).state == Study.State.DONE, each.error
+    page = read(client.get(answer["Location"]).content.decode())
+    assert [row["Setting"] for row in page.rows("Differences in settings")] == ["Splits"]
+    rows = page.rows("Pearson's r of each metric with human scores")
+    assert {f"Pearson ({dev.number})", f"Pearson ({test.number})", "change"} <= set(rows[0])
+
+
 def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
     judged: Project, runs: list[MetricRun], owner: Membership, client_of: SignIn
 ) -> None:
