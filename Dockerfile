@@ -35,4 +35,4 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/live', timeout=4)"]
-CMD ["gunicorn", "config.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--worker-class", "gthread", "--threads", "8", "--preload", "--log-level", "warning", "--no-control-socket", "--graceful-timeout", "30"]
+CMD ["gunicorn", "-c", "python:config.web.options", "--workers", "2", "--bind", "0.0.0.0:8000"]

@@ -26,7 +26,7 @@ COLLECT = "import django; django.setup(); from config import assets; assets.coll
 """Collects the static files as `manage.py serve` does before it listens."""
 TICK = os.sysconf("SC_CLK_TCK")
 LONGEST_IDLE_SECONDS = 1.0
-"""A connection that was idle longer is opened again, because gunicorn closes it after two seconds."""
+"""A connection that was idle longer is opened again, because the reference site closes it after two seconds."""
 
 
 def admin_connection() -> "psycopg2.extensions.connection":
@@ -97,13 +97,18 @@ def manage(environment: dict[str, str], *arguments: str) -> None:
 
 @contextmanager
 def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2) -> Iterator["Site"]:
-    """Run a site with the command that `manage.py serve` uses for its web server."""
+    """Run the site with the command that `manage.py serve` uses for its web server, or the reference in threads."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     if application.startswith("config."):
         subprocess.run([sys.executable, "-c", COLLECT], env=environment, cwd=ROOT, check=True)
-    command = [application if part == "config.wsgi" else part for part in web_command("127.0.0.1", port, workers)]
+    bind = f"127.0.0.1:{port}"
+    command = web_command(bind, workers)
+    if not application.startswith("config."):
+        threads = ["--worker-class", "gthread", "--workers", str(workers), "--threads", "8", "--preload"]
+        quiet = ["--log-level", "warning", "--no-control-socket"]
+        command = [sys.executable, "-m", "gunicorn", application, "--bind", bind, *threads, *quiet]
     process = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
         _wait_for(port, process)

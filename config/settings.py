@@ -169,7 +169,8 @@ SECURE_HSTS_PRELOAD = IS_HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-if env.flag("BEHIND_TLS_PROXY", default=False):
+BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=False)
+if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -224,7 +225,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
+MAX_USER_UPLOAD_BYTES = env.number("MAX_USER_UPLOAD_BYTES", default=2 * MAX_PROJECT_UPLOAD_BYTES)
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
+# In each web process. Not where there are proxies, whose addresses would be counted.
+MAX_CONNECTIONS_PER_ADDRESS = env.number("MAX_CONNECTIONS_PER_ADDRESS", default=200)
 
 REST_FRAMEWORK = {  # other options are in projects.api.auth.Endpoint
     "DEFAULT_SCHEMA_CLASS": "projects.api.openapi.Described",

@@ -1,4 +1,4 @@
-"""The web application, for gunicorn: `gunicorn config.wsgi`."""
+"""The site as a WSGI application: `config.asgi` serves it."""
 
 import logging
 import os

@@ -113,7 +113,7 @@ class Site:
 @pytest.fixture(scope="session")
 def _gunicorn(django_db_setup: None) -> Iterator[Site]:
     port = processes.free_port()
-    _python, _m, *command = serve.web_command("127.0.0.1", port, workers=1)
+    _python, _m, *command = serve.web_command(f"127.0.0.1:{port}", workers=1)
     with processes.process(*command) as child:
         processes.wait_for_port(port, child)
         yield Site(url=f"http://127.0.0.1:{port}")

@@ -36,6 +36,7 @@ FILES = uploads.JobFiles(
     done=Q(step=Import.Step.WRITE, state=Import.State.DONE),
     find_kept=lambda job: (uploads.find_file(job), find_skipped_file(job)),
     over=Q(state=Import.State.CANCELLED) | Q(state=Import.State.FAILED, project__deleted_at__isnull=False),
+    name="imported files",
 )
 """The original, the checked rows and the list of skipped ones; of an import that is done the rows are deleted."""
 _AT_REST = Q(state=Import.State.DONE) | Q(state=Import.State.FAILED)
@@ -54,6 +55,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
         # size of the first.
         number = next_number(project, Import)
         _refuse_without_room(project, n_bytes)
+        uploads.refuse_without_quota(actor, n_bytes)
         return Import.objects.create(
             project=project,
             number=number,

@@ -18,6 +18,7 @@ from projects.api.serializers import BoundedJSONParser, Query, StrictSerializer
 from projects.errors import TooManyRequests
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.problems import answer_exception
+from projects.web.uploads import stop_if_asked
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
 TOKEN_PARAMETERS = ("token", "access_token", "api_key", "apikey")
@@ -145,6 +146,11 @@ class ProjectEndpoint(Endpoint):
         self.membership = fetch_membership(request.user, slug, right)
         self.project = self.membership.project
         request._request.membership = self.membership  # type: ignore[attr-defined]  # as on a page, for the log
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.takes_files:
+            stop_if_asked(request._request, self.membership)
 
 
 def _refuse_token_in_url(request: Request) -> None:

@@ -56,11 +56,13 @@ def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpRe
     return None
 
 
-def page_or_problem(request: HttpRequest, template: str, status: int, detail: str) -> HttpResponse:
+def page_or_problem(
+    request: HttpRequest, template: str, status: int, detail: str, context: Mapping[str, Any] | None = None
+) -> HttpResponse:
     """Return a problem response for a path of the API, and a page for any other path."""
     if request.path.startswith(FOLDER):
         return problem(status, detail)
-    return render(request, template, status=status)
+    return render(request, template, dict(context or {}), status=status)
 
 
 def _refused(refusal: Refused) -> JsonResponse:

@@ -5,15 +5,16 @@ import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 from django.conf import settings
 from django.core import signing
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 from django.utils import translation
@@ -23,7 +24,9 @@ from django.utils.translation import gettext as _
 from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.language.names import shorten_name
+from projects.models import Membership
 from projects.web.problems import page_or_problem
+from projects.web.questions import QUESTION, BodyWelcome
 
 View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
@@ -44,17 +47,34 @@ class FileRow(Protocol):
 
 
 def takes_files(view: View) -> View:
-    """Mark a view whose form contains a file; all other views refuse large forms."""
-    view.takes_files = True  # type: ignore[attr-defined]
-    return view
+    """Mark a view whose form contains a file; all other views refuse large forms. Below the check of the right."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            stop_if_asked(request, request.membership)  # type: ignore[attr-defined]
+        except Refused as refused:
+            return page_or_problem(
+                request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, refused.message, {"detail": refused.message}
+            )
+        return view(request, *args, **kwargs)
+
+    wrapped.takes_files = True  # type: ignore[attr-defined]
+    return wrapped
+
+
+def stop_if_asked(request: HttpRequest, actor: Membership) -> None:
+    """Raise BodyWelcome if the server only asks, or Refused if there is no room for what would be sent."""
+    if QUESTION in request.META:
+        refuse_without_quota(actor, _read_length(request))
+        raise BodyWelcome
 
 
 class UploadLimitMiddleware:
     """Refuse a body that is too large by its announced length, before any of it is read.
 
     The server never reads more than the announced length. A compressed body is refused as well, so that a small one
-    cannot expand to a large one. A client that stops sending is dropped after a while, because its request occupies
-    one of the server's few threads.
+    cannot expand to a large one. The server asks before it receives a body that is larger than a form.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -68,20 +88,20 @@ class UploadLimitMiddleware:
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 "Compressed request bodies are not supported. Send the file uncompressed.",
             )
-        announced = request.META.get("CONTENT_LENGTH") or "0"
-        n_bytes = int(announced) if announced.isdecimal() else 0
-        if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
+        is_asked = QUESTION in request.META
+        if (is_asked or _read_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE) and (
+            _limit_for(request) < max(1, _read_length(request))
+        ):
             return _refuse(request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large.")
-        wire = request.META.get("gunicorn.socket")
-        if wire is None or not n_bytes:
-            return self.get_response(request)
-        wire.settimeout(settings.STALL_SECONDS)
-        try:
-            return self.get_response(request)
-        finally:
-            wire.settimeout(None)  # reading a long answer may take longer than the timeout for sending
+        if is_asked:
+            # The token is in the body. The view does nothing yet, and the request comes again with its body.
+            request.csrf_processing_done = True  # type: ignore[attr-defined]
+        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, BodyWelcome):
+            request.META[QUESTION].most_bytes = settings.MAX_UPLOAD_BYTES + FORM_BYTES
+            return HttpResponse(status=HTTPStatus.NO_CONTENT)
         if isinstance(exception, UnreadablePostError):
             return page_or_problem(request, "400.html", HTTPStatus.REQUEST_TIMEOUT, "The upload was interrupted.")
         return None
@@ -93,8 +113,16 @@ def _refuse(request: HttpRequest, template: str, status: HTTPStatus, detail: str
         return page_or_problem(request, template, status, detail)
 
 
+def _read_length(request: HttpRequest) -> int:
+    """Return the announced length of the body; 0 without one."""
+    announced = request.META.get("CONTENT_LENGTH") or "0"
+    return int(announced) if announced.isdecimal() else 0
+
+
 def _limit_for(request: HttpRequest) -> int:
     """Return the largest body that this path accepts; 0 leaves Django's own limit for forms in force."""
+    if request.method != "POST":
+        return 0
     try:
         view = resolve(request.path_info).func
     except Resolver404:
@@ -123,6 +151,26 @@ def refuse_too_large(n_bytes: int) -> None:
 def has_room(n_bytes: int, *, n_kept: int) -> bool:
     """Return whether a project with `n_kept` bytes of files may store another file of `n_bytes`."""
     return n_kept + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES
+
+
+def refuse_without_quota(actor: Membership, n_bytes: int, *, n_replaced: int = 0) -> None:
+    """Raise Refused if the files that a person has stored in all projects, or all of a project, would be too many."""
+    for what, most, rows in (
+        ("Your files in all projects", settings.MAX_USER_UPLOAD_BYTES, Q(requested_by__user=actor.user_id)),
+        ("This project’s files", settings.MAX_PROJECT_UPLOAD_BYTES, Q(project=actor.project_id)),
+    ):
+        stored = {
+            files.name: files.model.objects.filter(rows).exclude(stored_name="").aggregate(n=Sum("n_bytes"))["n"] or 0
+            for files in JobFiles.all
+        }
+        if sum(stored.values()) - n_replaced + n_bytes > most:
+            amounts = " and ".join(f"{name} {n / MB:,.1f} MB" for name, n in stored.items())
+            raise Refused(
+                f"This file of {n_bytes / MB:,.1f} MB doesn't fit. {what} may take {most / MB:,.1f} MB: {amounts} are "
+                "stored. Cancel unfinished imports, discard score files, import on the command line (which keeps no "
+                "original), or ask the site's operator for more storage.",
+                field="file",
+            )
 
 
 @contextmanager
@@ -160,6 +208,12 @@ class JobFiles:
     """Returns the files that a finished job keeps."""
     over: Q
     """Condition of the jobs that can't be continued."""
+    name: str
+    """What the files are called, in the plural."""
+    all: ClassVar[list["JobFiles"]] = []
+
+    def __post_init__(self) -> None:
+        self.all.append(self)
 
     def delete(self, pk: int) -> None:
         """Delete the files that a job no longer needs, if it has ended."""

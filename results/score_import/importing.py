@@ -34,6 +34,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     """Keep an uploaded file and queue its check. Raises Refused where it is too large."""
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
+    uploads.refuse_without_quota(actor, n_bytes)
     with uploads.kept_upload(upload) as stored_name, transaction.atomic():
         job = _create(project, actor, uploads.shorten_file_name(upload.name), stored_name, options)
         queue.enqueue_on_commit(job)
@@ -209,6 +210,7 @@ FILES = uploads.JobFiles(
     done=Q(step=Step.TAKE, state=State.DONE),
     find_kept=lambda job: [find_problems_file(job)],
     over=Q(state=State.CANCELLED) | Q(state=State.FAILED, project__deleted_at__isnull=False),
+    name="score files",
 )
 """The upload and the list of its problems; where the scores were imported, the list stays."""
 

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
+from pytest_django import Settings
 
 from config import env
+from config.management.commands.serve import refuse_plain_http
 from tests import processes
 from tests.processes import wait_until
 
@@ -161,3 +165,17 @@ def _has_another(served: Served, word: str, before: int) -> bool:
 def _clocks(served: Served) -> int:
     mine = set(served.children("celery"))
     return sum(1 for pid, parent, words in _processes() if pid in mine and "--beat" in words and parent not in mine)
+
+
+def test_other_machines_are_not_served_without_tls(settings: Settings) -> None:
+    for host, is_behind_proxy, is_refused in (
+        ("127.0.0.1", False, False),
+        ("localhost", False, False),
+        ("::1", False, False),
+        ("0.0.0.0", False, True),
+        ("::", False, True),
+        ("0.0.0.0", True, False),
+    ):
+        settings.BEHIND_TLS_PROXY = is_behind_proxy
+        with pytest.raises(CommandError, match="passwords and sessions") if is_refused else nullcontext():
+            refuse_plain_http(host)

@@ -75,7 +75,7 @@ def test_the_same_commands_run_everywhere() -> None:
     (web,) = [step.words for step in read_steps() if step.name == "CMD"]
     compose = read_compose()["services"]
     started = {unit.name: dict(read_unit(unit)["Service"])["ExecStart"].split() for unit in UNITS}
-    wanted = options_of(serve.web_command("127.0.0.1", 8000, 2))
+    wanted = options_of(serve.web_command("127.0.0.1:8000", 2))
     assert options_of(web) == options_of(started["concord-web.service"]) == wanted
     assert web[web.index("--bind") + 1] == "0.0.0.0:8000"
 

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from signal import SIGINT, SIGKILL
 from tempfile import TemporaryDirectory
@@ -30,9 +31,19 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=int, help=f"default {DEFAULT_PORT}, or another free port if that is in use")
         parser.add_argument("--workers", type=int, default=2, help="number of web processes (default 2)")
+        parser.add_argument(
+            "--allow-plain-http",
+            action="store_true",
+            help="listen to other machines although no TLS proxy is declared: passwords and sessions can then be read "
+            "and changed by everyone on the way",
+        )
         parser.add_argument("--demo", action="store_true", help="create the demo project if there is no project yet")
 
-    def handle(self, *, host: str, port: int | None, workers: int, demo: bool, **_: Any) -> None:
+    def handle(
+        self, *, host: str, port: int | None, workers: int, demo: bool, allow_plain_http: bool = False, **_: Any
+    ) -> None:
+        if not allow_plain_http:
+            refuse_plain_http(host)
         if settings.IS_EMBEDDED and moving.is_read_only():
             raise CommandError(moving.MOVED)
         bring_up_to_date()
@@ -42,9 +53,10 @@ class Command(BaseCommand):
         code = self._find_first_code()
         connection.close()
         port = self._choose_port(host, port)
-        address = f"http://{host}:{port}/"
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        address = f"http://{place}/"
         worker = Child("worker", worker_command(has_beat=False), hasty_signal=SIGKILL)
-        web = Child("web server", web_command(host, port, workers), hasty_signal=SIGINT)
+        web = Child("web server", web_command(place, workers), hasty_signal=SIGINT)
         beat = Beat(worker)
         beat.try_to_take()
 
@@ -94,7 +106,7 @@ class Command(BaseCommand):
             return port or DEFAULT_PORT
         if port:
             raise CommandError(f"Port {port} of {host} is in use. Choose another with --port.")
-        with socket.socket() as probe:
+        with _make_probe(host) as probe:
             probe.bind((host, 0))
             chosen: int = probe.getsockname()[1]
         self._say(f"Port {DEFAULT_PORT} is in use; using {chosen} instead.")
@@ -117,11 +129,10 @@ class Beat:
             self.worker.signal(SIGINT)  # the supervisor restarts a running worker, now with the beat
 
 
-def web_command(host: str, port: int, workers: int) -> list[str]:
+def web_command(bind: str, workers: int) -> list[str]:
     """Return the command of the web server. Benchmarks use it too, so they measure what is served."""
-    processes = ["--worker-class", "gthread", "--workers", str(workers), "--threads", "8", "--preload"]
-    logs = ["--log-level", "warning", "--no-control-socket", "--graceful-timeout", "30"]
-    return [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}", *processes, *logs]
+    options = ["-c", "python:config.web.options", "--workers", str(workers)]
+    return [sys.executable, "-m", "gunicorn", *options, "--bind", bind]
 
 
 def worker_command(*, has_beat: bool) -> list[str]:
@@ -156,8 +167,30 @@ def _shared_request_metrics() -> Iterator[None]:
         yield
 
 
+def refuse_plain_http(host: str) -> None:
+    """Raise CommandError if other machines would reach this address without TLS."""
+    if settings.BEHIND_TLS_PROXY or all(ip_address(found).is_loopback for found in _resolve(host)):
+        return
+    raise CommandError(
+        f"{host} can be reached from other machines, and nothing encrypts what they send: passwords and sessions could "
+        "be read on the way. Put a proxy with TLS in front and set SITE_URL and BEHIND_TLS_PROXY=1 (see “On a server” "
+        "in docs/operations.md), or listen on 127.0.0.1. For a network that you trust entirely, add --allow-plain-http."
+    )
+
+
+def _resolve(host: str) -> set[str]:
+    try:
+        return {found[4][0].partition("%")[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        raise CommandError(f"{host} is no address of this machine. Give one with --host.") from None
+
+
+def _make_probe(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
 def _is_free(host: str, port: int) -> bool:
-    with socket.socket() as probe:
+    with _make_probe(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
@@ -167,5 +200,5 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def _listens(host: str, port: int) -> bool:
-    with socket.socket() as probe:
+    with _make_probe(host) as probe:
         return probe.connect_ex((host, port)) == 0

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 @contextmanager
 def two_workers() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     port = processes.free_port()
-    _python, _m, *command = web_command("127.0.0.1", port, workers=2)
+    _python, _m, *command = web_command(f"127.0.0.1:{port}", workers=2)
     with processes.process(*command, "--log-level", "critical") as master:
         processes.wait_for_port(port, master)
         yield f"http://127.0.0.1:{port}", master

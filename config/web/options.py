@@ -1,0 +1,12 @@
+"""The options of gunicorn: `gunicorn -c python:config.web.options --bind 127.0.0.1:8000`."""
+
+wsgi_app = "config.asgi"
+worker_class = "config.web.worker.Worker"
+workers = 2
+worker_connections = 4_000
+preload_app = True
+keepalive = 65  # seconds; longer than proxies keep theirs, so that none sends a request into a closing connection
+timeout = 120  # seconds without a sign of life after which a process is replaced
+graceful_timeout = 30
+loglevel = "warning"
+control_socket_disable = True

@@ -1,0 +1,208 @@
+"""The bridge between the wire and the site's threads, with sites of a few lines."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.web import bridge
+from config.web.bridge import MEMORY_BYTES, Bridge, Environ, make_environ
+from projects.web.questions import QUESTION
+
+Start = Callable[..., Any]
+LARGE = b"0123456789abcdef" * (MEMORY_BYTES // 8)
+
+
+class Client:
+    """One request, and what is answered."""
+
+    def __init__(self, body: list[bytes] | None = None, *, method: str = "POST", **headers: str) -> None:
+        named = [(name.replace("__", "-").encode(), value.encode()) for name, value in headers.items()]
+        self.scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "raw_path": b"/caf%C3%A9/%ff",
+            "query_string": b"a=%20",
+            "headers": named,
+            "server": ("127.0.0.1", 8000),
+            "client": ("::1", 4711),
+        }
+        self.pieces = list(body or [])
+        self.sent: list[Any] = []
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+
+    async def receive(self) -> dict[str, Any]:
+        if not self.pieces:
+            return {"type": "http.disconnect"}
+        piece = self.pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(self.pieces)}
+
+    async def send(self, message: Any) -> None:
+        await self.may_read.wait()
+        self.sent.append(message)
+
+    @property
+    def status(self) -> int:
+        return int(self.sent[0]["status"])
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(each["body"] for each in self.sent[1:])
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.sent[-1].get("more_body", True)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Callable[..., None]:
+    def answer(site: Any, *clients: Client, threads: int = 2, stall_seconds: float = 20.0) -> None:
+        async def run() -> None:
+            application = Bridge(
+                site, threads=threads, free_bytes=100, stall_seconds=stall_seconds, folder=str(tmp_path)
+            )
+            await asyncio.gather(*(application(each.scope, each.receive, each.send) for each in clients))
+
+        asyncio.run(run())
+        assert list(tmp_path.iterdir()) == []
+
+    return answer
+
+
+def echo(environ: Environ, start: Start) -> list[bytes]:
+    start("200 OK", [("X-Length", environ.get("CONTENT_LENGTH", ""))])
+    return [environ["wsgi.input"].read()]
+
+
+def test_a_body_arrives_whole_with_its_length(serve: Callable[..., None]) -> None:
+    announced = Client([b"ab", b"cd"], **{"content-length": "4"})
+    unknown = Client([b"ab", b"", b"cde"], **{"transfer-encoding": "chunked"})
+    without = Client()
+    serve(echo, announced, unknown, without)
+    assert [each.content for each in (announced, unknown, without)] == [b"abcd", b"abcde", b""]
+    assert unknown.sent[0]["headers"] == [(b"x-length", b"5")]
+
+
+def test_a_large_body_waits_for_the_site(serve: Callable[..., None]) -> None:
+    def ask(environ: Environ, start: Start) -> list[bytes]:
+        if question := environ.get(QUESTION):
+            assert environ["wsgi.input"].read() == b""
+            question.most_bytes = {"yes": 1_000, "no": None}[environ["HTTP_ANSWER"]]
+            start("403 Forbidden", [])
+            return [b"no"]
+        return echo(environ, start)
+
+    body = [b"x" * 60] * 10
+    welcome = Client(list(body), answer="yes", **{"content-length": "600"})
+    refused = Client(list(body), answer="no", **{"content-length": "600"})
+    unknown = Client(list(body), answer="no", **{"transfer-encoding": "chunked"})
+    endless = Client([b"x" * 60] * 50, answer="yes", **{"transfer-encoding": "chunked"})
+    serve(ask, welcome, refused, unknown, endless)
+    assert welcome.content == b"".join(body)
+    assert [(each.status, each.content) for each in (refused, unknown)] == [(403, b"no")] * 2
+    assert (b"connection", b"close") in refused.sent[0]["headers"]
+    assert endless.status == 413
+
+
+def test_an_interrupted_and_a_stalled_body_reach_no_site(
+    serve: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge, "LINGER_SECONDS", 0.05)
+
+    class Stalls(Client):
+        async def receive(self) -> dict[str, Any]:
+            return await super().receive() if self.pieces else await asyncio.Event().wait()  # type: ignore[return-value]
+
+    def fail(environ: Environ, start: Start) -> list[bytes]:
+        raise AssertionError
+
+    interrupted = Client([b"a"], **{"content-length": "4"})
+    interrupted.scope["headers"] = [(b"content-length", b"4")]
+    interrupted.receive = lambda: asyncio.sleep(0, {"type": "http.disconnect"})  # type: ignore[method-assign]
+    stalled = Stalls([b"a", b"b"], **{"content-length": "4"})
+    stalled.pieces = []
+    serve(fail, interrupted, stalled, stall_seconds=0.05)
+    assert (interrupted.status, stalled.status) == (400, 408)
+
+
+def test_slow_readers_hold_no_thread(serve: Callable[..., None]) -> None:
+    """The only thread answers the last client while the first two have read nothing."""
+
+    def stream(environ: Environ, start: Start) -> Iterable[bytes]:
+        start("200 OK", [])
+        if environ["HTTP_KIND"] == "file":
+            return environ["wsgi.file_wrapper"](BytesIO(LARGE))  # type: ignore[no-any-return]
+        return iter([LARGE[:1000], LARGE[1000:]]) if environ["HTTP_KIND"] == "large" else [b"quick"]
+
+    large, file, quick = (Client(method="GET", kind=kind) for kind in ("large", "file", "small"))
+    large.may_read, file.may_read = asyncio.Event(), asyncio.Event()
+
+    async def release(message: Any) -> None:
+        quick.sent.append(message)
+        large.may_read.set()
+        file.may_read.set()
+
+    quick.send = release  # type: ignore[method-assign]
+    serve(stream, large, file, quick, threads=1)
+    assert quick.content == b"quick"
+    assert large.content == file.content == LARGE
+    assert large.is_complete
+    assert file.is_complete
+
+
+def test_what_fails_is_never_taken_for_whole(serve: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
+    def fail(environ: Environ, start: Start) -> Iterator[bytes]:
+        start("200 OK", [("Content-Type", "text/csv")])
+        if environ["HTTP_WHEN"] == "late":
+            yield LARGE
+        raise RuntimeError("broken")
+
+    early, late = Client(method="GET", when="early"), Client(method="GET", when="late")
+    serve(fail, early, late)
+    assert (early.status, early.content) == (500, b"")
+    assert not late.is_complete
+    assert caplog.text.count("RuntimeError: broken") == 2
+
+
+def test_a_reader_who_goes_ends_the_production(serve: Callable[..., None]) -> None:
+    stopped = threading.Event()
+
+    def endless(environ: Environ, start: Start) -> Iterator[bytes]:
+        start("200 OK", [])
+        try:
+            while True:
+                yield LARGE
+        finally:
+            stopped.set()
+
+    client = Client(method="GET")
+    client.may_read.clear()
+    serve(endless, client, stall_seconds=0.05)
+    assert stopped.wait(20)
+
+
+def test_no_body_where_none_belongs(serve: Callable[..., None]) -> None:
+    def answer(environ: Environ, start: Start) -> list[bytes]:
+        start("304 Not Modified" if environ["REQUEST_METHOD"] == "GET" else "200 OK", [])
+        return [b"body"]
+
+    clients = Client(method="HEAD"), Client(method="GET")
+    serve(answer, *clients)
+    assert [each.content for each in clients] == [b"", b""]
+
+
+def test_the_environ_is_that_of_wsgi() -> None:
+    scope = {**Client().scope, "headers": [(b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"x_forwarded_for", b"forged")]}
+    environ = make_environ(scope)
+    assert environ["PATH_INFO"].encode("latin-1") == "/café/".encode() + b"\xff"
+    assert environ["QUERY_STRING"] == "a=%20"
+    assert environ["HTTP_COOKIE"] == "a=1;b=2"
+    assert "HTTP_X_FORWARDED_FOR" not in environ
+    assert (environ["REMOTE_ADDR"], environ["SERVER_PORT"], environ["wsgi.url_scheme"]) == ("::1", "8000", "http")
+    assert make_environ({**scope, "client": None, "server": ("/run/concord.sock", None)})["REMOTE_ADDR"] == ""

@@ -1,0 +1,112 @@
+"""Slow and hostile clients at the real server."""
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+from gunicorn.config import Config
+from pytest_django import Settings
+
+from config.web.worker import Worker
+from tests.conftest import Site
+
+N_SLOW = 30
+"""More than the site has threads; `benchmarks.slow_sockets` has hundreds."""
+
+
+class Plugs:
+    """Connections to the site that are closed with the test."""
+
+    def __init__(self, site: Site, stack: ExitStack) -> None:
+        self.at = urlsplit(site.url)
+        self.stack = stack
+
+    def open(self, sent: bytes = b"") -> socket.socket:
+        plug = socket.create_connection((self.at.hostname or "", self.at.port or 80), timeout=60)
+        self.stack.enter_context(plug)
+        plug.sendall(sent.replace(b"\n", b"\r\n"))
+        return plug
+
+    def head(self, line: str, *headers: str) -> bytes:
+        return "\n".join([f"{line} HTTP/1.1", f"Host: {self.at.netloc}", *headers, "", ""]).encode()
+
+
+@pytest.fixture
+def plugs(live_site: Site) -> Iterator[Plugs]:
+    with ExitStack() as stack:
+        yield Plugs(live_site, stack)
+
+
+def test_slow_clients_hold_up_nobody(plugs: Plugs) -> None:
+    get = plugs.head("GET /accessibility/")
+    post = plugs.head("POST /sign-in/", "Content-Length: 1000", "Content-Type: application/x-www-form-urlencoded")
+    for _ in range(N_SLOW):
+        plugs.open()
+        plugs.open(get[:-3])
+        plugs.open(post + b"username=")
+        plugs.open(get * 20)  # asks for much and reads nothing
+    wire = http.client.HTTPConnection(plugs.at.netloc, timeout=60)
+    first = sock = None
+    for _ in range(2):
+        wire.request("GET", "/accessibility/")
+        first, sock = first or wire.sock, wire.sock
+        answer = wire.getresponse()
+        assert (answer.status, b"</html>" in answer.read()) == (200, True)
+    assert sock is first, "the connection is kept alive"
+    wire.close()
+
+
+def test_who_sends_no_more_still_gets_an_answer(plugs: Plugs) -> None:
+    plug = plugs.open(plugs.head("GET /accessibility/"))
+    plug.shutdown(socket.SHUT_WR)
+    answer = b"".join(iter(lambda: plug.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"</html>" in answer
+
+
+def test_endless_headers_are_refused(plugs: Plugs) -> None:
+    for sent, status in (
+        (b"GET /" + b"a" * 9_000, b"414"),
+        (plugs.head("GET /", f"X-Long: {'a' * 9_000}"), b"431"),
+        (plugs.head("GET /", *(f"X-{n}: 1" for n in range(200))), b"431"),
+        (plugs.head("GET /", "Content-Length: 1", "Transfer-Encoding: chunked"), b"400"),
+    ):
+        assert plugs.open(sent).recv(12)[-3:] == status
+
+
+class Plug:
+    """What a worker knows of a connection."""
+
+    def __init__(self, worker: Worker, address: str) -> None:
+        self.worker, self.address, self.is_open = worker, address, True
+        worker.nr_conns += 1
+        worker.admit(self)  # type: ignore[arg-type]
+
+    def abort(self) -> None:
+        self.is_open = False
+        self.worker.nr_conns -= 1
+        self.worker.dismiss(self)  # type: ignore[arg-type]
+
+
+def make_worker(most: int) -> Worker:
+    cfg = Config()
+    cfg.set("worker_connections", most)
+    return Worker(0, 0, [], None, 30, cfg, None)
+
+
+def test_connections_are_bounded_by_address_and_in_all(settings: Settings) -> None:
+    settings.MAX_CONNECTIONS_PER_ADDRESS = 3
+    worker = make_worker(5)
+    many = [Plug(worker, "192.0.2.1") for _ in range(5)]
+    assert [plug.is_open for plug in many] == [True] * 3 + [False] * 2
+    others = [Plug(worker, f"2001:db8::{n}") for n in range(4)]
+    assert [plug.is_open for plug in many] == [False] * 2 + [True] + [False] * 2, "who has waited longest has to go"
+    assert all(plug.is_open for plug in others)
+    assert worker.nr_conns == 5
+
+    settings.N_PROXIES = 1  # then this is the proxy's address
+    worker = make_worker(50)
+    assert {Plug(worker, "192.0.2.1").is_open for _ in range(9)} == {True}
