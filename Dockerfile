@@ -1,6 +1,6 @@
 # An image of Concord without the private servers: it needs a PostgreSQL and a Redis or Valkey of its own (compose.yaml).
 # The interpreter is the one that the tests run on.
-ARG PYTHON=python:3.11-slim-bookworm
+ARG PYTHON=python:3.11-slim-trixie
 
 FROM ${PYTHON} AS build
 # Extras beside requirements.txt, such as “sentry chinese”.
@@ -19,6 +19,8 @@ RUN DATABASE_URL=postgres://build@localhost/build REDIS_URL=redis://localhost AL
 RUN /opt/venv/bin/python -m compileall -q /app /opt/venv/lib
 
 FROM ${PYTHON}
+# pg_dump and pg_restore for backups: Debian's are of PostgreSQL 17, like the server in compose.yaml, and read older ones.
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-client && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent concord && install -d -o 10001 -m 0700 /data
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app

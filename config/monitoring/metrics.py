@@ -16,6 +16,7 @@ from config.monitoring import request_metrics
 from config.monitoring.health import Health, check_health
 from config.monitoring.probing import Probe, probe
 from projects.jobs.queue import Job, job_models
+from projects.models import Pulse
 
 logger = logging.getLogger(__name__)
 
@@ -169,4 +170,13 @@ def _read_server(database: Probe) -> list[GaugeMetricFamily]:
     ]
 
 
-_READERS = (_read_places, _read_pace, _read_jobs, _read_sign_ins, _read_server)
+def _read_scheduler(database: Probe) -> list[GaugeMetricFamily]:
+    rows = database.ask(
+        f"SELECT extract(epoch FROM clock_timestamp() - seen_at) FROM {Pulse._meta.db_table} WHERE process = %(name)s",
+        {"name": Pulse.BEAT},
+    )
+    description = "Seconds since the scheduler of periodic tasks last showed"
+    return [GaugeMetricFamily("concord_scheduler_silence_seconds", description, value=float(row[0])) for row in rows]
+
+
+_READERS = (_read_places, _read_pace, _read_jobs, _read_sign_ins, _read_server, _read_scheduler)

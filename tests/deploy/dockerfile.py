@@ -14,8 +14,8 @@ from pathlib import Path
 from config import env
 
 PATHS = re.compile(r"(?<![\w.:/-])/(opt/venv|app|data|tmp/build|tmp/metrics)(?![\w-])")
-NOT_WITHOUT_ROOT = re.compile(r"^useradd [^&]*&& |-o 10001 ")
-"""An image has a user of its own, this machine gets none."""
+NOT_WITHOUT_ROOT = re.compile(r"^apt-get .*|^useradd [^&]*&& |-o 10001 ")
+"""An image has a user and packages of its own, this machine gets none."""
 
 
 @dataclass(frozen=True)

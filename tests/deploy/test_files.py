@@ -125,6 +125,10 @@ def test_a_site_of_containers_is_closed_but_for_its_proxy() -> None:
         assert waits[name]["migrate"] == {"condition": "service_completed_successfully"}
         assert waits[name]["queue"] == {"condition": "service_healthy"}
     assert waits["proxy"] == {"web": {"condition": "service_healthy"}}
+    # Backups are made by Debian's pg_dump, which reads no server that is newer than itself.
+    (base,) = [step.text for step in read_steps() if step.name == "ARG" and step.text.startswith("PYTHON=")]
+    assert base.endswith("-trixie")
+    assert services["database"]["image"] == "postgres:17"
     volumes = {volume.partition(":")[0] for service in services.values() for volume in service.get("volumes", ())}
     assert {volume for volume in volumes if not volume.startswith(".")} == set(compose["volumes"])
     for source in (volume for volume in volumes if volume.startswith(".")):

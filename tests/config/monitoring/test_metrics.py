@@ -82,6 +82,7 @@ def test_they_count_the_work_of_the_site(
         attempt_time=timezone.now(),
     )
     Pulse.beat(Pulse.WORKER)
+    Pulse.beat(Pulse.BEAT)
 
     answer = Client().get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})
     text = answer.text
@@ -100,6 +101,7 @@ def test_they_count_the_work_of_the_site(
     assert found["concord_oldest_job_seconds", ("controljob", "queued")] >= 0
     assert found["concord_sign_in_lockouts", ()] == 1
     assert found["concord_check_ok", ("worker",)] == 1
+    assert 0 <= found["concord_scheduler_silence_seconds", ()] < 60
     assert 0 < found["concord_disk_free_share", ()] <= 1
     # Nothing in it names a person or a study.
     for private in (project.slug, project.name, annotator.pseudonym, "anna", "192.0.2.1", settings.SECRET_KEY):
