@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
@@ -9,6 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from config import data_folder
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
+LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
 LEAST_TOKEN_LENGTH = 24
 
@@ -26,6 +28,9 @@ def check_settings(**_: Any) -> list[CheckMessage]:
         errors.append(Error("SECRET_KEY is too short. Use 50 random characters.", id="concord.E003"))
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < LEAST_TOKEN_LENGTH:
         errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
+    issuer = urlsplit(settings.OIDC_ISSUER)
+    if settings.OIDC_ISSUER and issuer.scheme != "https" and issuer.hostname not in LOCAL_NAMES:
+        errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E006"))
     return errors
 
 

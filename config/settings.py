@@ -31,6 +31,10 @@ CSRF_TRUSTED_ORIGINS = [SITE_URL] if SITE_URL else []
 DATA_DIR = data_folder.data_dir()
 
 INSTALLED_APPS = [
+    # First: projects/admin.py removes their pages from the admin site.
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "config.apps.ConfigConfig",
     "demo.apps.DemoConfig",
     "results.apps.ResultsConfig",
@@ -66,6 +70,7 @@ MIDDLEWARE = [
     "projects.language.languages.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -148,6 +153,28 @@ AXES_SENSITIVE_PARAMETERS = ["username", "password", "next", "new_password1", "n
 # X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
 AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"
+
+# django-allauth keeps second factors, passkeys and linked identities, behind the pages and acts of projects/accounts.
+# None of its routes is included, and nobody can sign up through it.
+ACCOUNT_ADAPTER = "projects.accounts.adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "projects.accounts.adapters.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_ISSUER = "Concord"
+MFA_WEBAUTHN_USER_VERIFICATION = "required"  # a PIN, a finger or a face: a passkey alone is two factors
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds, for clocks that differ
+SOCIALACCOUNT_ADAPTER = "projects.accounts.adapters.IdentityAdapter"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10  # seconds
+MANAGERS_NEED_SECOND_FACTOR = env.flag("MANAGERS_NEED_SECOND_FACTOR", default=False)
+
+# Single sign-on with one OpenID Connect provider; without an issuer there is none.
+OIDC_ISSUER = env.text("OIDC_ISSUER", default="")
+OIDC_NAME = env.text("OIDC_NAME", default="single sign-on")
+OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET", default="")
+OIDC_MATCH_EMAIL = env.flag("OIDC_MATCH_EMAIL", default=False)
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise ImproperlyConfigured("For single sign-on, set OIDC_CLIENT_ID as well as OIDC_ISSUER.")
 
 # A session lasts two weeks at most.
 SESSION_COOKIE_AGE = 14 * 24 * 3600
@@ -337,6 +364,8 @@ LOGGING = {
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
         "concord": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},
+        # It writes down which passkey was made and used.
+        "fido2": {"level": "WARNING"},
         # Each request to the Hub would be a line among what `publish` prints.
         "httpx2": {"level": "WARNING"},
     },

@@ -11,13 +11,16 @@ from functools import wraps
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, cast, overload
+from urllib.parse import urlencode
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -39,6 +42,8 @@ _FETCH_MEMBERSHIP = f"""
 SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
+SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+"""What counts as a second factor; recovery codes only stand in for one."""
 PROJECT_CLOSED = gettext_lazy("This project is closed. Your work is kept. Thank you!")
 
 
@@ -80,6 +85,10 @@ class Policy:
     def right_for(self, method: str) -> Right | None:
         """Return the right that a request needs: writing may require a higher one than reading."""
         return self.right if self.writes is None or method in SAFE_METHODS else self.writes
+
+
+class SecondFactorMissing(PermissionDenied):
+    """The right is there, but its use requires a second factor, which the account has yet to set up."""
 
 
 class SignedInRequest(HttpRequest):
@@ -132,6 +141,8 @@ def creates_projects(view: View) -> View:
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
         if not request.user.can_create_projects:
             raise PermissionDenied("Your account can't create projects. Ask the site administrator.")
+        if settings.MANAGERS_NEED_SECOND_FACTOR and not has_second_factor(request.user):
+            return _lead_to_second_factor(request)
         return view(request, **kwargs)
 
     return _declare(wrapped, Policy("creates projects"))
@@ -176,6 +187,10 @@ def requires(
             # The view gets the project instead of its slug, so that it cannot fetch one without this check.
             try:
                 request.membership = fetch_membership(request.user, slug, right)
+            except SecondFactorMissing:
+                if answers_json:
+                    raise
+                return _lead_to_second_factor(request)
             except (Http404, PermissionDenied):
                 answer = _handle_access_lost(on_access_lost, request, slug, right, kwargs)
                 if answer is None:
@@ -192,7 +207,8 @@ def requires(
 def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     """Return the user's membership in a project, if it gives the right.
 
-    Raises Http404 for a stranger, and PermissionDenied with the reason for a member with too little right.
+    Raises Http404 for a stranger, PermissionDenied with the reason for a member with too little right, and
+    SecondFactorMissing for a manager without the second factor that the project requires, also where a token is used.
     """
     values = fetch_one(_FETCH_MEMBERSHIP, {"user": user.pk, "slug": slug})
     if values is None:
@@ -206,6 +222,10 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     reason = explain_refusal(membership, right)
     if reason:
         raise PermissionDenied(reason)
+    if right not in FOR_ANNOTATORS and must_set_up_second_factor(membership):
+        raise SecondFactorMissing(
+            "Managers of this project need a second factor. Set one up under “Sign-in security” in your account."
+        )
     return membership
 
 
@@ -222,6 +242,28 @@ def _handle_access_lost(
     is_deleted = membership.project.deleted_at is not None
     reason = str(PROJECT_CLOSED) if is_deleted else explain_refusal(membership, right)
     return handler(request, membership, reason, **kwargs)
+
+
+def requires_second_factor(project: Project) -> bool:
+    """Return whether managers and owners of the project need one: by its settings, or by those of the site."""
+    return settings.MANAGERS_NEED_SECOND_FACTOR or project.requires_second_factor
+
+
+def must_set_up_second_factor(membership: Membership) -> bool:
+    """Return whether this member manages the project and lacks the second factor that this takes."""
+    if not (membership.can_manage and requires_second_factor(membership.project)):
+        return False
+    return membership.user is not None and not has_second_factor(membership.user)
+
+
+def has_second_factor(user: User) -> bool:
+    return bool(Authenticator.objects.filter(user=user, type__in=SECOND_FACTORS).exists())
+
+
+def _lead_to_second_factor(request: HttpRequest) -> HttpResponse:
+    """Return the way to the page that says what is required; after a GET it leads back."""
+    query = {"next": request.get_full_path()} if request.method in SAFE_METHODS else {}
+    return redirect(f"{reverse('projects:security')}?{urlencode(query)}" if query else reverse("projects:security"))
 
 
 def has_right(membership: Membership, right: Right) -> bool:
@@ -285,6 +327,10 @@ class SignInMiddleware:
             return redirect_to_login(request.get_full_path())
         if policy.name == "staff" and not request.user.is_staff:
             raise Http404  # not 403: nobody else needs to know that the admin site is here
+        if policy.name == "staff" and settings.MANAGERS_NEED_SECOND_FACTOR and not has_second_factor(request.user):
+            return _lead_to_second_factor(request)
+        if policy.name == "staff" and request.resolver_match and request.resolver_match.url_name == "login":
+            return redirect("admin:index")  # the form there asks for a password alone
         return None
 
 

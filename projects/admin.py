@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
@@ -14,6 +17,8 @@ else:
     ReadOnly = admin.ModelAdmin
 
 admin.site.disable_action("delete_selected")
+# Second factors and linked identities are changed by their owner or by a command, which logs it.
+admin.site.unregister((Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken))
 
 
 class Inspected(ReadOnly):

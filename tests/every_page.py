@@ -27,7 +27,16 @@ NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha", "export-controls"),
     *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "-table", "study-compare"),
     *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
-    *("import-file", "import-skipped", "file-skipped", "import-job", "controls-job", "annotate:session", "api:schema"),
+    *(
+        "single-sign-on-callback",
+        "import-file",
+        "import-skipped",
+        "file-skipped",
+        "import-job",
+        "controls-job",
+        "annotate:session",
+        "api:schema",
+    ),
 )
 """Files, fragments, and what answers scripts."""
 
@@ -98,6 +107,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         "uidb64": uidb64,
         "token": token,
         "projects:password-reset token": reset_token,
+        "projects:factor-remove pk": 1,
         "number": batch,
         "plan_number": factories.make_plan(project).number,
         "hit_number": hit.number,

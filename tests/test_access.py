@@ -74,6 +74,7 @@ READERS = ("researcher", "manager", "owner", "manager of another project", "supe
 
 # What a member with the whole right gets on a GET; other than a page (200) or a way on (302, 303).
 OTHER_ANSWERS: dict[str, set[int]] = {
+    "projects:single-sign-on-callback": {404},  # where no provider is configured
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
     "results:planner-table": {404},  # of too few judgments for a plan
@@ -232,6 +233,7 @@ def _children(
         "uidb64": uidb64,
         "token": token,
         "projects:password-reset token": reset_token,
+        "projects:factor-remove pk": 1,  # of nobody: removing what is not one's own does nothing
         "number": batch.number,
         "plan_number": factories.make_plan(project, number=n_before + 1).number,
         "hit_number": batch.hits.latest("number").number,

@@ -1,12 +1,14 @@
 """The page on which people delete their account."""
 
 from http import HTTPStatus
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -15,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from annotate.desk.forms import DeleteAccountForm
 from annotate.onboarding import erasing
 from projects.access import SignedInRequest, signed_in
+from projects.accounts import signing_in
 from projects.web.refusals import refusals
 
 
@@ -23,6 +26,8 @@ from projects.web.refusals import refusals
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_delete(request: SignedInRequest) -> HttpResponse:
+    if not (request.user.has_usable_password() or signing_in.is_confirmed(request)):
+        return redirect(f"{reverse('projects:confirm')}?{urlencode({'next': request.path})}")
     form = DeleteAccountForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form=form):

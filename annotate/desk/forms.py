@@ -59,6 +59,8 @@ class DeleteAccountForm(forms.Form):
     def __init__(self, user: User, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.user = user
+        if not user.has_usable_password():  # the view has asked for another proof
+            del self.fields["password"]
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]

@@ -97,6 +97,14 @@ class SignUpForm(NewPasswordForm):
         return username
 
 
+class IdentitySignUpForm(SignUpForm):
+    """A name for the account of somebody who signs in at the site's provider, and so needs no password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["new_password1"], self.fields["new_password2"]
+
+
 class FirstOwnerForm(SignUpForm):
     """The first account of a site, and the code that the terminal printed."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import logout, update_session_auth_hash
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects.access import SignedInRequest, client_address, for_operators, public, signed_in
-from projects.accounts import first_owner, passwords, throttling
+from projects.access import SignedInRequest, for_operators, public, signed_in
+from projects.accounts import first_owner, passkeys, passwords, signing_in, single_sign_on, throttling
 from projects.accounts.forms import (
     AccountForm,
     ChangePasswordForm,
@@ -45,11 +45,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect("projects:first-owner")
     form = SignInForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        user = form.get_user()
-        login(request, user)  # gives the session a new key: one planted before signing in is worthless
-        passwords.forget_failures(user, client_address(request))
-        return redirect(target)
-    return render(request, "projects/accounts/sign_in.html", {"form": form, "next": safe_next(request, "")})
+        return signing_in.begin(request, form.get_user(), target)
+    context = {
+        "form": form,
+        "next": safe_next(request, ""),
+        "offers_passkeys": passkeys.are_possible(request) and passkeys.are_used(),
+        "provider": settings.OIDC_NAME if single_sign_on.is_configured() else "",
+    }
+    return render(request, "projects/accounts/sign_in.html", context)
 
 
 @for_operators
@@ -72,8 +75,7 @@ def first_owner_new(request: HttpRequest) -> HttpResponse:
             except Refused as refused:
                 messages.info(request, refused.message)
                 return redirect("projects:sign-in")
-            # With several backends (axes is one) Django cannot know which one to store in the session.
-            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+            signing_in.finish(request, user)
             messages.success(request, "Account created. Now create your first project.")
             return redirect("projects:project-new")
         if not is_right and "code" not in form.errors:

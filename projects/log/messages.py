@@ -92,6 +92,7 @@ VERBS: dict[str, str] = {
     "renew demo passwords": "renewed the demo passwords",
     "renew webhook secret": "renewed the secret of",
     "reopen batch": "reopened",
+    "reset second factor": "reset the second factor of",
     "resolve remark": "resolved",
     "restore": "restored",
     "restore project": "restored the project",

@@ -88,6 +88,7 @@ class Act(models.TextChoices):
     RENEW_DEMO_PASSWORDS = "renew demo passwords"
     RENEW_WEBHOOK_SECRET = "renew webhook secret"  # noqa: S105
     REOPEN_BATCH = "reopen batch"
+    RESET_SECOND_FACTOR = "reset second factor"
     RESOLVE_REMARK = "resolve remark"
     RESTORE = "restore"
     RESTORE_PROJECT = "restore project"

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
 # Without i, l, o, 0 and 1, which people confuse when they read a pseudonym out or type it.
@@ -36,6 +37,18 @@ class User(AbstractUser):
     """Until when the person has been told of news by e-mail."""
     # The keys of the rating page that differ from the defaults, by action.
     rating_keys = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
+    factors_version = models.PositiveIntegerField(db_default=0, default=0)
+    """How often the second factors changed: like a new password, each change ends the sessions opened before."""
+
+    def get_session_auth_hash(self) -> str:
+        return self._version_hash(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> "Iterator[str]":
+        yield from map(self._version_hash, super().get_session_auth_fallback_hash())
+
+    def _version_hash(self, password_hash: str) -> str:
+        # Unchanged for whoever never had a second factor: their sessions outlast the upgrade.
+        return f"{password_hash}.{self.factors_version}" if self.factors_version else password_hash
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -83,6 +96,8 @@ class Project(models.Model):
     )
     # Empty until somebody is asked, which is where the project has such sources.
     human_sources = models.CharField(max_length=10, choices=HumanSources.choices, blank=True, db_default="", default="")
+    requires_second_factor = models.BooleanField(db_default=False, default=False)
+    """Whether managers and owners work here only with a second factor."""
     created_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True, blank=True)
     purged_after = models.DateTimeField(null=True, blank=True)

@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from projects import log
 from projects.access import lock_actor
+from projects.accounts import single_sign_on
+from projects.accounts.single_sign_on import Identity
 from projects.errors import Refused
 from projects.models import Act, Invitation, Membership, User
 from projects.people.members import grantable_roles
@@ -91,12 +93,18 @@ def is_usable(invitation: Invitation) -> bool:
     return is_open and _may_grant(invitation.created_by, invitation)
 
 
-def sign_up(*, token: str, username: str, password: str) -> Membership:
-    """Create an account and join with it, or neither. Raises Refused if the name is taken or the link has ended."""
+def sign_up(*, token: str, username: str, password: str | None, identity: Identity | None = None) -> Membership:
+    """Create an account and join with it, or neither; with an identity it needs no password.
+
+    Raises Refused if the name is taken, the link has ended, or the identity belongs to another account.
+    """
     hashed = make_password(password)  # slow on purpose, so before the transaction that holds locks
     try:
         with transaction.atomic():
-            return join(token=token, user=User.objects.create(username=username, password=hashed))
+            user = User.objects.create(username=username, password=hashed)
+            if identity is not None:
+                single_sign_on.link(user=user, uid=identity.uid, email=identity.email)
+            return join(token=token, user=user)
     except IntegrityError as taken:
         raise Refused(_("This username is taken. Choose another one.")) from taken
 

@@ -2,7 +2,6 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -11,7 +10,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from projects.access import client_address, public
-from projects.accounts.forms import SignUpForm
+from projects.accounts import signing_in, single_sign_on
+from projects.accounts.forms import IdentitySignUpForm, SignUpForm
 from projects.errors import Refused
 from projects.language.languages import activate_for, activate_for_visitor
 from projects.models import Guesses, Membership
@@ -42,23 +42,28 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             return _already(request, present)
     if not people_invitations.is_usable(invitation):
         return render(request, "projects/people/join_over.html", status=410)
-    form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
+    identity = single_sign_on.recall(request) if user is None else None
+    sign_up_form = SignUpForm if identity is None else IdentitySignUpForm
+    form = sign_up_form(request.POST if request.method == "POST" and user is None else None)
     try:
         if request.method == "POST" and user is not None:
             return _welcome(request, people_invitations.join(token=token, user=user))
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
             membership = people_invitations.sign_up(
-                token=token, username=given["username"], password=given["new_password1"]
+                token=token, username=given["username"], password=given.get("new_password1"), identity=identity
             )
-            # With several backends (axes is one) Django cannot know which one to store in the session.
-            login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+            request.session.pop(single_sign_on.WAITING, None)
+            assert membership.user is not None
+            signing_in.finish(request, membership.user)
             return _welcome(request, membership)
     except people_invitations.AlreadyMember as already:
         return _already(request, already.membership)
     except Refused as refusal:
         form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
-    return render(request, "projects/people/join.html", {"invitation": invitation, "form": form, "token": token})
+    context = {"invitation": invitation, "form": form, "token": token, "identity": identity}
+    context["provider"] = settings.OIDC_NAME if single_sign_on.is_configured() else ""
+    return render(request, "projects/people/join.html", context)
 
 
 def _already(request: HttpRequest, membership: Membership) -> HttpResponse:

@@ -139,6 +139,13 @@ class SettingsForm(forms.Form):
         help_text="Annotators then rate by the passage alone. Applies to all pages of annotators at once.",
     )
 
+    requires_second_factor = forms.BooleanField(
+        label="Require a second factor for managers",
+        required=False,
+        help_text="Managers and owners without one are led to set it up before they can go on. Until then their API "
+        "tokens are refused too.",
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in NUMBERS:
@@ -150,7 +157,7 @@ class SettingsForm(forms.Form):
     @staticmethod
     def make_initial(project: Project) -> dict[str, Any]:
         """Return the form's initial values: the project's settings, with the fee in per cent."""
-        names = ("name", "description", "language", "hides_references", *NUMBERS, *SHOWN)
+        names = ("name", "description", "language", "hides_references", "requires_second_factor", *NUMBERS, *SHOWN)
         percent = Decimal(str(project.fee_share)) * 100
         return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
 

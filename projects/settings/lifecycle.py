@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects import log
+from projects.access import has_second_factor
 from projects.errors import Refused
 from projects.language.languages import is_known
 from projects.models import Act, Instructions, Membership, Project, User
@@ -37,6 +38,7 @@ SETTINGS = (
     "shows_candidate_opinion",
     "hides_references",
     "revision_minutes",
+    "requires_second_factor",
 )
 
 
@@ -133,12 +135,17 @@ def create_project(
 
 @transaction.atomic
 def change_settings(*, project: Project, actor: Membership, values: dict[str, Any]) -> Project:
-    """Change the settings named in SETTINGS and log what changed; existing batches keep theirs."""
+    """Change the settings named in SETTINGS and log what changed; existing batches keep theirs.
+
+    Raises Refused if somebody without a second factor would require one: nobody locks themselves out by a tick.
+    """
     # The row is read again under the lock, so that “before” in the log is right if two owners save at the same time.
     stored = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     changed = [name for name in SETTINGS if name in values and values[name] != getattr(stored, name)]
     if not changed:
         return stored
+    if "requires_second_factor" in changed and values["requires_second_factor"]:
+        _require_own_second_factor(actor)
     before = {name: getattr(stored, name) for name in changed}
     for name in changed:
         setattr(stored, name, values[name])
@@ -147,6 +154,12 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
         stored, actor, Act.CHANGE_SETTINGS, stored, before=before, after={name: values[name] for name in changed}
     )
     return stored
+
+
+def _require_own_second_factor(actor: Membership) -> None:
+    if actor.user is None or not has_second_factor(actor.user):
+        reason = "Set up a second factor of your own first: open “Sign-in security” in your account."
+        raise Refused(reason, field="requires_second_factor")
 
 
 @transaction.atomic

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
+from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires, requires_second_factor
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.settings import lifecycle
@@ -45,6 +45,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "consents": versions.count_uses(project),
         "language": dict(settings.LANGUAGES).get(project.language, project.language),
         "shown": [_NAMES_OF_SHOWN[name] for name in SHOWN if getattr(project, name)],
+        "second_factor_required": requires_second_factor(project),
         "fee_percent": SettingsForm.make_initial(project)["fee_percent"],
     }
     return render(request, "projects/settings/show.html", context)
@@ -56,9 +57,10 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
     sent = request.POST if request.method == "POST" else None
     form = SettingsForm(sent, initial=SettingsForm.make_initial(project))
     if request.method == "POST" and form.is_valid():
-        lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
-        messages.success(request, "Settings saved. Existing batches keep their settings.")
-        return redirect("projects:project-settings", project.slug)
+        with refusals(request, form):
+            lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
+            messages.success(request, "Settings saved. Existing batches keep their settings.")
+            return redirect("projects:project-settings", project.slug)
     return render(request, "projects/settings/edit.html", {"form": form})
 
 

@@ -22,11 +22,22 @@ from projects.language import languages
 
 LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
 THE_SAME = {
-    "de": {"Test", "Text %(number)s"},
+    "de": {"Code", "Name", "Passkeys", "Test", "Text %(number)s"},
     "es": {"Error %(code)s"},
     "fr": {
         *("%(n)s document", "%(n)s documents", "%(n)s minute", "%(n)s minutes", "{n} minute", "{n} minutes"),
-        *("Date", "Document %(n)s", "Documents", "Guides", "Passage", "Qualification", "Question", "Test", "test"),
+        *(
+            "Code",
+            "Date",
+            "Document %(n)s",
+            "Documents",
+            "Guides",
+            "Passage",
+            "Qualification",
+            "Question",
+            "Test",
+            "test",
+        ),
     },
 }
 """Sentences that read the same in another language: words that it shares with English."""

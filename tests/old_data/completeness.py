@@ -9,6 +9,7 @@ NEVER_FILLED = {
     *("auth_group", "auth_group_permissions", "projects_user_groups", "projects_user_user_permissions"),
     *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
     *("django_admin_log", "django_session"),
+    *("account_emailaddress", "account_emailconfirmation", "socialaccount_socialapp", "socialaccount_socialtoken"),
 }
 """Tables of libraries that the site writes nothing to, or only what it soon forgets."""
 OF_NO_PROJECT = {"projects_user", "projects_pulse", "projects_guesses"}

@@ -15,12 +15,13 @@ class Command(ReportingCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("username")
+        parser.add_argument("--email", help="address of a new account, for single sign-on with OIDC_MATCH_EMAIL")
         rights = parser.add_mutually_exclusive_group()
         rights.add_argument("--creates-projects", action="store_true", default=None, dest="creates")
         rights.add_argument("--creates-no-projects", action="store_false", dest="creates")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user, is_new = users.ensure_user(options["username"])
+        user, is_new = users.ensure_user(options["username"], email=options["email"] or "")
         if options["creates"] is not None:
             user.can_create_projects = options["creates"]
             user.save(update_fields=["can_create_projects"])

@@ -4,6 +4,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import SESSION_KEY
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
@@ -15,6 +17,7 @@ from annotate.integrity import verifying
 from annotate.models import Attempt, Batch, Draft, Judgment, Notice, Remark
 from annotate.onboarding import consent, erasing, notices
 from annotate.work import drafts
+from projects.accounts import single_sign_on
 from projects.api import tokens
 from projects.database import erasures
 from projects.errors import Refused
@@ -24,6 +27,7 @@ from tests import factories
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.submitted_work import claim, rate, reasons
 from tests.people import SignIn
+from tests.projects.accounts.codes import give_app, show_code
 
 pytestmark = pytest.mark.django_db
 URL = "/account/delete/"
@@ -235,3 +239,19 @@ def test_two_who_press_at_once_delete_it_once(batch: Batch, person: User, annota
     assert Erasure.objects.count() == 1
     assert not Attempt.objects.exclude(draft={}).exists()
     sound()
+
+
+def test_an_account_without_a_password_is_deleted_after_another_proof(person: User, client_of: SignIn) -> None:
+    person.set_unusable_password()
+    person.save()
+    give_app(person)
+    single_sign_on.link(user=person, uid="7", email="p@example.org")
+    client = client_of(person)
+    good = {"work": "keep", "is_meant": "on"}
+    assert client.post(URL, good)["Location"] == "/account/confirm/?next=%2Faccount%2Fdelete%2F"
+    assert client.post("/account/confirm/", {"code": show_code(), "next": URL})["Location"] == URL
+    assert 'name="password"' not in client.get(URL).content.decode()
+    assert client.post(URL, good).status_code == 302
+    assert not User.objects.filter(pk=person.pk).exists()
+    assert not Authenticator.objects.exists()
+    assert not SocialAccount.objects.exists()

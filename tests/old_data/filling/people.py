@@ -5,6 +5,12 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    generate_totp_secret,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
 from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
@@ -18,7 +24,7 @@ from annotate.rating.sent import SentAnswers
 from annotate.reviews import adjudication
 from demo.annotators import confirm_all
 from measures.rubric import FIVE_POINTS, CriterionSpec, Level, Scale, ScaleKind
-from projects.accounts import passwords, users
+from projects.accounts import passwords, second_factors, single_sign_on, users
 from projects.api import tokens
 from projects.models import Guesses, Membership, Pulse, User
 from projects.people import invitations, members
@@ -76,6 +82,7 @@ def gather(bay: Bay) -> None:
         target=bay["gone"], actor=bay["owner"], why="Left the university.", exclusion=moderation.Exclusion()
     )
     _let_in(bay)
+    _add_ways_to_sign_in(bay)
     bay.secrets["password"] = PASSWORD
     Guesses.count("192.0.2.7")
     for process in (Pulse.WORKER, Pulse.BEAT):
@@ -101,6 +108,16 @@ def erase_somebody(bay: Bay) -> None:
     user = _make_user("ivy")
     invitations.join(token=token, user=user)
     erasing.erase(user=user, removes_work=False)
+
+
+def _add_ways_to_sign_in(bay: Bay) -> None:
+    """An authenticator app with its recovery codes, and an identity at a provider, of somebody whom no walk follows."""
+    user = bay["gone"].user
+    assert user is not None
+    secret = generate_totp_secret()
+    counter = list(yield_hotp_counters_from_time())[1]
+    second_factors.set_up_app(user=user, secret=secret, code=format_hotp_value(hotp_value(secret, counter)))
+    single_sign_on.link(user=user, uid="7", email="gone@example.org")
 
 
 def write_texts(bay: Bay) -> None:

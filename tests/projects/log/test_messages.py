@@ -97,6 +97,7 @@ SAID = {
     "remove": ("membership a-x", "removed membership a-x"),
     "renew demo passwords": ("", "renewed the demo passwords"),
     "reopen batch": ("batch 3", "reopened batch 3"),
+    "reset second factor": ("membership a-x", "reset the second factor of membership a-x"),
     "resolve remark": ("remark 3", "resolved remark 3"),
     "restore project": ("", "restored the project"),
     "restore": ("membership a-x", "restored membership a-x"),
