@@ -35,7 +35,8 @@ def _create(server: servers.Postgres, release: Path) -> None:
     """
     server.make_own_dir(server.run)
     server.make_own_dir(server.home)
-    programs, order = release / "bin", ("--locale-provider=icu", "--icu-locale=en-US")
+    programs = release / "bin"
+    order: tuple[str, ...] = ("--locale-provider=icu", "--icu-locale=en-US")
     if release in servers.find_releases().values():
         programs, order = server._readable_copy(release) if server.user else programs, ()
     password = server.run / "password"

@@ -4,6 +4,8 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.models import Assignment, Import, Judgment
+from config import env
 from config.backups import archive, backing_up, programs, restoring, stored_files
 from projects.database import erasures
 from projects.errors import Refused
@@ -333,6 +336,39 @@ def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -
     call_command("backup", str(site), keep_days=30, json=True, stdout=out)
     assert json.loads(out.getvalue())["deleted"] == [names[0]]
     assert len(list(site.glob("*.tar"))) == 3
+
+
+def test_a_whole_site_comes_back_in_an_empty_folder_by_commands_alone(tmp_path: Path, scale: int) -> None:
+    """The drill of the operators' guide: two data folders with private servers of their own."""
+    if scale == 1:
+        pytest.skip("Two whole sites are compared in `make soak`.")
+
+    def manage(folder: Path, *arguments: str) -> str:
+        over = {"DATA_DIR": str(folder), "ENV_FILE": "", "DATABASE_URL": "", "REDIS_URL": ""}
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=env.BASE_DIR, env={**os.environ, **over}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def export(folder: Path) -> list[bytes]:
+        paths = [tmp_path / f"{folder.name}.{kind}" for kind in ("long", "jsonl", "mocha")]
+        for path in paths:
+            manage(folder, "export_judgments", "--project", "demo", "--format", path.suffix[1:], "--output", str(path))
+        return [path.read_bytes() for path in paths]
+
+    with database.servers_folder("drill") as old, database.servers_folder("drill") as new:
+        manage(old, "demo")
+        manage(old, "freeze", "--project", "demo", "--name", "Drill")
+        manage(old, "backup", str(tmp_path / "site.tar"))
+        restored = json.loads(manage(new, "restore", str(tmp_path / "site.tar"), "--json"))
+        assert (restored["problems"], restored["lost"]) == ([], [])
+        assert restored["n_files"] > 0
+        manage(new, "verify")
+        manage(new, "judgment_set", "1", "--project", "demo", "--verify")
+        assert export(new) == export(old)
+        wait_until(lambda: not list(new.glob("guardians/*/ready")) and not list(old.glob("guardians/*/ready")))
 
 
 def test_every_model_with_stored_files_is_in_backups() -> None:
