@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -206,15 +207,17 @@ class Postgres(Server):
         return True
 
     def finish_start(self) -> None:
-        connection = self._connect()
-        connection.autocommit = True
+        import psycopg2
+
         try:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [data_folder.NAME])
-                if not cursor.fetchone():
-                    cursor.execute(f"CREATE DATABASE {data_folder.NAME}")
-        finally:
-            connection.close()
+            with closing(self._connect()) as connection:
+                connection.autocommit = True
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [data_folder.NAME])
+                    if not cursor.fetchone():
+                        cursor.execute(f"CREATE DATABASE {data_folder.NAME}")
+        except psycopg2.Error as error:  # it has died again, or its disk is full
+            raise data_folder.NotAvailable(self._explain(str(error).strip())) from error
 
     def _connect(self) -> Any:
         import psycopg2

@@ -15,7 +15,7 @@ from django.test import Client
 
 from config import data_folder, guardian, supervisor
 from config.data_folder import NotAvailable
-from config.servers import Patience, Server
+from config.servers import Patience, Postgres, Server
 from config.wsgi import Rejoining
 
 
@@ -116,6 +116,17 @@ def test_a_full_disk_that_holds_no_reason_does_not_end_the_guardian(
     server.is_up = False
     look_for(10, server.clock, restarts.look)
     assert (tmp_path / "ready").exists()
+
+
+def test_a_server_that_dies_at_the_end_of_its_start_counts_as_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(_: Postgres) -> None:
+        raise psycopg2.OperationalError("connection refused")
+
+    monkeypatch.setattr(Postgres, "_connect", refuse)
+    with pytest.raises(NotAvailable, match=r"did not start\.\nconnection refused"):
+        Postgres(tmp_path).finish_start()
 
 
 def test_a_start_has_time_as_long_as_its_log_gets_longer(tmp_path: Path) -> None:
