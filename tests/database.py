@@ -93,6 +93,19 @@ def another_session() -> Iterator[Any]:
 
 
 @contextmanager
+def pointed_at(address: str) -> Iterator[None]:
+    """Point Django's connection at the database of an address."""
+    before = dict(connection.settings_dict)
+    connection.close()
+    connection.settings_dict.update(env.database(address))
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict.update(before)
+
+
+@contextmanager
 def servers_folder(name: str) -> Iterator[Path]:
     """A folder below that of the tests, which the unprivileged user of the servers can reach."""
     path = data_folder.data_dir() / f"{name}-{time.monotonic_ns()}"

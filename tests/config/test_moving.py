@@ -38,18 +38,6 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def pointed_at(address: str) -> Iterator[None]:
-    before = dict(connection.settings_dict)
-    connection.close()
-    connection.settings_dict.update(env.database(address))
-    try:
-        yield
-    finally:
-        connection.close()
-        connection.settings_dict.update(before)
-
-
-@contextmanager
 def empty_target(folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_long: bool) -> Iterator[str]:
     """An empty database; in the long run of an older release with another order of letters, if the machine has one."""
     if is_long and (older := programs.find_installed()):
@@ -62,7 +50,7 @@ def empty_target(folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_long: bool
         found = connection.settings_dict
         login = f"{found['USER']}:{quote(found['PASSWORD'], safe='')}"
         address = f"postgres://{login}@/{found['NAME']}?host={quote(found['HOST'])}"
-        with pointed_at(address.replace(found["NAME"], found["NAME"].removesuffix("_target"))):
+        with database.pointed_at(address.replace(found["NAME"], found["NAME"].removesuffix("_target"))):
             yield address
 
 
@@ -112,7 +100,7 @@ def test_a_move_gives_the_same_files_and_leaves_no_writer_behind(
         }
         assert file.read_text().startswith("# Ours\n")
         assert file.stat().st_mode & 0o777 == 0o600
-        with pointed_at(address):
+        with database.pointed_at(address):
             assert export(project, tmp_path) == before
             assert verifying.verify() == []
             make_user("new")  # ids go on where they were
