@@ -4,10 +4,22 @@ An answer is an `int` or a `float`. `check_value` is the only place that decides
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
+
+MOST_KEY_CHARACTERS = 40
+KEY_RULE = (
+    f"Use at most {MOST_KEY_CHARACTERS} lowercase letters and digits, separated by single underscores or hyphens."
+)
+_KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
+
+
+def is_key(text: str) -> bool:
+    """Return whether a criterion may have this key; the same rule holds on pages and in files."""
+    return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 
 
 class ScaleKind(StrEnum):

@@ -1,7 +1,11 @@
 """Refusals: the errors by which acts tell people why something was not done."""
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
-from django_stubs_ext import StrOrPromise
+
+if TYPE_CHECKING:  # it loads all of Django's forms and models, which the processes that read files do without
+    from django_stubs_ext import StrOrPromise
 
 
 class Refused(Exception):
@@ -11,7 +15,7 @@ class Refused(Exception):
     single field that is wrong; it is empty if the current state forbids the act.
     """
 
-    def __init__(self, message: StrOrPromise, *, details: list[str] | None = None, field: str = "") -> None:
+    def __init__(self, message: "StrOrPromise", *, details: list[str] | None = None, field: str = "") -> None:
         self.message = str(message)
         super().__init__(self.message)
         self.details = details or []

@@ -9,9 +9,8 @@ from typing import Any
 
 import orjson
 
-from measures.rubric import Scale, ScaleKind
+from measures.rubric import KEY_RULE, Scale, ScaleKind, is_key
 from projects.errors import Refused
-from projects.rubric.rubrics import KEY_RULE, is_key
 
 PEERS = ("argilla", "label_studio", "potato", "dureader")
 """Exports of other tools, and DuReader; all of them are JSON."""

@@ -7,9 +7,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import slugify
 
-from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from measures.rubric import KEY_RULE, MOST_KEY_CHARACTERS, CriterionSpec, Level, Scale, ScaleKind, is_key
 from projects.models import Criterion
-from projects.rubric.rubrics import KEY_RULE, MOST_KEY_CHARACTERS, is_key
 
 MOST_POINTS = 101
 MOST_CRITERIA = 20

@@ -1,6 +1,5 @@
 """Rubrics: created from a preset or by hand, versioned, and frozen once a batch that uses them opens."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,19 +14,8 @@ from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 from projects.rubric.presets import find_preset
 
-MOST_KEY_CHARACTERS = 40
 MOST_BUTTONS = 11
 """A scale with more points is shown as a slider with a number field: nobody can aim at one of a hundred buttons."""
-
-KEY_RULE = (
-    f"Use at most {MOST_KEY_CHARACTERS} lowercase letters and digits, separated by single underscores or hyphens."
-)
-_KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
-
-
-def is_key(text: str) -> bool:
-    """Return whether a criterion may have this key; the same rule holds on pages and in files."""
-    return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, eq=False)
