@@ -1,16 +1,16 @@
-"""The program that draws: it reads specifications from its standard input, a socket, and answers with drawings.
+"""The program that draws: it reads specifications from a socket and answers with drawings.
 
-It runs as a child process, because the drawing library is native code that ends its process when it fails. It imports
-neither Django nor the app. It ends when its parent closes the socket or dies, and when a drawing takes too long.
+It runs as a child process, because the drawing library is native code that ends its process when it fails. It also ends
+when a drawing takes too long.
 """
 
 import json
-import resource
 import signal
 import socket
 import struct
-from contextlib import suppress
 from typing import Any
+
+from projects.processes.frames import receive
 
 VERSION = "6.4"
 HEAD = struct.Struct("!?I")
@@ -18,20 +18,18 @@ HEAD = struct.Struct("!?I")
 REQUEST = struct.Struct("!I")
 
 
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which then closes the socket
+def main(parent: socket.socket) -> None:
+    """Draw until the parent is gone."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, even within native code
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with socket.socket(fileno=0) as parent:
-        while head := read(parent, REQUEST.size):
-            request = json.loads(read(parent, REQUEST.unpack(head)[0]))
-            signal.alarm(request["seconds"])
-            try:
-                answer, is_drawn = draw(request["spec"], request["form"]), True
-            except Exception as error:  # noqa: BLE001 - the library names no exceptions; the parent reports it
-                answer, is_drawn = str(error).encode("utf-8", "backslashreplace"), False
-            signal.alarm(0)
-            parent.sendall(HEAD.pack(is_drawn, len(answer)) + answer)
+    while head := receive(parent, REQUEST.size):
+        request = json.loads(receive(parent, REQUEST.unpack(head)[0]))
+        signal.alarm(request["seconds"])
+        try:
+            answer, is_drawn = draw(request["spec"], request["form"]), True
+        except Exception as error:  # noqa: BLE001 - the library names no exceptions; the parent reports it
+            answer, is_drawn = str(error).encode("utf-8", "backslashreplace"), False
+        signal.alarm(0)
+        parent.sendall(HEAD.pack(is_drawn, len(answer)) + answer)
 
 
 def draw(spec: dict[str, Any] | str, form: str) -> bytes:
@@ -42,19 +40,3 @@ def draw(spec: dict[str, Any] | str, form: str) -> bytes:
     if form == "svg":
         return svg.encode()
     return vl_convert.svg_to_png(svg, scale=3) if form == "png" else vl_convert.svg_to_pdf(svg)
-
-
-def read(connection: socket.socket, size: int) -> bytes:
-    """Return exactly this many bytes, or nothing if the other side is gone."""
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(size - len(parts))
-        if not part:
-            return b""
-        parts += part
-    return bytes(parts)
-
-
-if __name__ == "__main__":
-    with suppress(OSError):  # the parent is gone
-        main()
