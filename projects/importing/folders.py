@@ -63,11 +63,15 @@ def combine_parquet(parts: Sequence[Part], target: Path, limits: Limits = DEFAUL
             try:
                 file = stack.enter_context(pq.ParquetFile(part.path, buffer_size=1 << 16, pre_buffer=False))
                 schemas.append(_describe_columns(file.schema_arrow))
+            except MemoryError:
+                raise
             except (pa.ArrowException, OSError, ValueError, TypeError) as error:
                 raise _cannot_read(part, error) from error
             files.append((part, file))
         try:
             schema = pa.unify_schemas(schemas, promote_options="default")
+        except MemoryError:
+            raise
         except (pa.ArrowException, ValueError) as error:
             raise Refused(f"The columns of the Parquet files don’t fit together: {_say(error)}") from error
         with pq.ParquetWriter(target, schema) as writer:
@@ -112,6 +116,8 @@ def _read_file(part: Part, file: "pq.ParquetFile", schema: "pa.Schema") -> Itera
                 for field in schema
             ]
             yield pa.Table.from_arrays(columns, schema=schema)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise _cannot_read(part, error) from error
 

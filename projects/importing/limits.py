@@ -14,6 +14,13 @@ class Limits:
     row_chars: int = 8 * MIB
     columns: int = 200
     rows: int = 1_000_000
+    # Blank lines and rows that can't be read cost time too. A sheet of Excel has as many rows, and a CSV file made from
+    # it may have them all as blank lines.
+    rows_left_out: int = 1_048_576
+    # Cells may hold several lines each.
+    lines: int = 20_000_000
+    # Of one entry. An empty list has two characters in a file and 70 bytes in memory; lists of tokens stay below this.
+    json_values: int = 200_000
     # Parquet and XLSX are compressed, so the size of the file says little about the memory that it needs.
     decoded_bytes: int = 1024 * MIB
     archive_bytes: int = 256 * MIB
@@ -27,6 +34,8 @@ class Limits:
     rows_skipped: int = 100_000
     problems_shown: int = 100
     lines_shown: int = 5
+    # Different ones; some name what they warn of.
+    warnings: int = 200
     takes_nan: bool = False
     """Accept NaN and Infinity, which are not valid JSON but which Python writes. Used for files of metric scores."""
 

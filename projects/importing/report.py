@@ -11,6 +11,8 @@ from projects.language.names import shorten_name
 LINE = "line"
 """What readers count: physical lines, or entries or rows of a file that has several of them on one line."""
 
+MORE_WARNINGS = "There are further warnings of other kinds."
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -206,11 +208,14 @@ class Notes:
         self._causes.add(error.problem.line, error.problem.column, error.problem.reason, is_last=True)
         self.offers.update(error.offers)
 
-    def warn(self, reason: str, line: int | None = None) -> None:
-        n, lines, unit = self._warned.get(reason, (0, [], self.unit))
+    def warn(self, reason: str, line: int | None = None, n: int = 1) -> None:
+        """Count a warning; of several lines at once, `line` is None or one of them."""
+        if reason not in self._warned and len(self._warned) >= self.limits.warnings:
+            reason = MORE_WARNINGS
+        n_before, lines, unit = self._warned.get(reason, (0, [], self.unit))
         if line is not None and unit == self.unit and len(lines) < self.limits.lines_shown:
             lines.append(line)
-        self._warned[reason] = (n + 1, lines, unit)
+        self._warned[reason] = (n_before + n, lines, unit)
 
     @property
     def warnings(self) -> tuple[Warned, ...]:

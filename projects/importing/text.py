@@ -117,15 +117,17 @@ def byte_position(stream: TextIOWrapper) -> int:
 def iterate_lines(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
     """Yield physical lines with their ends. Only LF, CR and CRLF end a line, unlike in `str.splitlines`.
 
-    Raises Broken for a line that is too long.
+    Raises Broken for a line that is too long, and for too many.
     """
-    cap = limits.row_chars
+    cap, most = limits.row_chars, limits.lines
     readline = stream.readline
     number = 0
     while line := readline(cap):
         number += 1
         if len(line) == cap and line[-1] not in "\r\n":
             raise Broken(f"the line is longer than {cap:,} characters", line=number)
+        if number > most:
+            raise Broken(f"more than {most:,} lines; split the file into smaller ones", line=number)
         yield line
 
 

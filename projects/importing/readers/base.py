@@ -22,6 +22,7 @@ class Reader:
     """
 
     is_ragged = False
+    n_left_out = 0
 
     def __init__(self, path: Path, kind: str, options: Options, limits: Limits, notes: Notes) -> None:
         self.path = path
@@ -46,6 +47,22 @@ class Reader:
     def records(self) -> Iterator[Record]:
         raise NotImplementedError
 
+    def leave_out(self, line: int, n: int = 1) -> None:
+        """Count rows that are read but not yielded. Raises Broken for too many."""
+        self.n_left_out += n
+        if self.n_left_out > self.limits.rows_left_out:
+            most = f"{self.limits.rows_left_out:,}"
+            raise Broken(f"more than {most} blank lines or rows without a record; remove them", line=line)
+
+    def leave_out_blank(self, line: int, n: int = 1) -> None:
+        """Count blank lines from `line` on, with a warning. Raises Broken for too many."""
+        n_named = min(n, self.limits.lines_shown)
+        for each in range(line, line + n_named):
+            self.notes.warn(BLANK, each)
+        if n > n_named:
+            self.notes.warn(BLANK, None, n - n_named)
+        self.leave_out(line, n)
+
     def position(self) -> int:
         """Return how many of `size` bytes were read."""
         return 0
@@ -58,6 +75,7 @@ class Reader:
             return file.read(4096)
 
 
+BLANK = "Blank lines are skipped."
 UNNAMED_AT_END = "Columns without a name at the end of the table are ignored, because they are empty."
 NAMED_HERE = "A column has no name. It is called “{}”."
 

@@ -29,30 +29,32 @@ class DelimitedReader(Reader):
             self._stream.readline()
         self._pending: list[str] = []  # the lines of the current row, from which errors are explained
         self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
-        header: list[str] = []
-        while not any(cell.strip() for cell in header):  # blank lines before the header
-            row = self._next_row()
-            if row is None:
+        while True:
+            header = self._next_row()
+            if header is None:
                 raise Broken("the file contains only blank lines")
-            header = row
+            if any(cell.strip() for cell in header):
+                break
+            self.leave_out(self._next_line() - 1)  # a blank line before the header
         header = trim_header(header, self.notes)
         self.columns = checked_header(header, self.limits, self.notes, self._next_line() - 1)
         self._first_line = self._next_line()
 
     def records(self) -> Iterator[Record]:
         columns, n_columns = self.columns, len(self.columns)
-        notes, rows, pending, before = self.notes, self._rows, self._pending, self._n_skipped + 1
+        rows, pending, before = self._rows, self._pending, self._n_skipped + 1
         start = self._first_line
         while True:
             try:
                 for row in rows:
                     pending.clear()
                     if not any(row):
-                        notes.warn("Blank lines are skipped.", start)
+                        self.leave_out_blank(start)
                     elif len(row) == n_columns:
                         yield start, dict(zip(columns, row, strict=True))
                     elif wrong := fit_row(row, columns):
-                        notes.problem(start, "", wrong)
+                        self.notes.problem(start, "", wrong)
+                        self.leave_out(start)
                     else:
                         yield start, dict(zip(columns, row, strict=True))
                     start = rows.line_num + before
@@ -90,9 +92,12 @@ class DelimitedReader(Reader):
         return self._n_skipped + self._rows.line_num + 1
 
     def _lines(self) -> Iterator[str]:
-        keep = self._pending.append
+        pending, most, n = self._pending, self.limits.row_chars, 0
         for line in iterate_lines(self._stream, self.limits):
-            keep(line)
+            n = n + len(line) if pending else len(line)
+            if n > most:
+                raise Broken(f"the row is longer than {most:,} characters", line=self._next_line())
+            pending.append(line)
             yield line
 
     def _next_row(self) -> list[str] | None:

@@ -6,6 +6,7 @@ one it reports the position of a value, refuses NaN and shows every pair of an o
 
 import json
 import math
+import re
 from io import TextIOWrapper
 from typing import Any
 
@@ -67,17 +68,36 @@ def decoder_for(limits: Limits) -> json.JSONDecoder:
     return _WITH_NAN if limits.takes_nan else DECODER
 
 
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
+
+
+def count_values(text: str, limits: Limits, line: int, start: int = 0, end: int | None = None) -> int:
+    """Return how many values a JSON text has, or a few more. Raises Broken for more than the limit."""
+    end = len(text) if end is None else end
+    n = sum(text.count(sign, start, end) for sign in ",[{")
+    if n > limits.json_values:
+        # Texts may contain many commas, and lists be empty.
+        bare = _STRING.sub("", text[start:end])
+        n = sum(map(bare.count, ",[{")) - bare.count("[]") - bare.count("{}")
+    if n > limits.json_values:
+        raise Broken(f"one entry has more than {limits.json_values:,} values; split it", line=line)
+    return n
+
+
 class Window:
     """A part of a JSON text in memory that moves forward as values are read, so that a file of any size can be read."""
 
     def __init__(self, stream: TextIOWrapper, limits: Limits) -> None:
         self._stream = stream
+        self._limits = limits
         self._cap = limits.row_chars
         self._decoder = decoder_for(limits)
         self._text = ""
         self._at = 0
         self._is_done = False
         self.line = 1
+        self.n_values = 0
+        """Values read so far, or a few more."""
 
     def next_character(self) -> str:
         """Skip white space and return the next character without reading it; empty at the end of the file."""
@@ -143,6 +163,7 @@ class Window:
             # A number at the very end of the window may continue in the next one.
             if end == len(self._text) and type(value) in (int, float) and self._more(WINDOW):
                 continue
+            self.n_values += count_values(self._text, self._limits, self.line, self._at, end)
             self._take(end)
             return value
 

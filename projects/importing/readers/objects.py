@@ -7,7 +7,15 @@ from typing import Any
 
 from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.readers.base import Reader, Record, check_key
-from projects.importing.readers.json_values import SPACE, NotTaken, Window, decoder_for, explain, explain_value
+from projects.importing.readers.json_values import (
+    SPACE,
+    NotTaken,
+    Window,
+    count_values,
+    decoder_for,
+    explain,
+    explain_value,
+)
 from projects.importing.report import LINE, Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 from projects.importing.values import describe_type
@@ -15,6 +23,8 @@ from projects.language.names import shorten_name
 
 SAMPLE = 200
 """Objects whose keys are read as columns before the mapping is chosen; later objects may have further keys."""
+SAMPLE_BYTES = 8 << 20
+"""Of long objects fewer are read, because all are held in memory."""
 
 
 def flat(value: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +56,8 @@ class ObjectReader(Reader):
     unit = "entry"
     """What is counted where several records start on one line."""
     _stream: TextIOWrapper
+    _n_values = 0
+    _window: Window | None = None
 
     def open(self) -> None:
         self.encoding = detect_encoding(self.path, self.options.encoding, self.notes)
@@ -56,7 +68,7 @@ class ObjectReader(Reader):
         try:
             for found in self._objects:
                 self._sample.append(found)
-                if len(self._sample) == SAMPLE:
+                if len(self._sample) == SAMPLE or self._is_sample_large():
                     break
         except Broken as error:
             if self._has_shared_lines():
@@ -85,6 +97,10 @@ class ObjectReader(Reader):
 
     def _read(self) -> Iterator[Record]:
         raise NotImplementedError
+
+    def _is_sample_large(self) -> bool:
+        n_values = self._n_values + (self._window.n_values if self._window else 0)
+        return self.position() > SAMPLE_BYTES or n_values > self.limits.json_values
 
     def _has_shared_lines(self) -> bool:
         """Return whether several records of the sample start on one line, so that lines do not tell them apart."""
@@ -119,12 +135,14 @@ class JsonlReader(ObjectReader):
         number = 0
         decode = decoder_for(self.limits).decode
         for number, line in enumerate(iterate_lines(self._stream, self.limits), start=1):
+            # Before it is decoded: an error of the decoder costs a hundred times as much.
+            if line[0] in SPACE and not line.strip(SPACE):
+                self.leave_out_blank(number)
+                continue
+            self._n_values += count_values(line, self.limits, number)
             try:
                 value = decode(line)
             except json.JSONDecodeError as error:
-                if not line.strip(SPACE):
-                    self.notes.warn("Blank lines are skipped.", number)
-                    continue
                 raise Broken(_explain_line(error, line), line=number) from error
             except (NotTaken, RecursionError) as error:
                 raise Broken(explain_value(error), line=number) from error
@@ -139,7 +157,7 @@ class JsonReader(ObjectReader):
     """Reads a list of objects."""
 
     def _read(self) -> Iterator[Record]:
-        text = Window(self._stream, self.limits)
+        text = self._window = Window(self._stream, self.limits)
         start = text.next_character()
         if start != "[":
             raise Broken("the top level is neither a list of objects nor MOCHA's {dataset: {id: …}}", line=text.line)
@@ -163,7 +181,7 @@ class MochaReader(ObjectReader):
     """Reads MOCHA's own format: {dataset: {id: {context, question, reference, candidate, …}}}."""
 
     def _read(self) -> Iterator[Record]:
-        text = Window(self._stream, self.limits)
+        text = self._window = Window(self._stream, self.limits)
         datasets: set[str] = set()
         text.expect("{")
         if text.next_character() == "}":
@@ -185,6 +203,7 @@ class MochaReader(ObjectReader):
         if text.next_character() == "}":
             text.skip()
             self.notes.warn(f"The dataset “{shorten_name(dataset)}” is empty.")
+            self.leave_out(text.line)
             return
         while True:
             key = text.key()

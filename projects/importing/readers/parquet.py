@@ -11,8 +11,10 @@ from projects.importing.readers.base import Reader, Record, checked_header
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
-STEP = 64
+MOST_ROWS = 64
 """Rows per step: few, because a single cell may be a megabyte."""
+STEP_BYTES = 4 << 20
+"""The size of a step by what the file says of itself; what is not true is found by the memory that the step takes."""
 OTHER = "supported are text, numbers, booleans, and lists and structs of these"
 
 
@@ -24,9 +26,16 @@ class ParquetReader(Reader):
             # A small buffer: otherwise the library reads a whole column of a row group into memory.
             self._file = pq.ParquetFile(self.path, buffer_size=1 << 16, pre_buffer=False)
             schema = self._file.schema_arrow
-            self._n_rows = self._file.metadata.num_rows
+            about = self._file.metadata
+            self._n_rows = about.num_rows
+            n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise Broken(f"the Parquet file cannot be read: {_say(error)}") from error
+        # Refused at once by what the file says; a file that says less is counted while it is read.
+        self._refuse_large(n_bytes, None)
+        self._step = max(1, min(MOST_ROWS, STEP_BYTES * max(1, self._n_rows) // max(1, n_bytes)))
         self.columns = checked_header(list(schema.names), self.limits, self.notes, None)
         for name, kind in zip(self.columns, schema.types, strict=True):
             if self.options.mapping.get(name) not in ("", "ignore") and not _is_taken(kind):
@@ -40,9 +49,7 @@ class ParquetReader(Reader):
             # Counted after dictionaries are decoded: a dictionary repeats the same long text in a few bytes.
             arrays = [_plain(array) for array in batch.columns]
             decoded += sum(array.nbytes for array in arrays)
-            if decoded > self.limits.decoded_bytes:
-                limit = self.limits.decoded_bytes // 2**20
-                raise Broken(f"the decompressed file is larger than {limit:,} MB; split it", line=self._row + 1)
+            self._refuse_large(decoded, self._row + 1)
             lists = [
                 [None] * batch.num_rows if name in skipped else self._values(name, array)
                 for name, array in zip(columns, arrays, strict=True)
@@ -57,15 +64,24 @@ class ParquetReader(Reader):
     def close(self) -> None:
         self._file.close()
 
+    def _refuse_large(self, n_bytes: int, line: int | None) -> None:
+        if n_bytes > self.limits.decoded_bytes:
+            limit = self.limits.decoded_bytes // 2**20
+            raise Broken(f"the decompressed file is larger than {limit:,} MB; split it", line=line)
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self._file.iter_batches(batch_size=STEP, use_threads=False)
+            yield from self._file.iter_batches(batch_size=self._step, use_threads=False)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise Broken(f"the Parquet file cannot be read further: {_say(error)}", line=self._row + 1) from error
 
     def _values(self, name: str, array: pa.Array) -> list[Any]:
         try:
             values: list[Any] = array.to_pylist(maps_as_pydicts="strict")
+        except MemoryError:
+            raise
         except (pa.ArrowException, UnicodeDecodeError, ValueError, KeyError) as error:
             raise Broken(f"a value cannot be read: {_say(error)}", line=self._row + 1, column=name) from error
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):

@@ -39,6 +39,7 @@ class PeerReader(JsonlReader):
         """Read the judgments instead of the items. Raises Broken."""
         self.is_of_judgments = True
         self.close()
+        self.n_left_out = 0
         self.open()
 
     def _read(self) -> Iterator[Record]:
@@ -196,6 +197,7 @@ class DuReaderReader(PeerReader):
             candidates = {HUMAN: answers.pop()} if len(answers) > 1 else {}
         if not candidates:
             self.notes.warn("Questions without “candidates” and with fewer than two answers are skipped.", line)
+            self.leave_out(line)
             return
         # Every candidate is a row of its own, and every answer a column of each.
         for what, n, most in (

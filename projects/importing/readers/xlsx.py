@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import openpyxl
+from openpyxl.worksheet._reader import WorkSheetParser
 
 from measures.rubric import format_number
-from projects.importing.readers.base import Reader, Record, checked_header, fit_row, trim_header
+from projects.importing.readers.base import Reader, Record, checked_header, trim_header
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
@@ -31,6 +32,8 @@ class XlsxReader(Reader):
         try:
             self._book = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
             sheets = self._book.worksheets
+        except MemoryError:
+            raise
         except Exception as error:  # the library raises whatever its parsers raise
             self._stream.close()
             raise Broken(f"the Excel file cannot be read: {shorten_name(str(error))}") from error
@@ -52,25 +55,27 @@ class XlsxReader(Reader):
             self.notes.warn(HAS_FORMULAS)
         self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
         self._rows = self._read()
-        header = next((row for row in self._rows if any(row)), None)
+        header = next((cells for cells in self._rows if any(cells.values())), None)
         if header is None:
             raise Broken("the first sheet is empty")
-        self.columns = checked_header(trim_header(header, self.notes), self.limits, self.notes, self._row)
+        names = [header.get(place, "") for place in range(1, max(header) + 1)]
+        self.columns = checked_header(trim_header(names, self.notes), self.limits, self.notes, self._row)
 
     def records(self) -> Iterator[Record]:
-        columns, n_columns = self.columns, len(self.columns)
+        names, n_columns = dict(enumerate(self.columns, start=1)), len(self.columns)
         last = self._row
-        for row in self._rows:
-            if not row:
+        for cells in self._rows:
+            if not cells:
                 continue
-            for line in range(last + 1, self._row):
-                self.notes.warn("Blank lines are skipped.", line)
+            if self._row > last + 1:
+                self.leave_out_blank(last + 1, self._row - last - 1)
             last = self._row
-            row.extend([""] * (n_columns - len(row)))
-            if wrong := fit_row(row, columns):
-                self.notes.problem(self._row, "", wrong)
+            filled = (place for place, text in cells.items() if place > n_columns and text.strip())
+            if too_far := max(filled, default=0):
+                self.notes.problem(self._row, "", f"too many cells: {too_far} instead of {n_columns}")
+                self.leave_out(self._row)
                 continue
-            yield self._row, dict(zip(columns, row, strict=True))
+            yield self._row, {name: cells.get(place, "") for place, name in names.items()}
 
     def position(self) -> int:
         most = self._sheet.max_row or 0
@@ -80,21 +85,40 @@ class XlsxReader(Reader):
         self._book.close()
         self._stream.close()
 
-    def _read(self) -> Iterator[list[str]]:
-        """Yield the rows as texts, without the empty cells at their ends."""
+    def _read(self) -> Iterator[dict[int, str]]:
+        """Yield the rows as texts by the number of their column, without empty cells.
+
+        The library's own rows would have an empty cell for each column before the last one, and an empty row for each
+        number that a row skips: a cell may be in the last of 16,384 columns, and a row may claim to be the trillionth.
+        """
+        book, n_characters = self._book, 0
         try:
-            for row in self._sheet.iter_rows(values_only=True):
-                self._row += 1
-                if self._row > self.limits.rows + 1:
-                    # A row may claim to be the trillionth; the library would produce an empty row for each before it.
-                    raise Broken(
-                        f"more than {self.limits.rows:,} rows; split the file into smaller ones", line=self._row
-                    )
-                values = list(row)
-                while values and values[-1] is None:
-                    values.pop()
-                yield [_as_text(value) for value in values]
-        except Broken:
+            with self._sheet._get_source() as source:
+                parser = WorkSheetParser(
+                    source,
+                    self._sheet._shared_strings,
+                    data_only=True,
+                    epoch=book.epoch,
+                    date_formats=book._date_formats,
+                    timedelta_formats=book._timedelta_formats,
+                )
+                for number, row in parser.parse():
+                    if number <= self._row:
+                        continue
+                    if number > self.limits.rows + 1:
+                        most = f"{self.limits.rows:,}"
+                        raise Broken(
+                            f"more than {most} rows; split the file into smaller ones", line=self.limits.rows + 2
+                        )
+                    self._row = number
+                    cells = {cell["column"]: _as_text(cell["value"]) for cell in row if cell["value"] is not None}
+                    # Cells may share one long text.
+                    n_characters += sum(map(len, cells.values()))
+                    if n_characters > self.limits.decoded_bytes:
+                        most = f"{self.limits.decoded_bytes // 2**20:,}"
+                        raise Broken(f"the decompressed file is larger than {most} MB; split it", line=number)
+                    yield cells
+        except (Broken, MemoryError):
             raise
         except Exception as error:
             raise Broken(
@@ -110,6 +134,8 @@ class XlsxReader(Reader):
                     if FORMULA.search(end + piece):
                         return True
                     end = piece[-2:]
+        except MemoryError:
+            raise
         except Exception:  # noqa: BLE001 - a damaged sheet raises many kinds, and reading its rows reports it
             return False
         return False
@@ -137,8 +163,6 @@ class XlsxReader(Reader):
 
 
 def _as_text(value: Any) -> str:
-    if value is None:
-        return ""
     if type(value) is str:
         return value
     if isinstance(value, bool):
