@@ -88,13 +88,11 @@ def child(kind: str, path: Path) -> dict[str, float]:
 def run_import(path: Path) -> dict[str, float]:
     _set_up()
     from annotate.imports import writing
-    from annotate.imports.judgments import fetch_known_criteria
-    from projects.importing import check
 
     project, owner = _project()
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        checked = check(path=path, name=path.name, folder=Path(folder) / "spool", known=fetch_known_criteria(project))
+        checked = writing.check_alone(project=project, path=path, name=path.name, folder=Path(folder) / "spool")
         between = time.perf_counter()
         writing.write(project=project, checked=checked, actor=owner)
         seconds = time.perf_counter() - start

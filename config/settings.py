@@ -253,6 +253,9 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 MAX_USER_UPLOAD_BYTES = env.number("MAX_USER_UPLOAD_BYTES", default=2 * MAX_PROJECT_UPLOAD_BYTES)
+# For reading one file in a process of its own; twice the seconds by the clock. Parquet alone needs 100 MB.
+READ_MEMORY_MB = env.number("READ_MEMORY_MB", default=300, least=150)
+READ_SECONDS = env.number("READ_SECONDS", default=120, least=5)
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
 # In each web process. Not where there are proxies, whose addresses would be counted.
 MAX_CONNECTIONS_PER_ADDRESS = env.number("MAX_CONNECTIONS_PER_ADDRESS", default=200)

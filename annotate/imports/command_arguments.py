@@ -13,10 +13,9 @@ from django.core.management.base import CommandParser
 from annotate.imports import writing
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
-from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
-from projects.importing.checking import SKIPPED_NAME
+from projects.importing import ENCODINGS, FORMATS, SKIPPED_NAME, CriterionColumn, Kind, Options, isolated
 from projects.importing.fields import parse_meaning
-from projects.importing.folders import combine_parquet, list_parquet
+from projects.importing.folders import list_parquet
 from projects.importing.options import DECIMALS, REPEATED, parse_labels
 from projects.models import Project
 
@@ -116,7 +115,7 @@ def import_file(
     with tempfile.TemporaryDirectory(prefix="concord-import-") as folder:
         if path.is_dir():
             combined = Path(folder) / f"{path.resolve().name}.parquet"
-            combine_parquet(list_parquet(path), combined)
+            isolated.combine_parquet(list_parquet(path), combined)
             path = combined
         checked = writing.check_to_write(
             project=project,

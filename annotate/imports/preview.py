@@ -20,7 +20,7 @@ from annotate.imports.forms import (
 from annotate.imports.judgments import fetch_known_criteria
 from annotate.imports.labels import find_scale, suggest_labels
 from annotate.models import Import
-from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
+from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, isolated
 from projects.web import uploads
 
 
@@ -100,9 +100,19 @@ def _read_options(found: FilePreview) -> Options | None:
 
 
 def fetch_preview(job: Import, options: Options) -> Preview:
-    """Return the first rows of the file. Raises FileRefused if it can't be read with these options."""
+    """Return the first rows of the file. Raises FileRefused if it can't be read with these options.
+
+    They are kept with the file, which is read again only for other options.
+    """
+    path = uploads.find_file(job)
     try:
-        return preview(path=uploads.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
+        return isolated.preview(
+            path=path,
+            name=job.file_name,
+            options=options,
+            kind=Kind(job.kind),
+            kept=path.with_name(f"{path.name}.preview"),
+        )
     except FileNotFoundError:
         missing = Problem(None, "", "The uploaded file is gone. Upload it again.")
         raise FileRefused(job.file_name, [missing]) from None

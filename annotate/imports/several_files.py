@@ -8,7 +8,8 @@ from typing import Any
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 
 from projects.errors import Refused
-from projects.importing.folders import Part, combine_parquet
+from projects.importing import isolated
+from projects.importing.folders import Part
 from projects.web import uploads
 
 
@@ -35,6 +36,6 @@ def join_files(files: "Sequence[UploadedFile[Any]]") -> "Iterator[UploadedFile[A
     # Closing it deletes it, unless it has been moved to the files of an import.
     with closing(joined):
         path = Path(joined.temporary_file_path())
-        combine_parquet(parts, path)
+        isolated.combine_parquet(parts, path)
         joined.size = path.stat().st_size
         yield joined

@@ -21,8 +21,7 @@ from annotate.imports.staging import refuse_repeated
 from annotate.models import Import
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
-from projects.importing.checking import SKIPPED_NAME
+from projects.importing import SKIPPED_NAME, FileRefused, Kind, Options, Spool, fingerprint, load
 from projects.jobs import queue
 from projects.jobs.running import RefusedWithChanges
 from projects.models import Membership, Project

@@ -14,8 +14,7 @@ from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.importing import Checked, FileRefused, Kind, Options, Report, check
-from projects.importing.checking import save
+from projects.importing import Checked, FileRefused, Kind, Options, Report, isolated, save
 from projects.importing.skipping import SkippedRows
 from projects.models import Act, Membership, Project
 
@@ -70,7 +69,7 @@ def check_alone(
 ) -> Checked:
     """Validate every row by itself, on the scales of the project's criteria; enough if the file is written next."""
     known = judgments.fetch_known_criteria(project)
-    return check(
+    return isolated.check(
         path=path,
         name=name,
         folder=folder,

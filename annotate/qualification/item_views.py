@@ -126,6 +126,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
                 name=kept.name,
                 options=form.options(mapping.mapping() if mapping.is_bound else {}),
                 skipped=skipped,
+                kept_rows=items_from_file.find_kept_rows(kept.path),
             )
         except FileRefused as refused:
             refusal = refused

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +20,7 @@ from annotate.qualification.items import (
     shown_key,
 )
 from projects.errors import Refused
-from projects.importing.checking import Preview, preview, reading
+from projects.importing import Preview, isolated
 from projects.importing.fields import Plan, normal_name, plan_columns
 from projects.importing.limits import MIB, Limits
 from projects.importing.options import Options
@@ -73,15 +74,22 @@ def import_items(
     options: Options | None = None,
     skipped: SkippedRows | None = None,
     skipped_path: Path | None = None,
+    kept_rows: Path | None = None,
 ) -> list[QualificationItem]:
     """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items.
 
     If the options say so, rows with errors are skipped; `skipped` collects them, and `skipped_path`, or else a file
-    beside the first one, lists them.
+    beside the first one, lists them. `kept_rows` are the file's rows if it was read before.
     """
     criteria = find_quality_criteria(test.rubric)
     specs = read_items(
-        path=path, name=name, criteria=criteria, options=options, skipped=skipped, skipped_path=skipped_path
+        path=path,
+        name=name,
+        criteria=criteria,
+        options=options,
+        skipped=skipped,
+        skipped_path=skipped_path,
+        kept_rows=kept_rows,
     )
     return add_items(test=test, actor=actor, specs=specs, how="file")
 
@@ -94,16 +102,20 @@ def read_items(
     options: Options | None = None,
     skipped: SkippedRows | None = None,
     skipped_path: Path | None = None,
+    kept_rows: Path | None = None,
 ) -> list[ItemSpec]:
     """Return the items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
     options = options or Options()
     skipped = SkippedRows() if skipped is None else skipped
-    while True:
-        try:
-            return _read_rows(path, name, criteria, options, skipped, skipped_path or find_skipped_file(path))
-        except FileRefused as refusal:
-            # Without some rows others may become wrong, or right: a repeated answer whose first row is skipped.
-            skipped.take(refusal, is_wanted=options.skip_wrong_rows)
+    skipped_path = skipped_path or find_skipped_file(path)
+    with tempfile.TemporaryDirectory(prefix="concord-items-") as folder:
+        rows = kept_rows or Path(folder) / "rows"
+        while True:
+            try:
+                return _read_rows(path, name, criteria, options, skipped, skipped_path, rows)
+            except FileRefused as refusal:
+                # Without some rows others may become wrong, or right: a repeated answer whose first row is skipped.
+                skipped.take(refusal, is_wanted=options.skip_wrong_rows)
 
 
 def _read_rows(
@@ -113,11 +125,14 @@ def _read_rows(
     options: Options,
     skipped: SkippedRows,
     skipped_path: Path,
+    kept_rows: Path,
 ) -> list[ItemSpec]:
     notes = Notes(LIMITS, skipped=skipped)
     specs: list[ItemSpec] = []
     with ExitStack() as stack:
-        reader = stack.enter_context(reading(path, name, options, LIMITS, notes))
+        reader = stack.enter_context(
+            isolated.reading(path, name, options, LIMITS, notes, kept=kept_rows, seconds=isolated.PAGE_SECONDS)
+        )
         skipped.unit = notes.unit
         left_out = stack.enter_context(SkippedFile(skipped_path, reader.columns, skipped))
         rows = _Rows(reader, criteria, notes, options)
@@ -141,6 +156,11 @@ def _read_rows(
 def find_skipped_file(path: Path) -> Path:
     """Return the list of the rows that were skipped, beside the file."""
     return path.with_name(f"{path.name}.skipped.csv")
+
+
+def find_kept_rows(path: Path) -> Path:
+    """Return where the rows of a file are kept, beside it."""
+    return path.with_name(f"{path.name}.rows")
 
 
 def read_range(text: str) -> tuple[float, float]:
@@ -179,12 +199,13 @@ def plan_items(columns: Sequence[str], criteria: Sequence[CriterionOnPage], mapp
 
 def preview_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage], options: Options) -> Preview:
     """Return the columns of a file with their fields and its first rows. Raises FileRefused."""
-    return preview(
+    return isolated.preview_planned(
         path=path,
         name=name,
         options=options,
         limits=LIMITS,
         make_plan=lambda reader: plan_items(reader.columns, criteria, options.mapping),
+        kept=find_kept_rows(path),
     )
 
 

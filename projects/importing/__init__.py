@@ -1,14 +1,15 @@
 """Reading and checking import files without a database; the checked rows wait in a spool.
 
-What pages, commands and `annotate.imports` use::
+What pages, commands and `annotate.imports` use. Each call of `isolated` reads the file in a process with limits of
+memory and time, because a small file may need gigabytes::
 
-    found = preview(path=path, name="answers.csv")             # format, columns, guessed mapping, five rows, warnings
-    checked = check(path=path, name="answers.csv", folder=spool_folder, options=Options(mapping={...}), on_progress=...)
+    found = isolated.preview(path=path, name="answers.csv")    # format, columns, guessed mapping, five rows, warnings
+    checked = isolated.check(path=path, name="answers.csv", folder=spool_folder, options=Options(mapping={...}))
     checked.report.as_dict()                                   # counts, removed by each filter, warnings
     checked = load(spool_folder)                               # in a later process
     checked.spool.discard()                                    # when it was written or cancelled
 
-`preview` and `check` raise `FileRefused` (a `Refused`) and nothing else about the file: `.problems` (at most 100, each
+Both raise `FileRefused` (a `Refused`) and nothing else about the file: `.problems` (at most 100, each
 with `.line`, `.column`, `.reason`), `.total`, `.offers` (options that may help: `delimiter`, `encoding`), `.as_dict()`.
 For a judgments file pass `kind=Kind.JUDGMENTS`; its columns of judgments are `Options.criteria`
 (`CriterionColumn.parse("correctness_1to5=correctness:1-5")`).
@@ -18,7 +19,7 @@ of `FIELDS` by exact name (`passage_id`, `question_id`, `references` as texts or
 those under `metadata.concord.metadata` become the candidate's metadata again. So exports can be imported without loss.
 """
 
-from projects.importing.checking import Checked, Kind, Preview, check, load, preview
+from projects.importing.checking import SKIPPED_NAME, Checked, Kind, Preview, load, save
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import FORMATS, CriterionColumn, Options, fingerprint
@@ -32,6 +33,7 @@ __all__ = [
     "FIELDS",
     "FORMATS",
     "JUDGMENT_FIELDS",
+    "SKIPPED_NAME",
     "TABLES",
     "Checked",
     "CriterionColumn",
@@ -44,8 +46,7 @@ __all__ = [
     "Report",
     "Spool",
     "Warned",
-    "check",
     "fingerprint",
     "load",
-    "preview",
+    "save",
 ]

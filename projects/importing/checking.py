@@ -24,6 +24,7 @@ from projects.importing.values import PLAIN_NUMBER
 from projects.language.names import shorten_name
 
 OnProgress = Callable[[int, int], None]
+OpenReader = Callable[[Path, str, Options, Limits, Notes], Reader]
 STEP = 1_000
 """Rows between two reports of the progress."""
 PREVIEW_ROWS = 5
@@ -99,6 +100,7 @@ def preview(
     kind: Kind = Kind.CANDIDATES,
     limits: Limits = DEFAULT_LIMITS,
     make_plan: Callable[[Reader], Plan] | None = None,
+    opens: OpenReader = open_reader,
 ) -> Preview:
     """Return the beginning of a file, without rows that can't be read. Raises FileRefused.
 
@@ -106,7 +108,7 @@ def preview(
     """
     options = options or Options()
     notes = PreviewNotes(limits)
-    with reading(path, name, options, limits, notes) as reader:
+    with reading(path, name, options, limits, notes, opens) as reader:
         plan = make_plan(reader) if make_plan else _plan(reader, options, kind)
         rows: list[tuple[str, ...]] = []
         words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
@@ -267,11 +269,13 @@ def load(folder: Path) -> Checked:
 
 
 @contextmanager
-def reading(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Iterator[Reader]:
+def reading(
+    path: Path, name: str, options: Options, limits: Limits, notes: Notes, opens: OpenReader = open_reader
+) -> Iterator[Reader]:
     """Open a reader, and turn whatever ends the reading into one refusal with all problems found before."""
     reader = None
     try:
-        reader = open_reader(path, name, options, limits, notes)
+        reader = opens(path, name, options, limits, notes)
         yield reader
     except Broken as error:
         # An error about a column may come from a wrong delimiter, which the reader can suggest.
@@ -280,14 +284,19 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
             more, offers = hint()
             error = Broken(error.problem.reason + more, line=1, column=error.problem.column, offers=offers)
         notes.broken(error)
-    except UnicodeDecodeError as error:
-        notes.broken(bad_byte(path, reader.encoding if reader else error.encoding))
     except UnicodeError as error:
-        notes.broken(Broken(f"the text cannot be read: {shorten_name(str(error))}"))
+        notes.broken(explain_encoding(error, path, reader))
     finally:
         if reader is not None:
             reader.close()
     notes.refuse_if_any(name)
+
+
+def explain_encoding(error: UnicodeError, path: Path, reader: Reader | None) -> Broken:
+    """Return the error of a text that is not in its encoding, with the line of the first wrong byte."""
+    if isinstance(error, UnicodeDecodeError):
+        return bad_byte(path, reader.encoding if reader else error.encoding)
+    return Broken(f"the text cannot be read: {shorten_name(str(error))}")
 
 
 def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:

@@ -128,6 +128,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
             options=read_options(job),
             problems_path=find_problems_file(job),
             on_progress=on_progress,
+            kept_rows=uploads.folder() / f"{job.stored_name}.rows",
         )
     except FileRefused as refusal:
         raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal

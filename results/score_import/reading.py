@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem
-from projects.importing.checking import reading
+from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem, isolated
 from projects.importing.report import Broken
 from projects.jobs.running import OnProgress
 from projects.language.names import shorten_name
@@ -34,15 +33,32 @@ class Read:
 
 
 def read_scores(
-    *, project: Project, path: Path, name: str, options: Options, problems_path: Path | None, on_progress: OnProgress
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    options: Options,
+    problems_path: Path | None,
+    on_progress: OnProgress,
+    kept_rows: Path | None = None,
 ) -> Read:
     """Match every row to its candidate.
 
-    Raises FileRefused where the file as a whole cannot be read; a wrong row is only reported.
+    `kept_rows` are the file's rows if it was read before. Half of the progress is reading, half is matching. Raises
+    FileRefused where the file as a whole cannot be read; a wrong row is only reported.
     """
     candidates = Candidates(project)
     with Problems(problems_path, LIMITS) as problems:
-        with reading(path, name, options, LIMITS, problems) as reader:
+        kilobytes = max(1, path.stat().st_size // KB)
+        with isolated.reading(
+            path,
+            name,
+            options,
+            LIMITS,
+            problems,
+            kept=kept_rows,
+            on_progress=lambda done, _total: on_progress(done // KB // 2, kilobytes),
+        ) as reader:
             rows = ScoreRows(
                 candidates,
                 problems,
@@ -58,10 +74,10 @@ def read_scores(
                     raise Broken(f"more than {LIMITS.rows:,} rows; split the file", line=line)
                 if rows.n_rows % STEP == 0:
                     # Kilobytes, as a file does not say how many rows it has.
-                    on_progress(min(reader.position(), reader.size) // KB, max(1, reader.size // KB))
+                    on_progress((kilobytes + min(reader.position() // KB, kilobytes)) // 2, kilobytes)
             rows.finish()
         _refuse_without_scores(name, rows)
-    on_progress(max(1, reader.size // KB), max(1, reader.size // KB))
+    on_progress(kilobytes, kilobytes)
     report = {
         "file": shorten_name(name, 200),
         "format": reader.format,

@@ -30,7 +30,7 @@ class XlsxReader(Reader):
         # Given a path, the library judges by the extension, and uploads have none; given a file, by the content.
         self._stream = self.path.open("rb")
         try:
-            self._book = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
+            self._book: Any = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
             sheets = self._book.worksheets
         except MemoryError:
             raise

@@ -136,4 +136,6 @@ class Pages:
 
 
 def kept_files() -> list[str]:
-    return sorted(path.name for path in uploads.folder().iterdir())
+    """The names of the files of imports, without the previews beside them."""
+    names = {path.name for path in uploads.folder().iterdir()}
+    return sorted(names - {f"{name}.preview" for name in names})

@@ -107,7 +107,7 @@ def on_their_way() -> list[Path]:
 
 
 def find_kept() -> set[Path]:
-    return set(filter(is_ours, uploads.folder().iterdir()))
+    return {path for path in uploads.folder().iterdir() if path.suffix != ".preview" and is_ours(path)}
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from projects.importing import DEFAULT_LIMITS, Checked, FileRefused, Kind, Limits, Options, check
+from projects.importing import DEFAULT_LIMITS, Checked, FileRefused, Kind, Limits, Options
+from projects.importing.checking import check
 from projects.importing.spool import TABLES
 
 HEADER = "id,passage,question,reference,candidate\n"

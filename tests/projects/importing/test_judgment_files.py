@@ -8,7 +8,8 @@ import pytest
 
 from measures.rubric import ScaleKind
 from projects.errors import Refused
-from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check
+from projects.importing import Checked, CriterionColumn, FileRefused, Kind
+from projects.importing.checking import check
 from projects.importing.options import ADDED_LATER, Options, fingerprint, parse_label, parse_labels
 from projects.rubric.forms import CriterionForm
 from tests.projects.importing.conftest import Desk

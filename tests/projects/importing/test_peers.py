@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from projects.errors import Refused
-from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, check, load, preview
-from projects.importing.checking import SKIPPED_NAME
+from projects.importing import DEFAULT_LIMITS, Checked, CriterionColumn, FileRefused, Kind, load
+from projects.importing.checking import SKIPPED_NAME, check, preview
 from projects.importing.folders import Part, combine_parquet, list_parquet
 from projects.importing.limits import Limits
 from projects.importing.options import Options

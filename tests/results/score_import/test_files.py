@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from projects.errors import Refused
-from projects.importing import FileRefused, Options
+from projects.importing import FileRefused, Options, isolated
 from projects.models import Candidate, Membership, MinimalPair, Project
+from projects.processes.requests import Ended
+from projects.web import uploads
 from results.models import MetricRun, MetricScore, ScoreFile
 from results.score_import import importing
 from results.score_import.problems import KINDS
 from results.score_import.reading import Read, list_names, read_scores
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.results.metrics.samples import receive
 
 pytestmark = pytest.mark.django_db
 
@@ -208,3 +211,20 @@ def take(project: Project, path: Path, names: dict[str, str] | None = None) -> t
         choose=lambda report: list_names(report["columns"]) if names is None else names,
         on_progress=lambda _done, _total: None,
     )
+
+
+def test_the_import_takes_the_rows_of_the_check(
+    corpus: Project, owner: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[Ended] = []
+    monkeypatch.setattr(isolated.program, "on_end", ended.append)
+    job = receive(corpus, owner, TEN_WRONG)
+    report = job.report
+    assert len(ended) == 1
+    importing.request_import(job=job, actor=owner, names={"bleurt": "BLEURT"})
+    importing.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.report) == (ScoreFile.State.DONE, report)
+    assert MetricRun.objects.get().n_scored == 2
+    assert len(ended) == 1
+    assert not list(uploads.folder().glob(f"{job.stored_name or 'none'}*.rows"))
