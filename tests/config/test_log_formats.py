@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from django.conf import settings as site
 from django.db import DatabaseError, OperationalError, connection, transaction
-from django.test import Client
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
 
 from annotate.models import ControlJob
 from config.log_filters import hide_rows
 from config.log_formats import JsonFormatter
+from config.monitoring.middleware import MeasuringMiddleware
 from projects.api import tokens
 from projects.jobs import running
 from projects.models import Dataset, Membership, Passage
+from projects.web.questions import QUESTION, Question
 from projects.web.request_ids import add_request_id
 from tests import factories
 from tests.people import SignIn
@@ -93,6 +96,25 @@ def test_health_and_metrics_write_no_lines(lines: list[dict[str, Any]]) -> None:
     Client().get("/health/live")
     Client().get("/metrics")
     assert lines == []
+
+
+def test_an_upload_that_may_be_sent_is_one_line_and_so_is_one_that_may_not(lines: list[dict[str, Any]]) -> None:
+    """The web server asks before it receives a large body; a welcome is no answer to anybody."""
+
+    def answer(*, is_asked: bool, most_bytes: int | None = None, status: int = 200) -> None:
+        def respond(request: HttpRequest) -> HttpResponse:
+            if is_asked:
+                request.META[QUESTION].most_bytes = most_bytes
+            return HttpResponse(status=status)
+
+        request = RequestFactory().post("/upload/")
+        request.META |= {QUESTION: Question()} if is_asked else {}
+        MeasuringMiddleware(respond)(request)
+
+    answer(is_asked=True, most_bytes=10**6)
+    answer(is_asked=False)
+    answer(is_asked=True, status=403)
+    assert [line["status"] for line in lines] == [200, 403]
 
 
 def test_a_job_is_one_line(manager: Membership, lines: list[dict[str, Any]]) -> None:
