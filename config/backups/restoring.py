@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
@@ -32,6 +33,8 @@ class Restored:
     n_migrated: int = 0
     n_erased: int = 0
     n_webhooks_without_secret: int = 0
+    n_people_without_second_factor: int = 0
+    """Webhooks and people whose secrets need the SECRET_KEY of the backup, where this site has another."""
     problems: list[str] = field(default_factory=list)
     """What `verify` found, and archives of judgment sets that are not as they were frozen."""
 
@@ -71,6 +74,8 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
         stored_files.delete_others(stored_files.list_with_derived())
     if manifest.key != fingerprint_key():
         result.n_webhooks_without_secret = Webhook.objects.count()
+        encrypted = Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN)
+        result.n_people_without_second_factor = encrypted.values("user").distinct().count()
     say("Checking the result …")
     result.problems = _find_problems(manifest)
     return result

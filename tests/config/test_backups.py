@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.core.management import call_command
@@ -226,7 +227,9 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     monkeypatch.setattr(erasures, "_repeats", {"name": forget})
     make_user("before", first_name="Erased Before")
     make_user("after", first_name="Erased After")
-    make_user("kept", first_name="Kept")
+    kept = make_user("kept", first_name="Kept")
+    for kind in Authenticator.Type.values:
+        Authenticator.objects.create(user=kept, type=kind, data={})
     add_import(project, "kept")
     erasures.remember("name", {"username": "before"})
     User.objects.filter(username="before").update(first_name="")
@@ -247,6 +250,7 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     call_command("restore", str(made), replace=True, json=True, stdout=out)
     answer = json.loads(out.getvalue())
     assert (answer["n_erased"], answer["problems"], answer["n_files"]) == (1, [], 2)
+    assert answer["n_people_without_second_factor"] == 1
     assert dict(User.objects.exclude(username__startswith="user").values_list("username", "first_name")) == {
         "before": "",
         "after": "",

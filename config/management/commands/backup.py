@@ -13,8 +13,8 @@ from projects.errors import Refused
 
 PATTERN = "concord-*.tar"
 SECRETS = (
-    "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key everybody must sign in "
-    "again, and webhooks need new secrets."
+    "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key, second factors by "
+    "authenticator app and the secrets of webhooks are lost."
 )
 
 

@@ -31,10 +31,11 @@ class Command(ReportingCommand):
             lines.append(f"Applied {restored.n_migrated} migrations that came after it.")
         if restored.n_erased:
             lines.append(f"Repeated {restored.n_erased} erasures that came after it.")
-        if restored.n_webhooks_without_secret:
+        n_webhooks, n_people = restored.n_webhooks_without_secret, restored.n_people_without_second_factor
+        if n_webhooks or n_people:
             lines.append(
-                "SECRET_KEY is not that of the backup: "
-                f"{restored.n_webhooks_without_secret} webhooks need a new secret."
+                f"SECRET_KEY is not that of the backup: {n_webhooks} webhooks need a new secret, and {n_people} people "
+                "can't use their authenticator app or recovery codes. Set the old key, or reset these."
             )
         if manifest.lost:
             lines.append(f"{len(manifest.lost):,} files were lost before the backup: {', '.join(manifest.lost[:10])}")
@@ -45,7 +46,8 @@ class Command(ReportingCommand):
                 "n_files": len(manifest.files),
                 "n_migrated": restored.n_migrated,
                 "n_erased": restored.n_erased,
-                "n_webhooks_without_secret": restored.n_webhooks_without_secret,
+                "n_webhooks_without_secret": n_webhooks,
+                "n_people_without_second_factor": n_people,
                 "lost": manifest.lost,
                 "problems": restored.problems,
             },
