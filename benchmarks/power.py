@@ -231,6 +231,7 @@ class Crew:
             for number in assignment.layout
             for score in [self.rated[who][number]]
         ]
+        passages = {number: place for place, items in enumerate(self.items) for number, _, _ in items}
         table = np.array(rows, np.float64)
         candidates, unit = np.unique(table[:, 1].astype(np.int64), return_inverse=True)
         scores = Scores(
@@ -239,6 +240,7 @@ class Crew:
             score=table[:, 2],
             assignment=table[:, 3].astype(np.int64),
             item=table[:, 1].astype(np.int64),
+            passage=np.array([passages[number] for _, number, _, _ in rows], np.int64),
             annotators=list(range(len(self.workers))),
             candidates=candidates,
         )

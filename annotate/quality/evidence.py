@@ -44,6 +44,7 @@ class Scores:
     score: Floats
     assignment: Ints
     item: Ints
+    passage: Ints
     annotators: list[int]
     candidates: Ints
 
@@ -126,11 +127,12 @@ _SHARE = """(CASE WHEN cr.is_reversed THEN cr.high - j.value ELSE j.value - cr.l
 # Controls have no candidate, so the join with candidates leaves them out. max() picks one assignment and item: there is
 # only one, because an annotator has at most one counted judgment of a candidate on a criterion.
 _SCORES = f"""
-SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id)
+SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id), max(q.passage_id)
 FROM annotate_judgment j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
 JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+JOIN projects_question q ON q.id = c.question_id
 WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL
 GROUP BY j.annotator_id, j.candidate_id
 """
@@ -143,7 +145,7 @@ def fetch_scores(scale: QualityScale) -> Scores:
         # statement takes longer than running it. `true` limits both settings to this transaction.
         cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
         cursor.execute(_SCORES, {"criteria": list(scale.ids)})
-        table = np.array(cursor.fetchall(), dtype=np.float64).reshape(-1, 5)
+        table = np.array(cursor.fetchall(), dtype=np.float64).reshape(-1, 6)
     annotators, annotator = np.unique(table[:, 0], return_inverse=True)
     candidates, unit = np.unique(table[:, 1], return_inverse=True)
     return Scores(
@@ -152,6 +154,7 @@ def fetch_scores(scale: QualityScale) -> Scores:
         score=scale.low + scale.span * table[:, 2],
         assignment=table[:, 3].astype(np.int64),
         item=table[:, 4].astype(np.int64),
+        passage=table[:, 5].astype(np.int64),
         annotators=[int(pk) for pk in annotators],
         candidates=candidates.astype(np.int64),
     )

@@ -240,9 +240,8 @@ def _format_details(key: str, figures: Mapping[str, Any]) -> str:
         return _format_degraded_details(around)
     if key == "repeats":
         return _format_correlation(around["r"]) if isinstance(around["r"], float) else ""
-    if key == "bias" and around.get("bias_low") is not None:
-        low, high = (_format_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
-        return f"95 % from {low} to {high}"
+    if key == "bias":
+        return _format_bias_interval(around)
     if key == "reviewers":
         bias = "bias {bias}".format(bias=_format_decimals(around["bias"], 2, sign="+"))
         return f"{_format_correlation(around['r'])}, {bias}" if isinstance(around["r"], float) else bias
@@ -271,6 +270,15 @@ def _format_degraded_details(around: Mapping[str, Any]) -> str:
         mean=f"{around['mean_degraded']:.2f}",
         source=f"{around['mean_source']:.2f}",
     )
+
+
+def _format_bias_interval(around: Mapping[str, Any]) -> str:
+    if around.get("bias_low") is None:
+        why = around.get("why_no_interval")
+        return f"no interval: {why}" if why else ""
+    low, high = (_format_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
+    over = f", over {around['n_groups']:,} passages" if around.get("n_groups") else ""
+    return f"95 % from {low} to {high}{over}"
 
 
 def _format_correlation(r: float) -> str:

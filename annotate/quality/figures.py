@@ -73,7 +73,7 @@ def compute_figures(
         known_answers=_compute_known_answers(record.controls, scale.keys),
         repeats=_compute_repeats(record.controls, by_candidate, scale),
         degraded=_test_degraded(record.controls, by_candidate, own, thresholds),
-        others=against_others(own, comparison.plain[rows], comparison.trusted[rows]),
+        others=against_others(own, comparison.plain[rows], comparison.trusted[rows], groups=scores.passage[rows]),
         alpha=comparison.find_alpha(annotator_id),
         scale=scale_use(own, low=scale.low, high=scale.high, is_slider=scale.is_slider),
         pace=_compute_pace(rows, scores, record, texts),

@@ -9,12 +9,13 @@ from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, 
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
+from annotate.quality.figure_formats import format_figures
 from annotate.quality.monitoring import CLOSED_NOTE
 from annotate.reviews import spot_checks
 from annotate.tasks import check
 from annotate.work import serving, submitting
 from measures.outcome import Undefined
-from measures.quality.figures import Figures, unpack
+from measures.quality.figures import Figures, pack, unpack
 from projects.importing import Kind
 from projects.log import freshness, record
 from projects.models import Act, Candidate, LogEntry, Membership, Project
@@ -61,6 +62,11 @@ def test_figures_are_those_of_the_work(project: Project, people: list[Membership
     assert figures.n_judged == 40
     assert not isinstance(figures.others, Undefined)
     assert figures.others.n == 40
+    questions = Judgment.objects.filter(annotator=people[0]).values("candidate__question__passage").distinct()
+    assert figures.others.n_groups == questions.count() > 2, "items of a passage are not independent"
+    assert figures.others.bias_low < figures.others.bias < figures.others.bias_high
+    (bias,) = [each for each in format_figures(pack(figures)) if each.kind.key == "bias"]
+    assert bias.details.endswith(f", over {figures.others.n_groups} passages")
     assert not isinstance(figures.scale, Undefined)
     truth = [judgment.value for judgment in Judgment.objects.filter(annotator=people[0])]
     assert figures.scale.counts == tuple(truth.count(point) for point in (1, 2, 3, 4, 5))
