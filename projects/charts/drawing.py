@@ -111,7 +111,7 @@ def draw(chart: Chart) -> SafeString:
     drawn: str | None = cache.get(key)
     if drawn is None:
         try:
-            drawn = _checked(drawing_process.draw(spec, "svg").decode(), _list_texts(chart))
+            drawn = _checked(drawing_process.draw(spec, "svg").decode(), list_texts(chart))
             cache.set(key, drawn)
         except Undrawable:
             logger.exception("The chart “%s” could not be drawn.", chart.name)
@@ -133,7 +133,7 @@ def _draw_file(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0
     spec = _whole(chart, _PALETTE, name_width=name_width, width=width)
     svg = drawing_process.draw(spec, "svg").decode()
     drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
-    _finish(drawing, _list_texts(chart))
+    _finish(drawing, list_texts(chart))
     return drawing
 
 
@@ -166,7 +166,7 @@ def _whole(
     return printable
 
 
-def _list_texts(chart: Chart) -> list[str]:
+def list_texts(chart: Chart) -> list[str]:
     """Return the texts that a drawing may show in part: names in the rows, and titles."""
 
     def find(part: Any) -> Iterator[str]:

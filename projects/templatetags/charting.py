@@ -3,7 +3,8 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from projects.charts.drawing import Chart, draw
+from projects.charts.drawing import Chart, draw, list_texts
+from projects.charts.fonts import find_undrawable
 
 register = template.Library()
 
@@ -12,3 +13,9 @@ register = template.Library()
 def chart_svg(chart: Chart) -> SafeString:
     """Return the chart as SVG in the colours of the page."""
     return draw(chart)
+
+
+@register.filter
+def undrawable_scripts(chart: Chart) -> list[str]:
+    """Return the scripts in the chart that files of it show as boxes."""
+    return find_undrawable(list_texts(chart))
