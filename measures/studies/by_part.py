@@ -1,4 +1,4 @@
-"""Correlations part by part, such as by dataset, and their unweighted mean."""
+"""Unweighted means of correlations over parts, such as datasets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,16 @@ import numpy.typing as npt
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.studies.correlating import Correlation, Correlations
+from measures.studies.correlating import Correlations
 from measures.studies.items import COEFFICIENTS, Items, number_groups
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByPart:
-    """Correlations part by part, and their unweighted mean.
+    """The unweighted mean of the parts' correlations.
 
     Attributes
     ----------
-    parts : dict of str to dict of str to Correlations
-        By part, then by metric.
     means : dict of str to Correlations
         By metric: the mean over `averaged`.
     averaged : tuple of str
@@ -28,7 +26,6 @@ class ByPart:
         The other parts, each with the reason.
     """
 
-    parts: dict[str, dict[str, Correlations]]
     means: dict[str, Correlations]
     averaged: tuple[str, ...]
     left_out: dict[str, str]
@@ -48,8 +45,7 @@ def correlate_by_part(
     """Correlate metrics with the human scores within each part, such as a dataset, and average over the parts.
 
     Every part has the same weight in the mean, however many items it has. The interval of the mean is a percentile
-    bootstrap: resamples are drawn within each part, and the mean is computed in each resample. Those of the parts are
-    jackknife intervals.
+    bootstrap: resamples are drawn within each part, and the mean is computed in each resample.
 
     Parameters
     ----------
@@ -61,8 +57,8 @@ def correlate_by_part(
     Returns
     -------
     ByPart
-        Parts in alphabetical order. A part in which any metric is undefined enters no mean; a mean over no part is
-        undefined. A resample in which a part is undefined is left out of the interval of the mean.
+        A part in which any metric is undefined enters no mean; a mean over no part is undefined. A resample in which a
+        part is undefined is left out of the interval of the mean.
 
     Raises
     ------
@@ -77,8 +73,8 @@ def correlate_by_part(
     --------
     >>> found = correlate_by_part(np.array([1.0, 2, 3, 3, 2, 1, 1]), {"a": np.array([1.0, 2, 3, 1, 2, 3, 1])},
     ...                           list("xxxyyyz"), rng=np.random.default_rng(1))
-    >>> found.parts["x"]["a"].pearson.value, found.means["a"].pearson.value, found.left_out
-    (1.0, 0.0, {'z': 'fewer than three pairs'})
+    >>> found.averaged, found.means["a"].pearson.value, found.left_out
+    (('x', 'y'), 0.0, {'z': 'fewer than three pairs'})
     """
     human, names = np.asarray(human, np.float64), np.asarray([str(part) for part in parts])
     if len(names) != len(human):
@@ -95,33 +91,34 @@ def correlate_by_part(
     draws = {name: part.resample(n_resamples, rng) for name, part in own.items()}
     left_out = {name: reason for name, whole in wholes.items() if (reason := _why_undefined(whole))}
     averaged = tuple(name for name in own if name not in left_out)
-    left_outs = {name: part.leave_out(rng) for name, part in own.items()}
-    found = {
-        name: {
-            key: Correlations.jackknifed(wholes[name][key], left_outs[name][key], part, confidence) for key in metrics
-        }
-        for name, part in own.items()
-    }
     means = {
-        key: _mean([found[name][key] for name in averaged], [draws[name][key] for name in averaged], confidence)
+        key: _average(
+            [wholes[name][key] for name in averaged],
+            [draws[name][key] for name in averaged],
+            n=sum(own[name].n for name in averaged),
+            n_groups=sum(own[name].n_groups for name in averaged),
+            confidence=confidence,
+        )
         for key in metrics
     }
-    return ByPart(parts=found, means=means, averaged=averaged, left_out=left_out)
+    return ByPart(means=means, averaged=averaged, left_out=left_out)
 
 
-def _mean(found: Sequence[Correlations], draws: Sequence[Floats], confidence: float) -> Correlations:
-    values: list[float | Undefined] = []
-    for name in COEFFICIENTS:
-        each: list[Correlation] = [getattr(one, name) for one in found]
-        of_parts = [one.value for one in each if not isinstance(one.value, Undefined)]
-        values.append(float(np.mean(of_parts)) if of_parts else Undefined(reason="defined in no part"))
-    return Correlations.of(
-        values,
-        np.mean(draws, axis=0) if draws else np.full((len(COEFFICIENTS), 1), np.nan),
-        n=sum(one.pearson.n for one in found),
-        n_groups=sum(one.pearson.n_groups for one in found),
-        confidence=confidence,
-    )
+def _average(
+    wholes: Sequence[tuple[float | Undefined, ...]],
+    draws: Sequence[Floats],
+    *,
+    n: int,
+    n_groups: int,
+    confidence: float,
+) -> Correlations:
+    values: list[float | Undefined] = [Undefined(reason="defined in no part")] * len(COEFFICIENTS)
+    drawn = np.full((len(COEFFICIENTS), 1), np.nan)
+    # Only parts in which everything is defined are averaged.
+    if wholes:
+        values = [float(each) for each in np.mean(np.array(wholes, np.float64), axis=0)]
+        drawn = np.mean(draws, axis=0)
+    return Correlations.of(values, drawn, n=n, n_groups=n_groups, confidence=confidence)
 
 
 def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:

@@ -228,9 +228,8 @@ def test_the_mean_of_parts_counts_each_part_the_same() -> None:
     parts = ["small"] * 12 + ["large"] * 48
     found = correlate_by_part(human, {"a": metric}, parts, rng=rng(), groups=np.arange(N) // 4, n_resamples=200)
     alone = [correlate(human[rows], metric[rows], rng=rng()) for rows in (slice(12), slice(12, None))]
-    assert [values(found.parts[name]["a"]) for name in ("small", "large")] == [values(one) for one in alone]
     mean: Any = found.means["a"].pearson
-    small: Any = found.parts["small"]["a"].pearson
+    small: Any = alone[0].pearson
     assert mean.value == pytest.approx(np.mean([values(one)[0] for one in alone]))
     assert mean.low < mean.value < mean.high
     assert (mean.n, mean.n_groups, found.averaged) == (N, 15, ("large", "small"))
@@ -244,7 +243,6 @@ def test_a_part_where_one_metric_is_undefined_enters_no_mean() -> None:
     found = correlate_by_part(human, {"a": metric, "flat": flat}, parts, rng=rng(), n_resamples=20)
     assert found.averaged == ("y",)
     assert found.left_out == {"x": "all scores are equal (flat)", "z": "fewer than three pairs"}
-    assert found.means["a"].pearson.value == found.parts["y"]["a"].pearson.value
-    assert not isinstance(found.parts["x"]["a"].pearson.value, Undefined)
+    assert values(found.means["a"]) == values(correlate(human[20:58], metric[20:58], rng=rng()))
     nothing = correlate_by_part(human, {"a": np.ones(N)}, parts, rng=rng(), n_resamples=20)
     assert nothing.means["a"].kendall.value == Undefined(reason="defined in no part")
