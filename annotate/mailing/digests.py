@@ -62,7 +62,8 @@ def _send_to(user: User, now: datetime) -> bool:
             return False
         try:
             EmailMessage(_("News from your projects"), _write(news), to=[user.email]).send()
-        except (OSError, SMTPException) as failure:
+        # A ValueError is an address that no message can have, such as one with too long a part in Unicode.
+        except (OSError, SMTPException, ValueError) as failure:
             User.objects.filter(pk=user.pk, emailed_until=now).update(emailed_until=before)
             # Neither the address nor what the server said: both are personal data.
             logger.warning("A notice could not be sent (%s). It will be tried again.", type(failure).__name__)

@@ -121,3 +121,12 @@ def test_a_message_that_could_not_be_sent_is_tried_again(
     assert "SMTPRecipientsRefused" in caplog.text
     assert "secret@example.org" not in caplog.text
     assert digests.send_digests() == 1
+
+
+def test_an_address_that_no_message_can_have_keeps_nobody_elses_back(
+    rated: Project, owner: Membership, manager: Membership
+) -> None:
+    want(owner, email=f"a@{'ü' * 60}.example")  # valid as a form has it, too long as the message would
+    want(manager)
+    assert owner.user_id < manager.user_id  # type: ignore[operator]
+    assert digests.send_digests() == 1
