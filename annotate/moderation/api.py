@@ -29,7 +29,7 @@ class MessageSerializer(StrictSerializer):
     text = TextField(max_length=LONGEST, help_text="Stays on their desk until they confirm that they have read it.")
 
 
-class StandingSerializer(StrictSerializer):
+class StandingChangeSerializer(StrictSerializer):
     act = serializers.ChoiceField(choices=["suspend", "restore"])
     why = TextField(**WHY)
     text = TextField(
@@ -99,7 +99,7 @@ class PersonStanding(ProjectEndpoint):
     policy = FOR_MANAGERS
 
     @extend_schema(
-        request=StandingSerializer,
+        request=StandingChangeSerializer,
         responses=PersonSerializer,
         examples=[
             OpenApiExample("Suspend", value={"act": "suspend", "why": "Ratings too fast"}, request_only=True),
@@ -110,7 +110,7 @@ class PersonStanding(ProjectEndpoint):
 
         A suspended annotator sees the desk and gets no HITs. Restoring also undoes a removal.
         """
-        member, sent = fetch_member(self.project, pseudonym), self.sent(StandingSerializer)
+        member, sent = fetch_member(self.project, pseudonym), self.sent(StandingChangeSerializer)
         common: dict[str, Any] = {"target": member, "actor": self.membership, "why": sent["why"]}
         if sent["act"] == "suspend":
             members.suspend(**common, text=sent.get("text", ""))

@@ -34,7 +34,7 @@ RANGES = {
 """The minimum and maximum of each setting that is a whole number."""
 
 
-def bounds(name: str) -> dict[str, int]:
+def bounds(name: str) -> dict[str, Any]:
     """Return the minimum and maximum of a setting, as fields of forms and of the API take them."""
     low, high = RANGES[name]
     return {"min_value": low, "max_value": high}

@@ -75,7 +75,8 @@ def test_a_managers_week_has_methods(
     assert remote.change_batch(batch["number"], max_hits_per_day=3)["max_hits_per_day"] == 3
     assert remote.change_batch(batch["number"], max_hits_per_day=None)["max_hits_per_day"] is None
     assert remote.change_judgments(batch["number"], 3)["n_removed"] == 0
-    assert remote.delete_batch(batch["number"]) is None
+    remote.delete_batch(batch["number"])
+    assert batch["number"] not in set(remote.batches()["number"])
     made = remote.create_plan("Main", [{"kind": "*", "split": "*", "judgments": 2}])
     assert remote.plan(made["number"])["missing"] == made["missing"]
     assert remote.start_plan(made["number"]).keys() == {"batches", "n_places"}
@@ -107,5 +108,5 @@ def test_evaluations_are_repeated_cancelled_and_deleted(
     assert (again["settings"], again["result"]["figures"]) == (first["settings"], first["result"]["figures"])
     with pytest.raises(ConcordError, match="already finished"):
         remote.cancel_study(again["number"])
-    assert remote.delete_study(again["number"]) is None
+    remote.delete_study(again["number"])
     assert list(remote.studies()["number"]) == [first["number"]]

@@ -99,7 +99,7 @@ def run_notebook(
 
 def let_the_worker_deliver(webhook: Webhook) -> None:
     """Send the task that the scheduler sends every few seconds, twice; the pause after the failure is over."""
-    task = settings.CELERY_BEAT_SCHEDULE["deliver"]["task"]
+    task = str(settings.CELERY_BEAT_SCHEDULE["deliver"]["task"])
     for state in ({"n_failures": 1}, {"n_failures": 0, "deliveries__state": Delivery.State.DELIVERED}):
         Webhook.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
         app.send_task(task)

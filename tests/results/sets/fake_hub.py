@@ -160,7 +160,7 @@ def _place(hub: Hub, asked: dict[str, Any]) -> dict[str, Any]:
         return {"oid": oid, "size": size}
     storage = f"{hub.address}/storage/{oid}"
     parts = {str(n): f"{storage}/{n}" for n in range(1, math.ceil(size / PART_BYTES) + 1)}
-    upload = {"href": f"{storage}/1"}
+    upload: dict[str, Any] = {"href": f"{storage}/1"}
     if len(parts) > 1:
         upload = {"href": f"{storage}/join", "header": {"chunk_size": str(PART_BYTES), **parts}}
     return {"oid": oid, "size": size, "actions": {"upload": upload, "verify": {"href": f"{hub.address}/verify/{oid}"}}}
