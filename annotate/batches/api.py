@@ -24,6 +24,7 @@ from projects.api.serializers import (
     PageQuery,
     Query,
     StrictBooleanField,
+    StrictFloatField,
     StrictSerializer,
     TextField,
     make_page_serializer,
@@ -132,7 +133,7 @@ class NewBatchSerializer(StrictSerializer):
     hit_size = serializers.IntegerField(required=False, **bounds("hit_size"))
     cents_per_hit = serializers.IntegerField(required=False, **bounds("cents_per_hit"))
     cents_per_item = serializers.IntegerField(required=False, **bounds("cents_per_item"))
-    fee_share = serializers.FloatField(required=False, **bounds("fee_share"), help_text="From 0 to 1.")
+    fee_share = StrictFloatField(required=False, **bounds("fee_share"), help_text="From 0 to 1.")
     is_pay_prorated = StrictBooleanField(
         required=False,
         help_text=(
@@ -149,9 +150,7 @@ class NewBatchSerializer(StrictSerializer):
     )
     max_hits_per_annotator = serializers.IntegerField(required=False, **bounds("max_hits_per_annotator"))
     max_hits_per_day = serializers.IntegerField(required=False, **bounds("max_hits_per_day"))
-    max_share = serializers.FloatField(
-        required=False, **bounds("max_share"), help_text="From 0 to 1, of the batch's HITs."
-    )
+    max_share = StrictFloatField(required=False, **bounds("max_share"), help_text="From 0 to 1, of the batch's HITs.")
     requires_qualification = StrictBooleanField(required=False)
     use_of_trial = serializers.ChoiceField(
         required=False, choices=Batch.UseOfTrial.choices, help_text="How judgments of the latest trial are used."
@@ -165,7 +164,7 @@ class LimitsSerializer(StrictSerializer):
     max_hits_per_day = serializers.IntegerField(
         required=False, allow_null=True, **bounds("max_hits_per_day"), help_text="Per annotator; null for no cap."
     )
-    max_share = serializers.FloatField(
+    max_share = StrictFloatField(
         required=False, allow_null=True, **bounds("max_share"), help_text="From 0 to 1; null for no cap."
     )
     is_pay_prorated = StrictBooleanField(

@@ -16,6 +16,7 @@ from annotate.models import Import
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
     LONGEST,
+    FiniteFloatField,
     PageQuery,
     StrictBooleanField,
     StrictSerializer,
@@ -82,7 +83,7 @@ class ImportOptionsSerializer(StrictSerializer):
     with_scores = StrictBooleanField(required=False, help_text="Also import the scores, as a closed batch.")
     drop_equal = serializers.ChoiceField(required=False, choices=[each for each in DROP_EQUAL if each])
     drop_numbers = serializers.ListField(required=False, child=TextField(max_length=120, allow_blank=True))
-    second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)
+    second_reference_below = FiniteFloatField(required=False, min_value=0.0, max_value=1.0)
     multiple_choice = StrictBooleanField(required=False)
     rater_criterion = TextField(
         required=False, max_length=LONGEST, help_text="Key of the criterion of scores and of columns of raters."

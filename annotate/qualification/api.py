@@ -17,7 +17,14 @@ from annotate.qualification.admission import find_qualified
 from annotate.qualification.design import bounds
 from annotate.qualification.items import ItemSpec
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
+from projects.api.serializers import (
+    PageQuery,
+    StrictFloatField,
+    StrictSerializer,
+    TextField,
+    make_page_serializer,
+    render_page,
+)
 from projects.errors import Refused
 from projects.models import Project
 
@@ -55,7 +62,7 @@ class SettingsSerializer(StrictSerializer):
     n_items = serializers.IntegerField(
         required=False, allow_null=True, **bounds("n_items"), help_text="Items per attempt; null for all."
     )
-    pass_share = serializers.FloatField(
+    pass_share = StrictFloatField(
         required=False, min_value=0, max_value=1, help_text="Share of items that must be correct, from 0 to 1."
     )
     max_attempts = serializers.IntegerField(required=False, **bounds("max_attempts"))
@@ -109,10 +116,10 @@ class NewItemSerializer(StrictSerializer):
     )
     answer = TextField(max_length=LONGEST_TEXT)
     expected = serializers.DictField(
-        child=serializers.ListField(child=serializers.FloatField(), min_length=2, max_length=2),
+        child=serializers.ListField(child=StrictFloatField(), min_length=2, max_length=2),
         help_text="The lowest and highest correct rating by the key of each criterion.",
     )
-    tolerance = serializers.FloatField(required=False, min_value=0, max_value=1_000)
+    tolerance = StrictFloatField(required=False, min_value=0, max_value=1_000)
     explanation = TextField(required=False, allow_blank=True, max_length=LONGEST_TEXT)
 
 

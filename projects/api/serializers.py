@@ -1,5 +1,6 @@
 """Base serializers of the API: names and types of what is sent and returned. The rules are in the acts."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -47,6 +48,25 @@ class StrictBooleanField(serializers.BooleanField):
         if value is None:
             self.fail("invalid", input=data)
         return bool(value)
+
+
+class FiniteFloatField(serializers.FloatField):
+    """A number; the framework would also accept “nan”, which no bound refuses."""
+
+    def to_internal_value(self, data: Any) -> float:
+        value = super().to_internal_value(data)
+        if not math.isfinite(value):
+            self.fail("invalid")
+        return value
+
+
+class StrictFloatField(FiniteFloatField):
+    """A number of JSON; the framework would also accept true as 1, and texts."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return super().to_internal_value(data)
 
 
 class StrictSerializer(serializers.Serializer[Any]):

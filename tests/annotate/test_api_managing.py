@@ -178,7 +178,8 @@ def test_the_qualification_test_is_created_filled_and_opened(data: Project, scri
     settings = {"pass_share": 0.5, "n_items": 2, "time_limit_minutes": None}
     changed = script.patch(f"{script.root}qualification/", settings, content_type=JSON).json()
     assert {name: changed[name] for name in settings} == settings
-    assert wrong_fields(script.patch(f"{script.root}qualification/", {"n_items": 0}, content_type=JSON)) == {"n_items"}
+    for wrong in ({"n_items": 0}, {"pass_share": True}, {"pass_share": "nan"}, {"pass_share": "0.5"}):
+        assert wrong_fields(script.patch(f"{script.root}qualification/", wrong, content_type=JSON)) == set(wrong)
     assert script.send("qualification/state/", {"act": "open"}).json()["state"] == "open"
     assert script.read("qualification/attempts/") == {"count": 0, "next": None, "previous": None, "results": []}
     assert script.send("qualification/state/", {"act": "use latest rubric"}).status_code == 409

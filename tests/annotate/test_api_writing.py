@@ -103,6 +103,9 @@ def test_a_file_is_sent_checked_asked_after_and_written(
         "dataset": "small",
         "map": ["answer=candidate", "who=source"],
     }
+    wrong = script.post(f"{script.root}imports/", {**sent, "second_reference_below": "nan"})
+    assert wrong_fields(wrong) == {"second_reference_below"}
+    sent["file"].seek(0)  # type: ignore[attr-defined]
     response = script.post(f"{script.root}imports/", sent)
     assert response.status_code == 202, response.content
     assert response["Location"] == f"{script.root}imports/1/"
