@@ -102,6 +102,14 @@ def test_strangers_cost_the_database_one_probe_in_two_seconds(monkeypatch: pytes
     assert {Client().get("/health/ready").status_code for _ in range(5)} == {200}
     assert len(asked) == 1
 
+    # While one thread asks, the others wait for nothing.
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    with health._lock:
+        assert Client().get("/health/ready").status_code == 200
+    assert len(asked) == 1
+    Client().get("/health/ready")
+    assert len(asked) == 2
+
 
 def test_a_migration_counts_as_applied_with_those_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, squashed, new = ("app", "0001"), ("app", "0002"), ("app", "0001_squashed"), ("app", "0003")
