@@ -26,6 +26,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.models import Assignment, Import, Judgment
+from annotate.onboarding import erasing
 from config import env
 from config.backups import archive, backing_up, programs, restoring, stored_files
 from projects.database import erasures
@@ -265,6 +266,21 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     monkeypatch.setattr(erasures, "_repeats", {})
     with pytest.raises(Refused, match="erasure of the kind “name”"):
         restoring.restore(made, replace=True)
+
+
+def test_an_account_erased_since_is_not_in_the_restored_site(own_site: Path) -> None:
+    project = make_project()
+    open_batch(project)
+    annotator = make_membership(project)
+    assert annotator.user
+    rate(annotator)
+    made = backing_up.make_backup(own_site / "site.tar")
+    erasing.erase(user=annotator.user, removes_work=True)
+    restored = restoring.restore(made.path, replace=True)
+    assert (restored.n_erased, restored.problems) == (1, [])
+    assert not User.objects.filter(username=annotator.user.username).exists()
+    assert Judgment.objects.count() == 3
+    assert not Judgment.objects.filter(is_counted=True).exists()
 
 
 def test_a_backup_of_an_earlier_version_is_migrated(
