@@ -26,7 +26,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry lock run test check audit soak bench screenshots clean
+.PHONY: help install meteor chinese hub sentry lock run test check audit soak load bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
@@ -113,8 +113,11 @@ soak: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## the tests with the long and statist
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -m "not soak and not race"
 
+load: $(INSTALLED_DEV) ## half an hour of a hundred annotators, then five times as many; prints what they wait
+	$(PY) -m benchmarks.load --beside --overload 5
+
 bench: $(INSTALLED_DEV) ## print the measured figures
-	@for file in $$(grep -l __main__ benchmarks/*.py); do $(PY) -m benchmarks.$$(basename $$file .py); done
+	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v load); do $(PY) -m benchmarks.$$(basename $$file .py); done
 
 screenshots: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## make every picture of the docs anew
 	$(PY) -m pytest tests/browser/screenshots.py tests/browser/states.py

@@ -1,9 +1,13 @@
 """The web application for servers that speak ASGI: the site behind the bridge."""
 
 from django.conf import settings
+from django.urls import get_resolver
 
 from config.web.bridge import Bridge
 from config.wsgi import application as site
+
+# Loads every view, before the web server forks: its processes share the memory, and no visitor waits for it.
+_ = get_resolver().url_patterns
 
 application = Bridge(
     site,
