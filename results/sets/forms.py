@@ -69,7 +69,7 @@ class SetForm(FacetsForm):
         label="Licence",
         required=False,
         choices=[("", "not stated"), *CHOICES],
-        help_text="Optional. Without one, others may not reuse the set, and it can’t be added after freezing.",
+        help_text="Without one, others may not reuse the set, and it can’t be added after freezing.",
     )
     languages = forms.CharField(
         label="Languages of the texts", required=False, max_length=200, help_text="Codes such as en, de."

@@ -21,6 +21,7 @@ from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from tests.factories import make_dataset
+from tests.page_reader import condense
 from tests.page_reader import read as read_page
 from tests.people import SignIn
 from tests.previews import confirm
@@ -80,6 +81,7 @@ def test_a_manager_looks_and_freezes(
     canonical(project)
     page = desk.get(NEW, {"look": "1", "splits": "dev", "texts": "on", "gold": "median"}).content.decode()
     assert read_page(page).number("Judgments included") == 23
+    assert 'Licence <span class="optional">optional</span>' in condense(page)
     asked = {"splits": "dev", "texts": "on", "gold": "median"}
     response = confirm(desk, NEW, asked, name="Dev alone")
     assert (response.status_code, response["Location"]) == (302, f"{LIST}1/")
