@@ -71,7 +71,7 @@ def _spread_over_sliders(project: Any, base: int) -> None:
 def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     from annotate.frames.criteria_in_use import Scope, criteria_in_use
     from annotate.frames.rating_patterns import fetch_ratings
-    from measures.bootstrap import alpha_interval
+    from measures.bootstrap import bootstrap_alphas
     from measures.rubric import Level
     from results.agreement.alpha import agreement_figures
 
@@ -80,7 +80,7 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
         scope = Scope(project=project, criterion=criterion)
         patterns, seconds = _timed(lambda: fetch_ratings(scope, by_passage=True).patterns())  # noqa: B023 - at once
         sql += seconds
-        interval = partial(alpha_interval, patterns, level=Level.ORDINAL, n_resamples=resamples)
+        interval = partial(bootstrap_alphas, patterns, levels=[Level.ORDINAL], n_resamples=resamples)
         items += _timed(partial(interval, rng=np.random.default_rng(1)))[1]
         passages += _timed(partial(interval, rng=np.random.default_rng(1), by_group=True))[1]
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

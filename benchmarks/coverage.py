@@ -18,7 +18,7 @@ import numpy as np
 
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
-from measures.bootstrap import alpha_interval
+from measures.bootstrap import bootstrap_alphas
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
@@ -102,9 +102,9 @@ def compute_intervals(
         for method, by_group in (("jackknife", True), ("items", False))
     }
     if n_resamples:
-        of_alpha["percentile"] = alpha_interval(  # type: ignore[assignment]
-            patterns, level=Level.ORDINAL, rng=rng, n_resamples=n_resamples, by_group=True
-        )
+        of_alpha["percentile"] = bootstrap_alphas(  # type: ignore[assignment]
+            patterns, levels=levels, rng=rng, n_resamples=n_resamples, by_group=True
+        )[Level.ORDINAL]
     for method, one in of_alpha.items():
         low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
         yield "alpha", method, low, high

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.coverage import simulate
 from measures.alpha_intervals import jackknife_alphas
-from measures.bootstrap import alpha_intervals
+from measures.bootstrap import bootstrap_alphas
 from measures.rubric import Level
 from measures.studies.correlating import correlate_all
 
@@ -50,7 +50,7 @@ def _measure(n: int, n_passages: int, n_metrics: int, n_resamples: int) -> None:
     _print(n, n_passages, "correlations", before, now, items)
     patterns, levels = study.patterns, list(Level)
     before = sum(
-        _time(partial(alpha_intervals, patterns, levels=levels, by_group=each, **options)) for each in (False, True)
+        _time(partial(bootstrap_alphas, patterns, levels=levels, by_group=each, **options)) for each in (False, True)
     )
     now = sum(_time(partial(jackknife_alphas, patterns, levels=levels, by_group=each)) for each in (False, True))
     _print(n, n_passages, "alpha", before, now)

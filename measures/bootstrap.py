@@ -72,16 +72,16 @@ class Interval:
         )  # fmt: skip
 
 
-def alpha_interval(
+def bootstrap_alphas(
     patterns: Patterns,
     *,
-    level: Level | str,
+    levels: Iterable[Level | str],
     rng: np.random.Generator,
     n_resamples: int = 1000,
     confidence: float = 0.95,
     by_group: bool = False,
-) -> Interval | Undefined:
-    """Compute a percentile bootstrap interval of Krippendorff's alpha.
+) -> dict[Level, Interval | Undefined]:
+    """Compute a percentile bootstrap interval of Krippendorff's alpha at each level, all from the same resamples.
 
     Units with at least two ratings are drawn with replacement, each with all its ratings. Units of one pattern are
     interchangeable, so a resample is one multinomial draw over the distinct patterns.
@@ -90,10 +90,10 @@ def alpha_interval(
     ----------
     patterns : Patterns
         The ratings.
-    level : Level or str
-        The level of measurement.
+    levels : iterable of Level or str
+        The levels of measurement.
     rng : numpy.random.Generator
-        The source of randomness; the same seed gives the same interval.
+        The source of randomness; the same seed gives the same interval, whatever the other levels are.
     n_resamples : int
         Number of resamples.
     confidence : float
@@ -103,7 +103,7 @@ def alpha_interval(
 
     Returns
     -------
-    Interval or Undefined
+    dict of Level to Interval or Undefined
         Undefined if alpha is, if there is only one unit (or group), and if alpha is undefined in every resample.
 
     Raises
@@ -118,49 +118,10 @@ def alpha_interval(
     Examples
     --------
     >>> patterns = Patterns.from_rows([([1, 1], 40), ([5, 5], 40), ([4, 5], 20)])
-    >>> interval = alpha_interval(patterns, level="ordinal", rng=np.random.default_rng(1))
-    >>> interval.low < krippendorff_alpha(patterns, level="ordinal").alpha < interval.high
+    >>> found = bootstrap_alphas(patterns, levels=["nominal", "ordinal"], rng=np.random.default_rng(1))
+    >>> found[Level.ORDINAL].low < krippendorff_alpha(patterns, level="ordinal").alpha < found[Level.ORDINAL].high
     True
-    """
-    found = alpha_intervals(
-        patterns, levels=[level], rng=rng, n_resamples=n_resamples, confidence=confidence, by_group=by_group
-    )
-    return found[Level(level)]
-
-
-def alpha_intervals(
-    patterns: Patterns,
-    *,
-    levels: Iterable[Level | str],
-    rng: np.random.Generator,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    by_group: bool = False,
-) -> dict[Level, Interval | Undefined]:
-    """Compute the interval of `alpha_interval` at several levels of measurement, from the same resamples.
-
-    Parameters
-    ----------
-    patterns, rng, n_resamples, confidence, by_group
-        As in `alpha_interval`.
-    levels : iterable of Level or str
-        The levels of measurement.
-
-    Returns
-    -------
-    dict of Level to Interval or Undefined
-        At each level, what `alpha_interval` returns with the same seed.
-
-    Raises
-    ------
-    ValueError
-        As `alpha_interval`.
-
-    Examples
-    --------
-    >>> patterns = Patterns.from_rows([([1, 1], 40), ([5, 5], 40), ([4, 5], 20)])
-    >>> both = alpha_intervals(patterns, levels=["nominal", "ordinal"], rng=np.random.default_rng(1))
-    >>> both[Level.ORDINAL] == alpha_interval(patterns, level="ordinal", rng=np.random.default_rng(1))
+    >>> bootstrap_alphas(patterns, levels=["ordinal"], rng=np.random.default_rng(1))[Level.ORDINAL] == found["ordinal"]
     True
     """
     if n_resamples < 1 or not 0 < confidence < 1:

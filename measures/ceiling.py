@@ -142,12 +142,8 @@ def compute_ceiling(
         raters = _read_raters(frame, ratings)
         if raters is None and Design(design) is Design.CROSSED:
             return Undefined(reason="not all candidates were judged by the same annotators")
-    if ratings.n_units < LEAST_UNITS:
-        return Undefined(reason="fewer than three candidates with a judgment")
-    if int((ratings.counts >= 2).sum()) < LEAST_PAIRED:
-        return Undefined(reason="fewer than two candidates with two judgments")
-    if np.ptp(ratings.golds) < _FLAT:
-        return Undefined(reason="all gold scores are equal")
+    if reason := _explain_undefined(ratings):
+        return Undefined(reason=reason)
     sums = _sum_one_way(ratings) if raters is None else _sum_crossed(ratings, raters)
     reliability = float(_estimate(sums, is_crossed=raters is not None)[0])
     single = _estimate_single(ratings, reliability, is_crossed=raters is not None)
@@ -164,6 +160,14 @@ def compute_ceiling(
         n_ratings=len(ratings.values),
         n_groups=ratings.n_groups,
     )
+
+
+def _explain_undefined(ratings: "_Ratings") -> str:
+    if ratings.n_units < LEAST_UNITS:
+        return "fewer than three candidates with a judgment"
+    if int((ratings.counts >= 2).sum()) < LEAST_PAIRED:
+        return "fewer than two candidates with two judgments"
+    return "all gold scores are equal" if np.ptp(ratings.golds) < _FLAT else ""
 
 
 def raise_reliability(single: float, n_judgments: float) -> float:

@@ -13,7 +13,7 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_ratings
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.alpha_intervals import jackknife_alphas
-from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, alpha_intervals
+from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, bootstrap_alphas
 from measures.ceiling import Ceiling, Design, compute_ceiling
 from measures.columns import GROUP, UNIT
 from measures.courses import alpha_course
@@ -232,7 +232,7 @@ def _compute_intervals(
     # Resamples take long, so only the unit that was asked for is drawn.
     if by_group != (intervals.unit == PASSAGES):
         return {}
-    return alpha_intervals(
+    return bootstrap_alphas(
         patterns,
         levels=levels,
         rng=np.random.default_rng(intervals.seed),

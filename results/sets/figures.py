@@ -8,7 +8,7 @@ import pandas as pd
 
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
-from measures.bootstrap import JACKKNIFE, Interval, alpha_intervals
+from measures.bootstrap import JACKKNIFE, Interval, bootstrap_alphas
 from measures.ceiling import compute_ceiling
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
@@ -68,7 +68,7 @@ def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, b
             return {"low": None, "high": None, "undefined": jackknifed.reason, **method}
         n_parts = {"n_resampled": jackknifed.n_units}
         return {"low": jackknifed.low, "high": jackknifed.high, "undefined_share": 0.0, **method, **n_parts}
-    found = alpha_intervals(
+    found = bootstrap_alphas(
         patterns,
         levels=[level],
         # A generator for each interval, so that the same seed gives the same ends whatever else is computed.

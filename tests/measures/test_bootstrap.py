@@ -6,15 +6,21 @@ import pytest
 
 from measures import bootstrap as bootstrap_module
 from measures.agreement import Agreement, krippendorff_alpha
-from measures.bootstrap import Interval, alpha_interval
+from measures.bootstrap import Interval, bootstrap_alphas
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from tests.measures.frames import CANONICAL, from_table, random_frame
 
 
+def bootstrap(
+    patterns: Patterns, *, seed: int = 1, level: Level | str = "ordinal", **options: Any
+) -> Interval | Undefined:
+    return bootstrap_alphas(patterns, levels=[level], rng=np.random.default_rng(seed), **options)[Level(level)]
+
+
 def compute_interval(patterns: Patterns, *, seed: int = 1, **options: Any) -> Interval:
-    interval = alpha_interval(patterns, rng=np.random.default_rng(seed), **{"level": "ordinal", **options})
+    interval = bootstrap(patterns, seed=seed, **options)
     assert isinstance(interval, Interval), interval
     return interval
 
@@ -107,10 +113,9 @@ def test_resamples_without_variation_are_left_out_and_counted() -> None:
 
 
 def test_where_alpha_is_undefined_so_is_its_interval() -> None:
-    rng = np.random.default_rng(1)
-    equal = alpha_interval(Patterns.from_rows([([5, 5], 9)]), level="ordinal", rng=rng)
-    lone = alpha_interval(Patterns.from_rows([([4, 5], 1)]), level="ordinal", rng=rng)
-    group = alpha_interval(Patterns.from_rows([([4, 5], [1] * 7)]), level="ordinal", rng=rng, by_group=True)
+    equal = bootstrap(Patterns.from_rows([([5, 5], 9)]))
+    lone = bootstrap(Patterns.from_rows([([4, 5], 1)]))
+    group = bootstrap(Patterns.from_rows([([4, 5], [1] * 7)]), by_group=True)
     assert equal == Undefined(reason="all ratings are equal")
     assert lone == Undefined(reason="one unit only, so there is nothing to resample")
     assert group == Undefined(reason="one group only, so there is nothing to resample")
