@@ -62,10 +62,10 @@ def disagreements_table(request: ProjectRequest, project: Project, name: str, fo
     if name == "pairs":
         figures = require_figures(project, "annotators", query_form.settings(scope))
         found = [tabulate_pairs(_sort_pairs(figures), criterion=criterion)]
+    elif isinstance(rows := _choose_list(request, scope, name), Passages):
+        found = [tabulate_passages(rows, criterion=criterion)]
     else:
-        rows = _choose_list(request, scope, name)
-        tabulate = tabulate_passages if isinstance(rows, Passages) else tabulate_items
-        found = [tabulate(rows, criterion=criterion)]
+        found = [tabulate_items(rows, criterion=criterion)]
     return answer_table(project, found, name, form, stem="disagreements")
 
 

@@ -23,11 +23,12 @@ from measures.patterns import Floats
 from projects.database.frames import copy_frame
 from projects.errors import Refused
 from projects.models import Project
+from results.scope.human_sources import APART, LEAVE_OUT
 from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 from results.scores.gold import fetch_adjudicated
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, fetch_counts, with_scores
 from results.studies.metrics_chosen import find_chosen_runs
-from results.studies.settings import APART, LEAVE_OUT, Settings
+from results.studies.settings import Settings
 
 QUESTION, PASSAGE, GOLD = "question", "passage", "gold"
 DATASET, SPLIT, SOURCE, QUESTION_TYPE = columns.DATASET, columns.SPLIT, columns.SOURCE, columns.QUESTION_TYPE
