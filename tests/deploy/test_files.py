@@ -96,6 +96,7 @@ def test_an_image_has_no_private_servers_no_secrets_and_no_root() -> None:
     assert not any("private" in step.text for step in steps)
     kept = [name for name in tracked_files() if not is_left_out(name)]
     assert {"manage.py", "requirements.txt", "config/settings.py", "docs/operations.md", "LICENSE"} <= set(kept)
+    assert "deploy/known_versions.yml" in kept  # for `manage.py audit`
     assert all(is_left_out(name) for name in (".env", ".env.local", ".git/config", "var/secret_key", "tests/people.py"))
     (check,) = [step.text for step in steps if step.name == "HEALTHCHECK"]
     assert set(re.findall(r":8000(/[\w/]+)", check)) <= set(ADDRESSES)

@@ -42,6 +42,7 @@ def test_an_image_is_built_and_serves_without_root_and_without_writing(scale: in
         services = yaml.safe_load((env.BASE_DIR / "compose.yaml").read_text(encoding="utf-8"))["services"]
         migrate = image.start(*services["migrate"]["command"], **variables)
         assert migrate.wait(processes.PATIENCE) == 0
+        assert image.start("python", "manage.py", "audit", **variables).wait(processes.PATIENCE) == 0
         web = image.start(*[word.replace("0.0.0.0:8000", f"127.0.0.1:{port}") for word in image.command], **variables)
         worker = image.start(*services["worker"]["command"], **variables)
         try:
