@@ -15,4 +15,5 @@ application = Bridge(
     free_bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
     stall_seconds=settings.STALL_SECONDS,
     folder=settings.FILE_UPLOAD_TEMP_DIR,
+    prefix=settings.SITE_PATH,
 )

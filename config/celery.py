@@ -3,7 +3,9 @@
 import os
 
 from celery import Celery
-from celery.signals import beat_init, worker_init
+from celery.signals import beat_init, task_prerun, worker_init
+from django.conf import settings
+from django.urls import set_script_prefix
 
 from config import data_folder, embedded
 
@@ -31,3 +33,9 @@ app.autodiscover_tasks()
 def start_servers(**_: object) -> None:
     """Start the private servers for a worker; importing this module alone starts nothing."""
     embedded.ensure_running()
+
+
+@task_prerun.connect
+def use_prefix(**_: object) -> None:
+    """Give the thread of a task the path prefix of the site, as each request gives it to its own."""
+    set_script_prefix(f"{settings.SITE_PATH}/")

@@ -12,6 +12,7 @@ from config import data_folder
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 LEAST_KEY_LENGTH = 40  # Django generates 50 characters, and warns of shorter ones
+KNOWN_KEYS = ("django-insecure-", "change", "example", "secret")  # beginnings of keys in examples
 LEAST_TOKEN_LENGTH = 24
 
 
@@ -20,12 +21,14 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     """Return an error for each insecure setting."""
     errors: list[CheckMessage] = []
     hosts = set(settings.ALLOWED_HOSTS)
-    if any("*" in host for host in hosts):
+    if any("*" in host or not host.strip(".") for host in hosts):
         errors.append(Error("ALLOWED_HOSTS allows every host. Name the hosts of the site.", id="concord.E001"))
     if settings.DEBUG and hosts - LOCAL_HOSTS:
         errors.append(Error("DEBUG is on for a host that others can reach. Turn it off.", id="concord.E002"))
     if len(settings.SECRET_KEY) < LEAST_KEY_LENGTH or len(set(settings.SECRET_KEY)) < 8:
         errors.append(Error("SECRET_KEY is too short. Use 50 random characters.", id="concord.E003"))
+    if settings.SECRET_KEY.startswith(KNOWN_KEYS):
+        errors.append(Error("SECRET_KEY is that of an example. Use 50 random characters.", id="concord.E006"))
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < LEAST_TOKEN_LENGTH:
         errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
     issuer = urlsplit(settings.OIDC_ISSUER)

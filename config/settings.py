@@ -1,6 +1,7 @@
 """Settings; every value comes from the environment through the typed readers of `config.env`."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import django_stubs_ext
 from celery.schedules import crontab
@@ -27,7 +28,10 @@ if not SECRET_KEY:
 SITE_URL = env.text("SITE_URL", default="").rstrip("/")
 IS_HTTPS = env.flag("HTTPS", default=SITE_URL.startswith("https://"))
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
-CSRF_TRUSTED_ORIGINS = [SITE_URL] if SITE_URL else []
+SITE_PATH = urlsplit(SITE_URL).path
+SITE_ORIGIN = SITE_URL.removesuffix(SITE_PATH)
+CSRF_TRUSTED_ORIGINS = [SITE_ORIGIN] if SITE_URL else []
+FORCE_SCRIPT_NAME = SITE_PATH or None
 DATA_DIR = data_folder.data_dir()
 
 INSTALLED_APPS = [
@@ -61,6 +65,7 @@ MIDDLEWARE = [
     "config.monitoring.middleware.MeasuringMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "projects.web.headers.HeadersMiddleware",
     "projects.web.uploads.UploadLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -111,6 +116,10 @@ DATABASES = {
         **(env.database(DATABASE_URL) if DATABASE_URL else data_folder.database_settings()),
     }
 }
+
+# Seconds after which a web process gives up a statement, and the wait for a lock; 0 never does. Others have no limits.
+STATEMENT_SECONDS = env.number("STATEMENT_SECONDS", default=30)
+LOCK_SECONDS = env.number("LOCK_SECONDS", default=5)
 
 AUTH_USER_MODEL = "projects.User"
 AUTHENTICATION_BACKENDS = [
@@ -234,7 +243,7 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SECURE = IS_HTTPS
 
-STATIC_URL = "static/"
+STATIC_URL = f"{SITE_PATH}/static/"
 # An image has collected its static files already, in a folder that nobody can write to.
 STATIC_ROOT = BASE_DIR / env.text("STATIC_ROOT", default=str(DATA_DIR / "static"))
 GUIDES_DIR = BASE_DIR / "docs"  # the site shows the guides; their pictures are static files

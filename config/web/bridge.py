@@ -55,8 +55,11 @@ class Refused(Exception):
 class Bridge:
     """An ASGI application that runs a WSGI site in threads."""
 
-    def __init__(self, site: Site, *, threads: int, free_bytes: int, stall_seconds: float, folder: str) -> None:
+    def __init__(
+        self, site: Site, *, threads: int, free_bytes: int, stall_seconds: float, folder: str, prefix: str = ""
+    ) -> None:
         self.site = site
+        self.prefix = prefix
         self.free_bytes = free_bytes
         self.stall_seconds = stall_seconds
         self.folder = folder
@@ -66,7 +69,7 @@ class Bridge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise ValueError(f"This site has no {scope['type']}.")
-        environ = make_environ(scope)
+        environ = make_environ(scope, self.prefix)
         wire = Wire(receive, send, self.stall_seconds, takes_body=scope["method"] != "HEAD")
         with suppress(HungUp):
             try:
@@ -330,15 +333,18 @@ class FileBody:
             close()
 
 
-def make_environ(scope: Scope) -> Environ:
-    """Return the WSGI environ of a request, without its body."""
+def make_environ(scope: Scope, prefix: str = "") -> Environ:
+    """Return the WSGI environ of a request, without its body; proxies may pass the prefix of the site on, or not."""
     raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    path = unquote_to_bytes(raw_path.partition(b"?")[0]).decode("latin-1")
+    if prefix and path.startswith(f"{prefix}/"):
+        path = path.removeprefix(prefix)
     server = scope.get("server") or ("localhost", None)
     client = scope.get("client")
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(raw_path.partition(b"?")[0]).decode("latin-1"),
+        "PATH_INFO": path,
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
         "SERVER_NAME": str(server[0]),

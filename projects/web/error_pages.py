@@ -13,13 +13,13 @@ from projects.web.problems import FOLDER, NOT_THERE, problem
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if request.path.startswith(FOLDER):
+    if request.path_info.startswith(FOLDER):
         return problem(HTTPStatus.BAD_REQUEST, "The request could not be read.")
     return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if request.path.startswith(FOLDER):
+    if request.path_info.startswith(FOLDER):
         return problem(HTTPStatus.NOT_FOUND, NOT_THERE)
     return defaults.page_not_found(request, exception)
 
@@ -32,7 +32,7 @@ READ_ONLY = "25006"
 def server_error(request: HttpRequest) -> HttpResponse:
     if is_unavailable(sys.exc_info()[1]):
         return _unavailable(request)
-    if request.path.startswith(FOLDER):
+    if request.path_info.startswith(FOLDER):
         return problem(
             HTTPStatus.INTERNAL_SERVER_ERROR,
             "An unexpected error occurred. The site administrator can find it in the log.",
@@ -50,7 +50,7 @@ def is_unavailable(error: BaseException | None) -> bool:
 
 def _unavailable(request: HttpRequest) -> HttpResponse:
     headers = {"Retry-After": str(RETRY_SECONDS)}
-    if request.path.startswith(FOLDER):
+    if request.path_info.startswith(FOLDER):
         return problem(
             HTTPStatus.SERVICE_UNAVAILABLE, "The site can't work at the moment. Retry soon.", headers=headers
         )

@@ -60,7 +60,7 @@ def page_or_problem(
     request: HttpRequest, template: str, status: int, detail: str, context: Mapping[str, Any] | None = None
 ) -> HttpResponse:
     """Return a problem response for a path of the API, and a page for any other path."""
-    if request.path.startswith(FOLDER):
+    if request.path_info.startswith(FOLDER):
         return problem(status, detail)
     return render(request, template, dict(context or {}), status=status)
 

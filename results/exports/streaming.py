@@ -18,9 +18,13 @@ CSV = "FORMAT csv, HEADER"
 LINES = r"FORMAT csv, DELIMITER E'\x01', QUOTE E'\x02'"
 """One text a row, unquoted: JSON escapes control characters, so it holds neither of these two nor a line break."""
 
-_FAST = "SELECT set_config('work_mem', '64MB', false), set_config('jit', 'off', false)"
-"""SQL: sort a million rows in memory rather than on disk, and do not compile a statement that runs once. The settings
-outlast the transaction, as a download has none of its own, and are reset afterwards."""
+_FAST = """
+SELECT current_setting('statement_timeout'), set_config('statement_timeout', '0', false),
+       set_config('work_mem', '64MB', false), set_config('jit', 'off', false)
+"""
+"""SQL: sort a million rows in memory rather than on disk, do not compile a statement that runs once, and let it run as
+long as its reader reads. The settings outlast the transaction, as a download has none of its own, and are reset
+afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,19 +113,20 @@ def _copy(raw: Any, statement: Statement, file: IO[bytes] | io.RawIOBase) -> int
         # COPY takes no parameters, so they are written into the statement, quoted by the driver.
         select = cursor.mogrify(statement.select, statement.parameters).decode()
         cursor.execute(_FAST)
+        (timeout, *_) = cursor.fetchone()
         try:
             cursor.copy_expert(f"COPY ({select}) TO STDOUT WITH ({statement.form})", file, CHUNK_BYTES)
             n_rows: int = cursor.rowcount
         finally:
-            _reset_settings(raw, cursor)
+            _reset_settings(raw, cursor, timeout)
     file.write(statement.tail(n_rows))
     return n_rows
 
 
-def _reset_settings(raw: Any, cursor: Any) -> None:
+def _reset_settings(raw: Any, cursor: Any, timeout: str) -> None:
     try:
         if not raw.closed:
-            cursor.execute("RESET work_mem; RESET jit")
+            cursor.execute("RESET work_mem; RESET jit; SET statement_timeout = %s", [timeout])
     except Error:
         # A failed transaction has undone the settings itself.
         return

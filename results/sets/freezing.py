@@ -141,7 +141,7 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     if judgment_set.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     settings = Settings.from_dict(judgment_set.settings)
-    url = f"{site.SITE_URL}{judgment_set.get_absolute_url()}" if site.SITE_URL else ""
+    url = f"{site.SITE_ORIGIN}{judgment_set.get_absolute_url()}" if site.SITE_URL else ""
     identity = building.Identity(judgment_set.number, judgment_set.name, judgment_set.folder_name, url)
     # The random part keeps an attempt that was taken for dead, and wakes late, from writing into its successor's
     # folder.

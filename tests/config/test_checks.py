@@ -15,11 +15,13 @@ KEY = "correct-horse-battery-staple-and-fifty-more-characters"
     [
         ({}, []),
         ({"ALLOWED_HOSTS": ["*"]}, ["concord.E001"]),
+        ({"ALLOWED_HOSTS": ["."]}, ["concord.E001"]),
         ({"ALLOWED_HOSTS": ["concord.example.org"]}, []),
         ({"ALLOWED_HOSTS": ["concord.example.org"], "DEBUG": True}, ["concord.E002"]),
         ({"DEBUG": True}, []),
         ({"SECRET_KEY": "short"}, ["concord.E003"]),
         ({"SECRET_KEY": "a" * 60}, ["concord.E003"]),
+        ({"SECRET_KEY": f"django-insecure-{KEY}"}, ["concord.E006"]),
         ({"METRICS_TOKEN": "guess-me"}, ["concord.E005"]),
         ({"METRICS_TOKEN": KEY}, []),
     ],

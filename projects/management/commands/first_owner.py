@@ -20,7 +20,7 @@ class Command(ReportingCommand):
             raise Refused(EXISTS)
         path, code = reverse("projects:first-owner"), first_owner.make_code()
         if settings.SITE_URL:
-            path = f"{settings.SITE_URL}{path}"
+            path = f"{settings.SITE_ORIGIN}{path}"
             text = f"Create the first owner at {path}\nCode: {code}"
         else:
             text = f"Open {path} on your site and enter this code:\n{code}"

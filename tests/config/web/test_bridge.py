@@ -206,3 +206,5 @@ def test_the_environ_is_that_of_wsgi() -> None:
     assert "HTTP_X_FORWARDED_FOR" not in environ
     assert (environ["REMOTE_ADDR"], environ["SERVER_PORT"], environ["wsgi.url_scheme"]) == ("::1", "8000", "http")
     assert make_environ({**scope, "client": None, "server": ("/run/concord.sock", None)})["REMOTE_ADDR"] == ""
+    assert make_environ(scope, "/caf")["PATH_INFO"] == environ["PATH_INFO"]
+    assert make_environ({**scope, "raw_path": b"/concord/desk/"}, "/concord")["PATH_INFO"] == "/desk/"
