@@ -29,8 +29,7 @@ SITE_URL = env.text("SITE_URL", default="").rstrip("/")
 IS_HTTPS = env.flag("HTTPS", default=SITE_URL.startswith("https://"))
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
 SITE_PATH = urlsplit(SITE_URL).path
-SITE_ORIGIN = SITE_URL.removesuffix(SITE_PATH)
-CSRF_TRUSTED_ORIGINS = [SITE_ORIGIN] if SITE_URL else []
+CSRF_TRUSTED_ORIGINS = [SITE_URL.removesuffix(SITE_PATH)] if SITE_URL else []
 FORCE_SCRIPT_NAME = SITE_PATH or None
 DATA_DIR = data_folder.data_dir()
 

@@ -13,7 +13,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 def absolute_url(path: str, request: HttpRequest | None = None) -> str:
     """Return the full address of a path, from SITE_URL if it is set: a forged Host header then cannot change it."""
     if settings.SITE_URL:
-        return f"{settings.SITE_ORIGIN}{path}"
+        # The path of the site is in both.
+        return f"{settings.SITE_URL.removesuffix(settings.SITE_PATH)}{path}"
     return request.build_absolute_uri(path) if request is not None else path
 
 

@@ -26,6 +26,7 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Event, Membership, Project
+from projects.web.links import absolute_url
 from projects.web.uploads import delete_path
 from projects.webhooks.recording import record_event
 from results.models import JudgmentSet
@@ -141,7 +142,7 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     if judgment_set.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     settings = Settings.from_dict(judgment_set.settings)
-    url = f"{site.SITE_ORIGIN}{judgment_set.get_absolute_url()}" if site.SITE_URL else ""
+    url = absolute_url(judgment_set.get_absolute_url()) if site.SITE_URL else ""
     identity = building.Identity(judgment_set.number, judgment_set.name, judgment_set.folder_name, url)
     # The random part keeps an attempt that was taken for dead, and wakes late, from writing into its successor's
     # folder.

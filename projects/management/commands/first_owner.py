@@ -8,6 +8,7 @@ from django.urls import reverse
 from projects.accounts import first_owner
 from projects.commands import ReportingCommand
 from projects.errors import Refused
+from projects.web.links import absolute_url
 
 EXISTS = "This site already has an account. To add another, run: manage.py create_account NAME --creates-projects"
 
@@ -20,7 +21,7 @@ class Command(ReportingCommand):
             raise Refused(EXISTS)
         path, code = reverse("projects:first-owner"), first_owner.make_code()
         if settings.SITE_URL:
-            path = f"{settings.SITE_ORIGIN}{path}"
+            path = absolute_url(path)
             text = f"Create the first owner at {path}\nCode: {code}"
         else:
             text = f"Open {path} on your site and enter this code:\n{code}"
