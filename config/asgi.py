@@ -5,6 +5,9 @@ from django.urls import get_resolver
 
 from config.web.bridge import Bridge
 from config.wsgi import application as site
+from projects.database.timeouts import limit_statements
+
+limit_statements()
 
 # Loads every view, before the web server forks: its processes share the memory, and no visitor waits for it.
 _ = get_resolver().url_patterns

@@ -16,7 +16,6 @@ from config.checks import check_settings
 from config.data_folder import NotAvailable
 from config.log_filters import hide_tokens
 from config.log_formats import JsonFormatter
-from projects.database.timeouts import limit_statements
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 RETRY_SECONDS = 5.0
@@ -52,7 +51,6 @@ def try_to_join() -> bool:
 
 has_joined = try_to_join()
 django_application = get_wsgi_application()
-limit_statements()
 application = django_application if has_joined else Rejoining(django_application)
 
 # The web server has configured its own logs by now: links that are secrets stand in none of them.
