@@ -183,7 +183,7 @@ class Wire:
                 yield piece
 
     async def drop_body(self) -> None:
-        """Read what is still sent, so that the client comes to read its answer."""
+        """Read what is still sent, so that the client reads its answer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
                 while (await self._receive()).get("more_body", False):
