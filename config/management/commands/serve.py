@@ -180,7 +180,7 @@ def refuse_plain_http(host: str) -> None:
 
 def _resolve(host: str) -> set[str]:
     try:
-        return {found[4][0].partition("%")[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        return {str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError:
         raise CommandError(f"{host} is no address of this machine. Give one with --host.") from None
 
