@@ -1,7 +1,7 @@
 """Correlation of two columns of scores, or the reason why it is undefined."""
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata, t
+from scipy.special import stdtr
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -60,6 +60,8 @@ def spearman(first: Floats, second: Floats) -> float | Undefined:
     >>> spearman(np.array([1.0, 2, 3]), np.array([1.0, 10, 100]))
     1.0
     """
+    from scipy.stats import rankdata
+
     return pearson(rankdata(first), rankdata(second))
 
 
@@ -88,6 +90,8 @@ def kendall(first: Floats, second: Floats) -> float | Undefined:
     whole = pearson(first, second)
     if isinstance(whole, Undefined):
         return whole
+    from scipy.stats import kendalltau
+
     return float(kendalltau(first, second, variant="b").statistic)
 
 
@@ -113,4 +117,4 @@ def pearson_p(r: float, n: int) -> float:
     """
     if abs(r) >= 1:
         return 0.0
-    return float(2 * t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2))
+    return float(2 * stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r))))

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
@@ -119,7 +119,7 @@ def jackknife_interval(
         return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
     z = _transform(each, scale)
     se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
-    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * se
+    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * se
     ends = _transform(np.array([whole]), scale) + np.array([-reach, reach])
     low, high = sorted(float(end) for end in _transform_back(ends, scale))
     return JackknifeInterval(low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from measures.outcome import Undefined
 
@@ -89,7 +89,7 @@ def compute_ratio(
     # The relative standard error, which on the logarithmic scale is the standard error.
     error = sqrt((n - 1) / n * sum((ratio - value) ** 2 for ratio in without)) / value
     n_effective = base**2 / sum(below**2 for below in denominators)
-    half = float(student.ppf((1 + confidence) / 2, max(1, n_effective - 1))) * error
+    half = float(stdtrit(max(1, n_effective - 1), (1 + confidence) / 2)) * error
     if half > WIDEST:
         return Ratio(value=value, low=None, high=None, n=n)
     return Ratio(value=value, low=value * exp(-half), high=value * exp(half), n=n)

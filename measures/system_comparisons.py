@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu
 
 from measures.columns import SOURCE, require_columns
 from measures.correlation import kendall, pearson, spearman
@@ -143,5 +142,7 @@ def _compare(first: str, second: str, one: Floats, other: Floats) -> Comparison:
     elif max(one.max(), other.max()) - min(one.min(), other.min()) < 1e-9:
         p = Undefined(reason="all scores are equal")
     else:
+        from scipy.stats import mannwhitneyu
+
         p = float(mannwhitneyu(one, other, alternative="greater").pvalue)
     return Comparison(first=first, second=second, n_first=len(one), n_second=len(other), p=p)

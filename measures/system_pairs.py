@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu, wilcoxon
 
 from measures.columns import GROUP, SOURCE, VALUE, require_columns
 from measures.corrections import holm
@@ -235,6 +234,8 @@ def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
         elif np.abs(away).max() < _SAME and np.ptp(one) < _SAME:
             p = Undefined(reason="all passage means are equal")
         else:
+            from scipy.stats import mannwhitneyu
+
             # Rounded, so that means that are equal are ties.
             p = float(mannwhitneyu(one.round(9), other.round(9), alternative="two-sided").pvalue)
     return _make_pair(
@@ -305,4 +306,6 @@ def _rank(answers: _Answers, pair: tuple[int, int], one: SystemPair) -> SystemPa
     sums = np.bincount(groups, difference, minlength=answers.n_groups)[is_there].round(9)
     if not sums.any():
         return replace(one, p=Undefined(reason="all passages sum to no difference"))
+    from scipy.stats import wilcoxon
+
     return replace(one, p=float(wilcoxon(sums, zero_method="pratt").pvalue))

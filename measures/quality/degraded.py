@@ -5,7 +5,7 @@ from enum import StrEnum
 from math import sqrt
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, stdtr
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -164,14 +164,16 @@ def signed_rank_p(differences: Floats) -> float:
     >>> signed_rank_p(np.array([-1.0, -1.0, 1.0]))
     0.5
     """
+    from scipy.stats import rankdata
+
     # Ties share mean ranks, which may end in .5: doubled, all ranks are whole numbers that can index an array.
-    doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(np.int64)
+    doubled = np.rint(2 * rankdata(np.abs(differences))).astype(np.int64)
     observed = int(doubled[differences > 0].sum())
     n = len(doubled)
     if n > MOST_EXACT:
         # The + 1 is the continuity correction of a half, doubled like the ranks.
         spread = sqrt(float((doubled.astype(np.float64) ** 2).sum())) / 2
-        return float(stats.norm.cdf((observed + 1 - doubled.sum() / 2) / spread))
+        return float(ndtr((observed + 1 - doubled.sum() / 2) / spread))
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
     # After each rank, `chances[s]` is the probability that the positive ranks so far sum to s.
@@ -196,9 +198,11 @@ def _run(test: DegradedTest, degraded: Floats, source: Floats, against: Floats) 
         return len(difference), _paired_t(difference) if len(difference) >= LEAST_PAIRS else None
     if len(degraded) < LEAST_A_SIDE or len(against) < LEAST_A_SIDE:
         return len(degraded), None
+    from scipy.stats import mannwhitneyu, ranksums
+
     if test is DegradedTest.MANN_WHITNEY:
-        return len(degraded), float(stats.mannwhitneyu(degraded, against, alternative="less").pvalue)
-    return len(degraded), float(stats.ranksums(degraded, against, alternative="less").pvalue)
+        return len(degraded), float(mannwhitneyu(degraded, against, alternative="less").pvalue)
+    return len(degraded), float(ranksums(degraded, against, alternative="less").pvalue)
 
 
 def _paired_t(difference: Floats) -> float:
@@ -207,4 +211,4 @@ def _paired_t(difference: Floats) -> float:
     mean = float(difference.mean())
     if spread == 0:
         return 0.0 if mean < 0 else 1.0
-    return float(stats.t.cdf(mean / spread * sqrt(len(difference)), len(difference) - 1))
+    return float(stdtr(len(difference) - 1, mean / spread * sqrt(len(difference))))

@@ -9,7 +9,7 @@ from math import atanh, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.special import betainc, betaincc, ndtr
 
 from measures.outcome import Undefined
 from measures.quality.crowd import Crowd
@@ -141,7 +141,7 @@ def _together(deficits: list[_Deficit]) -> Found | None:
     place = float((weights**2 * places).sum() / total**2)
     if place > _LARGEST_PLACE:
         return None
-    p = float(norm.cdf(float((weights * deviates).sum()) / total))
+    p = float(ndtr(float((weights * deviates).sum()) / total))
     return Found(
         kind="weak_together",
         is_serious=True,
@@ -199,14 +199,14 @@ def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | N
 
 
 def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, message: str) -> _Deficit:
-    p = float(binom.cdf(n_yes, n, good))
+    p = _at_most(n_yes, n, good)
     return _Deficit(kind, n_yes / n, good, poor, sqrt(good * (1 - good) / n), p, n, message)
 
 
 def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], message: str) -> _Deficit:
     value, good, poor = (_fisher(each) for each in (r, typical * parts[0], typical * parts[1]))
     error = 1 / sqrt(n - 3)  # the standard error of Fisher's z
-    return _Deficit(kind, value, good, poor, error, float(norm.cdf((value - good) / error)), n, message)
+    return _Deficit(kind, value, good, poor, error, float(ndtr((value - good) / error)), n, message)
 
 
 def _is_weak(n: int, typical: float | None, limits: Thresholds) -> bool:
@@ -221,7 +221,7 @@ def _length(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, 
     # Long answers may be better ones, so the good level rises with the median of the others.
     good = max(limits.length_poor - 0.2, (crowd.length or 0.0) + limits.length_above)
     # Four times, because the figure is the strongest of four correlations (Bonferroni).
-    p = 4 * float(norm.sf((_fisher(length.rho) - _fisher(good)) * sqrt(length.n - 3)))
+    p = 4 * float(ndtr((_fisher(good) - _fisher(length.rho)) * sqrt(length.n - 3)))
     typical = "" if crowd.length is None else f" (median of others: {_number(crowd.length)})"
     message = f"Correlation of scores with answer length: {_number(length.rho)}{typical}, over {length.n} items."
     found = Found(kind="follows_length", is_serious=True, message=message, p=min(1.0, p), n=length.n)
@@ -235,7 +235,7 @@ def _same(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bo
     has_others = scale.most_used < len(crowd.value_shares)
     usual = crowd.value_shares[scale.most_used] if has_others else 1 / len(scale.counts)
     good = usual + (1 - usual) * limits.same_above
-    p = float(binom.sf(max(scale.counts) - 1, scale.n, good))
+    p = _at_least(max(scale.counts), scale.n, good)
     message = (
         f"{_percent(scale.most_used_share)} of {scale.n} scores are the same "
         f"({'others' if has_others else 'with even use of the scale'}: {_percent(usual)}); "
@@ -256,7 +256,7 @@ def _reviewed(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found
     poor = figures.poor
     if isinstance(poor, Undefined):
         return None
-    p = float(binom.sf(poor.n_yes - 1, poor.n, limits.poor_good))
+    p = _at_least(poor.n_yes, poor.n, limits.poor_good)
     good = f"good: {_percent(limits.poor_good)} or fewer"
     message = f"Reviewers rejected {poor.n_yes} of {poor.n} judgments in spot checks ({good})."
     found = Found(kind="reviewed_poor", is_serious=True, message=message, p=p, n=poor.n)
@@ -267,7 +267,7 @@ def _repeats(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None
     repeats = figures.repeats
     if isinstance(repeats, Undefined):
         return None
-    p = float(binom.cdf(repeats.n_within_one, repeats.n, limits.repeats_good))
+    p = _at_most(repeats.n_within_one, repeats.n, limits.repeats_good)
     if p >= limits.chance or repeats.within_one_share >= limits.repeats_poor:
         return None
     message = f"{repeats.n_within_one} of {repeats.n} repeated items were rated within one point of the first rating."
@@ -290,7 +290,7 @@ def _too_fast(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | Non
     pace = figures.pace
     if isinstance(pace, Undefined) or pace.n < limits.least_items:
         return None
-    is_unread = binom.sf(pace.n_fast - 1, pace.n, limits.fast_share) < limits.chance
+    is_unread = _at_least(pace.n_fast, pace.n, limits.fast_share) < limits.chance
     typical = crowd.seconds_per_word
     is_fast = typical is not None and pace.seconds_per_word < limits.pace_part * typical
     if not (is_unread or is_fast):
@@ -305,11 +305,21 @@ def _returns(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None
     returned = figures.returned
     if isinstance(returned, Undefined):
         return None
-    p = float(binom.sf(returned.n_yes - 1, returned.n, limits.returned_share))
+    p = _at_least(returned.n_yes, returned.n, limits.returned_share)
     if p >= limits.chance:
         return None
     message = f"Returned {returned.n_yes} of {returned.n} HITs."
     return Found(kind="returns_many", is_serious=False, message=message, p=p, n=returned.n)
+
+
+def _at_least(k: int, n: int, share: float) -> float:
+    """Return the binomial probability of k or more of n."""
+    return float(betainc(k, n - k + 1, share)) if k > 0 else 1.0
+
+
+def _at_most(k: int, n: int, share: float) -> float:
+    """Return the binomial probability of k or fewer of n."""
+    return float(betaincc(k + 1, n - k, share)) if k < n else 1.0
 
 
 _Hint = Callable[[Figures, Crowd, Thresholds], Found | None]

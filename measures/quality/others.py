@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from measures.agreement import alphas, krippendorff_alpha
 from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
@@ -171,7 +171,7 @@ def _find_ends(difference: Floats, groups: Ints | None) -> tuple[float, float, s
     if groups is None:
         if n == 1:
             return np.nan, np.nan, "one item only"
-        half = float(t.ppf(0.975, n - 1) * difference.std(ddof=1) / np.sqrt(n))
+        half = float(stdtrit(n - 1, 0.975) * difference.std(ddof=1) / np.sqrt(n))
         return mean - half, mean + half, ""
     number = np.unique(groups, return_inverse=True)[1]
     counts, sums = np.bincount(number), np.bincount(number, difference)

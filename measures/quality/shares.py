@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from measures.outcome import Undefined
 
@@ -67,7 +67,7 @@ def compute_share(n_yes: int, n: int, *, nothing: str, confidence: float = 0.95)
         raise ValueError(f"n_yes must be between 0 and n, not {n_yes} of {n}.")
     if n == 0:
         return Undefined(reason=nothing)
-    z = float(norm.ppf((1 + confidence) / 2))
+    z = float(ndtri((1 + confidence) / 2))
     share = n_yes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))

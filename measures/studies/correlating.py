@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
@@ -174,7 +174,7 @@ def fisher_z_interval(r: float | Undefined, n: int, *, confidence: float = 0.95)
         return Undefined(reason="fewer than four items")
     if abs(r) >= 1:
         return Undefined(reason=f"the estimate is exactly {round(r)}")
-    reach = norm.ppf((1 + confidence) / 2) / np.sqrt(n - 3)
+    reach = ndtri((1 + confidence) / 2) / np.sqrt(n - 3)
     low, high = np.tanh(np.arctanh(r) + np.array([-reach, reach]))
     return float(low), float(high)
 

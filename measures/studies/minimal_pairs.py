@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from measures.bootstrap import Interval
 from measures.outcome import Undefined
@@ -212,7 +212,7 @@ def wilson_interval(share: float, n: int, *, confidence: float = 0.95) -> tuple[
     >>> [round(end, 3) for end in wilson_interval(45 / 50, 50)]
     [0.786, 0.957]
     """
-    z = float(norm.ppf((1 + confidence) / 2))
+    z = float(ndtri((1 + confidence) / 2))
     middle = share + z * z / (2 * n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     below = 1 + z * z / n

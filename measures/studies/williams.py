@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from measures.correlation import pearson
 from measures.outcome import Undefined
@@ -111,4 +111,4 @@ def williams_from_correlations(
     if below < _ROUNDING:
         return Undefined(reason="the human scores and the two metrics are linearly dependent")
     t = (r_a - r_b) * float(np.sqrt((n - 1) * (1 + r_ab) / below))
-    return Williams(t=t, df=n - 3, p=float(student.sf(t, n - 3)))
+    return Williams(t=t, df=n - 3, p=float(stdtr(n - 3, -t)))
