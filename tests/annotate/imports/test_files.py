@@ -17,6 +17,7 @@ from annotate.models import Import
 from projects.errors import Refused
 from projects.models import Candidate, Passage, Project
 from projects.web import uploads
+from projects.web.questions import QUESTION, Question
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
 
@@ -174,6 +175,20 @@ def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: S
     assert kept_files() == [waits.stored_name]
     pages.client.post(pages.url("import-cancel", waits.number))
     pages.upload(write_csv(rows()))
+
+
+def test_the_files_of_a_person_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
+    settings.MAX_USER_UPLOAD_BYTES = len(write_csv(rows())) + 10
+    waits = pages.upload(write_csv(rows()))
+    assert "Your files in all projects may take" in refused_for_room(pages)
+    # The web server asks before it receives a large body, and gets the same answer.
+    question = Question()
+    page = pages.client.post(pages.url("import-new"), **{QUESTION: question})  # type: ignore[arg-type]
+    assert (page.status_code, question.most_bytes) == (413, None)
+    assert "Cancel unfinished imports" in page.content.decode()
+    pages.client.post(pages.url("import-cancel", waits.number))
+    assert pages.client.post(pages.url("import-new"), **{QUESTION: question}).status_code == 204  # type: ignore[arg-type]
+    assert question.most_bytes == settings.MAX_UPLOAD_BYTES + uploads.FORM_BYTES
 
 
 def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: Settings) -> None:
