@@ -18,7 +18,13 @@ _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
 
 def is_key(text: str) -> bool:
-    """Return whether a criterion may have this key; the same rule holds on pages and in files."""
+    """Return whether a criterion may have this key; the same rule holds on pages and in files.
+
+    Examples
+    --------
+    >>> is_key("correctness"), is_key("2 wishes")
+    (True, False)
+    """
     return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 
 

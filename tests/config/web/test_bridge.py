@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ def serve(tmp_path: Path) -> Callable[..., None]:
             )
             await asyncio.gather(*(application(each.scope, each.receive, each.send) for each in clients))
 
-        asyncio.run(run())
+        # In a thread of its own: where Playwright ran before, this one has a loop already.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, run()).result()
         assert list(tmp_path.iterdir()) == []
 
     return answer
