@@ -99,11 +99,15 @@ class Worker(ASGIWorker):  # type: ignore[misc]
         super().init_process()
 
     def admit(self, connection: Connection) -> None:
-        """Count a new connection. One too many from its address is closed, or else the one that waits longest."""
+        """Count a new connection. If it is one too many, close the one that waits longest: of its address, or of all.
+
+        A browser opens up to six and keeps them, so that a workshop behind one address has more than it uses.
+        """
         self.waiting[connection] = None
         self._n_by_address[connection.address] += 1
         if connection.address and 0 < self._most_by_address < self._n_by_address[connection.address]:
-            connection.abort()
+            theirs = (each for each in self.waiting if each.address == connection.address)
+            next(theirs, connection).abort()
         elif self.nr_conns > self._most:
             next(iter(self.waiting)).abort()
 

@@ -101,11 +101,16 @@ def test_connections_are_bounded_by_address_and_in_all(settings: Settings) -> No
     settings.MAX_CONNECTIONS_PER_ADDRESS = 3
     worker = make_worker(5)
     many = [Plug(worker, "192.0.2.1") for _ in range(5)]
-    assert [plug.is_open for plug in many] == [True] * 3 + [False] * 2
+    assert [plug.is_open for plug in many] == [False] * 2 + [True] * 3, "who has waited longest has to go"
     others = [Plug(worker, f"2001:db8::{n}") for n in range(4)]
-    assert [plug.is_open for plug in many] == [False] * 2 + [True] + [False] * 2, "who has waited longest has to go"
+    assert [plug.is_open for plug in many] == [False] * 4 + [True]
     assert all(plug.is_open for plug in others)
     assert worker.nr_conns == 5
+
+    busy = [Plug(worker, "192.0.2.9") for _ in range(3)]
+    worker.waiting.clear()  # each of them has a request under way
+    assert not Plug(worker, "192.0.2.9").is_open
+    assert all(plug.is_open for plug in busy)
 
     settings.N_PROXIES = 1  # then this is the proxy's address
     worker = make_worker(50)
