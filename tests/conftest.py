@@ -50,13 +50,19 @@ __all__ = [
     "stranger",
 ]
 
+SCALE = int(os.environ.get("SCALE", "1"))
+
 
 @pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Races run one after another, in one process: two at once would only disturb each other."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Races run one after another, in one process: two at once would only disturb each other. Drills run in a soak."""
     for item in items:
         if item.get_closest_marker("race"):
             item.add_marker(pytest.mark.xdist_group("races"))
+    drills = [item for item in items if item.get_closest_marker("drill")] if SCALE == 1 else []
+    if drills:
+        config.hook.pytest_deselected(items=drills)
+        items[:] = [item for item in items if item not in drills]
 
 
 def pytest_collection_finish() -> None:
@@ -105,7 +111,7 @@ def _no_heartbeat_in_a_transaction(request: pytest.FixtureRequest, monkeypatch: 
 @pytest.fixture(scope="session")
 def scale() -> int:
     """How many times the long runs are repeated: 1 in the suite, 10 in `make soak`."""
-    return int(os.environ.get("SCALE", "1"))
+    return SCALE
 
 
 @pytest.fixture(scope="session")

@@ -358,10 +358,9 @@ def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -
     assert len(list(site.glob("*.tar"))) == 3
 
 
-def test_a_whole_site_comes_back_in_an_empty_folder_by_commands_alone(tmp_path: Path, scale: int) -> None:
+@pytest.mark.drill
+def test_a_whole_site_comes_back_in_an_empty_folder_by_commands_alone(tmp_path: Path) -> None:
     """The drill of the operators' guide: two data folders with private servers of their own."""
-    if scale == 1:
-        pytest.skip("Two whole sites are compared in `make soak`.")
 
     def manage(folder: Path, *arguments: str) -> str:
         over = {"DATA_DIR": str(folder), "ENV_FILE": "", "DATABASE_URL": "", "REDIS_URL": ""}

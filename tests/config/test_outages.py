@@ -53,9 +53,8 @@ def count(shifts: list[Shift]) -> int:
     return sum(len(shift.acknowledged) for shift in shifts)
 
 
+@pytest.mark.drill
 def test_a_killed_postgres_loses_nothing_and_the_site_comes_back(monkeypatch: pytest.MonkeyPatch, scale: int) -> None:
-    if scale == 1:
-        pytest.skip("PostgreSQL is killed in `make soak`.")
     port, stop = processes.free_port(), threading.Event()
     _python, _m, *command = web_command(f"127.0.0.1:{port}", workers=2)
     with database.servers_folder("outage") as folder, monkeypatch.context() as patch:

@@ -173,10 +173,9 @@ def test_systemd_understands_the_services(tmp_path: Path) -> None:
     assert ours == []
 
 
+@pytest.mark.drill
 @pytest.mark.soak
-def test_caddy_takes_its_file(scale: int, tmp_path: Path) -> None:
-    if scale == 1:
-        pytest.skip("Caddy is unpacked in `make soak`.")
+def test_caddy_takes_its_file(tmp_path: Path) -> None:
     caddy = shutil.which("caddy") or str(tmp_path / "usr" / "bin" / "caddy")
     if not Path(caddy).exists() and not debian.unpack("caddy", tmp_path):
         pytest.skip("This machine has no package of Caddy.")

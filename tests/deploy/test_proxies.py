@@ -72,10 +72,10 @@ def has_certificate(address: str) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")  # until there is a certificate
-@pytest.mark.parametrize("kind", ["nginx below a path", "nginx", "Caddy"])
-def test_a_manager_works_behind_a_proxy(kind: str, scale: int, tmp_path: Path) -> None:
-    if kind != "nginx below a path" and scale == 1:
-        pytest.skip("One of three proxies is in the suite: `make soak` runs all.")
+@pytest.mark.parametrize(
+    "kind", ["nginx below a path", *(pytest.param(kind, marks=pytest.mark.drill) for kind in ("nginx", "Caddy"))]
+)
+def test_a_manager_works_behind_a_proxy(kind: str, tmp_path: Path) -> None:
     if proxies.find("caddy" if kind == "Caddy" else "nginx") is None or shutil.which("openssl") is None:
         pytest.skip("This machine has no such proxy: `python -m tests.machine` brings those of Debian.")
     project = make_project("bridges", name="Bridges")

@@ -19,9 +19,8 @@ from tests.deploy.dockerfile import Image
 pytestmark = [pytest.mark.soak, pytest.mark.race, pytest.mark.django_db(transaction=True)]
 
 
-def test_an_image_is_built_and_serves_without_root_and_without_writing(scale: int) -> None:
-    if scale == 1:
-        pytest.skip("It installs every package: `make soak` does that.")
+@pytest.mark.drill
+def test_an_image_is_built_and_serves_without_root_and_without_writing() -> None:
     # Not below a folder of pytest, into which no other user may look.
     with TemporaryDirectory(prefix="image-") as folder:
         root = Path(folder)

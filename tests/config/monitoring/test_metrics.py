@@ -166,10 +166,9 @@ def test_every_alert_says_when_what_and_what_to_do() -> None:
         assert re.fullmatch(r"\d+m", rule["for"])
 
 
+@pytest.mark.drill
 @pytest.mark.soak
-def test_prometheus_takes_the_alerts(scale: int, tmp_path: Path) -> None:
-    if scale == 1:
-        pytest.skip("Prometheus is unpacked in `make soak`.")
+def test_prometheus_takes_the_alerts(tmp_path: Path) -> None:
     promtool = shutil.which("promtool") or tmp_path / "usr" / "bin" / "promtool"
     if not Path(promtool).exists() and not debian.unpack("prometheus", tmp_path):
         pytest.skip("This machine has no package of Prometheus.")
