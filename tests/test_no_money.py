@@ -34,9 +34,9 @@ OF_PAY = {
 }
 MAY_NAME_IT = {
     *("projects:project-settings-edit", "projects:project-new", "api:docs"),
-    *("projects:guide", "projects:guide-annotators"),
+    *("projects:guide", "projects:guide-annotators", "projects:privacy", "annotate:account-delete"),
 }
-"""Where pay is set, where a project does not exist yet, guides of any project, and what scripts may ask."""
+"""Where pay is set, where a project does not exist yet, what is said of all projects, and what scripts may ask."""
 LEAST_PAGES = 45
 
 

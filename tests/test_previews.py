@@ -188,6 +188,7 @@ ELSEWHERE = {
 WITHOUT = {
     "annotate/data/withdrawal_views.py": "a broken text is withdrawn whatever people submit meanwhile",
     "annotate/data/pair_views.py": "the same, of a pair",
+    "annotate/desk/account_views.py": "people leave whenever they like; the numbers are for their information",
     "annotate/desk/onboarding_views.py": "annotators leave whenever they like; the number is for their information",
 }
 """Views that show numbers before an act and do not compare them."""

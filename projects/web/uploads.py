@@ -165,12 +165,13 @@ def refuse_without_quota(actor: Membership, n_bytes: int, *, n_replaced: int = 0
         }
         if sum(stored.values()) - n_replaced + n_bytes > most:
             amounts = " and ".join(f"{name} {n / MB:,.1f} MB" for name, n in stored.items())
-            raise Refused(
+            # Managers alone upload files, so this is in English.
+            message = (
                 f"This file of {n_bytes / MB:,.1f} MB doesn't fit. {what} may take {most / MB:,.1f} MB: {amounts} are "
                 "stored. Cancel unfinished imports, discard score files, import on the command line (which keeps no "
-                "original), or ask the site's operator for more storage.",
-                field="file",
+                "original), or ask the site's operator for more storage."
             )
+            raise Refused(message, field="file")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What the page says of saving, what a point means, the rubric over the page, and what is missing at a submit."""
 
 import re
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.test_rating_keys import scales
 from tests.browser.test_rating_look import several_scales
-from tests.processes import wait_until
+from tests.processes import PATIENCE
 
 OFFLINE = "Offline: {} kept on this device"
 
@@ -97,7 +98,9 @@ def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> N
     page.route("**/draft/", hold, times=1)
     for digit in "5432":
         page.keyboard.press(digit)
-    wait_until(lambda: len(held) == 1)
+    until = time.monotonic() + PATIENCE
+    while not held and time.monotonic() < until:
+        page.wait_for_timeout(20)  # only meanwhile does Playwright say what was requested
     assert len(sent) == 1
     held[0].continue_()
     expect_save_status(page).to_have_text("Saved just now")
@@ -117,7 +120,9 @@ def test_what_is_pressed_before_the_script_has_come_is_saved_too(signed_in: Sign
     page.goto(f"/p/{annotator.project.slug}/desk/")
     page.get_by_role("button", name="Start rating").click(no_wait_after=True)
     page.locator("input[name='a1-correctness'][value='4']").click()
-    wait_until(lambda: len(held) == 1)
+    until = time.monotonic() + PATIENCE
+    while not held and time.monotonic() < until:
+        page.wait_for_timeout(20)  # only meanwhile does Playwright say what was requested
     assert not Draft.objects.exists()
     held[0].continue_()
     expect_save_status(page).to_have_text("Saved just now")

@@ -16,7 +16,6 @@ from django.test import Client
 from config import data_folder, guardian, supervisor
 from config.data_folder import NotAvailable
 from config.servers import Patience, Postgres, Server
-from config.wsgi import Rejoining
 
 
 @dataclass
@@ -234,6 +233,9 @@ def test_the_web_application_joins_the_servers_once_they_run(monkeypatch: pytest
     outcomes = [False, True]
     monkeypatch.setattr("config.wsgi.try_to_join", lambda: outcomes.pop(0))
     monkeypatch.setattr("config.wsgi.RETRY_SECONDS", 0.0)
+    # Loading it reads the names of the static files, which may not be collected yet when tests are.
+    from config.wsgi import Rejoining
+
     waiting = Rejoining(lambda environ, start_response: [b"answer"])
     assert [list(waiting({}, None)) for _ in range(4)] == [[b"answer"]] * 4
     assert outcomes == []

@@ -6,8 +6,12 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 APPS = ("annotate", "demo", "measures", "projects", "results")
-WITHOUT_FOLDER = {"annotate/models", "projects/models", "results/models", "demo/corpus", "demo/simulating"}
-"""Models are tested with the acts that write them; the parts of the demo have one file of tests each."""
+WITHOUT_FOLDER = {
+    *("annotate/models", "projects/models", "results/models"),
+    *("projects/processes", "demo/corpus", "demo/simulating"),
+}
+"""Models are tested with the acts that write them, child processes with the charts that they draw and the files that
+they read; the parts of the demo have one file of tests each."""
 
 
 def list_packages(app: str) -> set[str]:
