@@ -94,7 +94,7 @@ def test_a_bomb_is_refused_in_little_memory(name: str, tmp_path: Path, ended: li
     assert not list_children()
 
 
-@pytest.mark.soak
+@pytest.mark.drill
 @pytest.mark.parametrize("name", sorted(bombs.BOMBS.keys() - set(QUICK)))
 def test_a_large_bomb_is_refused_in_little_memory(name: str, tmp_path: Path, ended: list[Ended]) -> None:
     test_a_bomb_is_refused_in_little_memory(name, tmp_path, ended)
