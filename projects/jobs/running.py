@@ -189,9 +189,13 @@ class Heartbeat(Generic[J]):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name=f"heartbeat of {model.__name__} {pk}", daemon=True)
         self._backend = _backend_pid()
+        # Within a transaction of the caller nobody else sees the job: nobody can cancel it or take it for dead, and a
+        # beat from another connection would not find it.
+        self._beats = not connection.in_atomic_block
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        if self._beats:
+            self._thread.start()
         return self
 
     def __exit__(
@@ -214,7 +218,8 @@ class Heartbeat(Generic[J]):
     def stop(self) -> None:
         """Stop beating. May be called twice."""
         self._stop.set()
-        self._thread.join()
+        if self._beats:
+            self._thread.join()
 
     def _live(self) -> None:
         try:

@@ -73,6 +73,20 @@ def test_a_job_runs_and_is_done(project: Project, manager: Membership) -> None:
     assert project.datasets.count() == 3
 
 
+def test_a_slow_job_within_a_transaction_is_not_taken_for_lost(project: Project, manager: Membership) -> None:
+    """As those of the demo, which is made in one transaction, also where that takes minutes."""
+
+    def write_slowly(job: Import, on_progress: Any) -> dict[str, Any]:
+        time.sleep(20 * running.BEAT_SECONDS)
+        return writes(3)(job, on_progress)
+
+    with transaction.atomic():
+        job = make_job(manager)
+        assert running.run(Import, job.pk, write_slowly) == State.DONE
+    job.refresh_from_db()
+    assert job.state == State.DONE
+
+
 def test_a_message_that_comes_twice_does_the_work_once(project: Project, manager: Membership) -> None:
     job = make_job(manager)
     running.run(Import, job.pk, writes(2))
