@@ -168,6 +168,7 @@ def test_a_draft_of_a_control_is_answered_as_any_other(
     assert len(answers[True]) == 1
 
 
+@pytest.mark.drill
 def test_a_draft_of_a_control_takes_as_long_as_any_other(
     client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
