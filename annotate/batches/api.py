@@ -46,7 +46,6 @@ ACTS = {
     "archive": lifecycle.archive,
     "use latest texts": lifecycle.adopt_newest_texts,
 }
-CAPS = ("max_hits_per_annotator", "max_hits_per_day", "max_share")
 MOST_HITS_NAMED = 10_000
 
 
@@ -276,9 +275,8 @@ class BatchShow(ProjectEndpoint):
         with transaction.atomic():
             if "is_pay_prorated" in sent:
                 lifecycle.change_short_hit_pay(batch=batch, actor=self.membership, is_prorated=sent["is_pay_prorated"])
-            if caps := {name: sent[name] for name in CAPS if name in sent}:
-                before = {name: getattr(batch, name) for name in CAPS}
-                judgments_wanted.change_caps(batch=batch, actor=self.membership, **before | caps)
+            if caps := {name: sent[name] for name in judgments_wanted.CAPS if name in sent}:
+                judgments_wanted.change_caps(batch=batch, actor=self.membership, caps=caps)
         return Response(_serialize(self.project, number))
 
     @extend_schema(responses={HTTPStatus.NO_CONTENT: None})

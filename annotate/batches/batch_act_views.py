@@ -84,7 +84,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
     form = CapsForm(request.POST or None, initial=CapsForm.initial_caps(batch))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
-            judgments_wanted.change_caps(batch=batch, actor=request.membership, **form.caps())
+            judgments_wanted.change_caps(batch=batch, actor=request.membership, caps=form.caps())
             messages.success(request, "Caps saved.")
             return redirect("annotate:batch-show", project.slug, number)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200

@@ -1,7 +1,7 @@
 """Changing the number of judgments of a batch, and the caps on what one annotator may rate."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection, transaction
@@ -18,6 +18,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Act, Membership
 
+CAPS = ("max_hits_per_annotator", "max_hits_per_day", "max_share")
 MAX_NUMBERS = 100_000
 """HITs that a list may name: far more than anyone picks by hand, and 1-999999999 would fill the memory."""
 
@@ -114,31 +115,25 @@ def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int
 
 
 @transaction.atomic
-def change_caps(
-    *,
-    batch: Batch,
-    actor: Membership | None,
-    max_hits_per_annotator: int | None,
-    max_hits_per_day: int | None,
-    max_share: float | None,
-) -> None:
-    """Set the caps on what one annotator may rate of the batch; None sets no cap. Raises Refused if none apply."""
+def change_caps(*, batch: Batch, actor: Membership | None, caps: Mapping[str, float | None]) -> None:
+    """Set caps on what one annotator may rate of the batch; None removes one, and those not named stay.
+
+    Raises Refused if none apply.
+    """
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
         raise Refused("No one works on this batch any more, so caps don’t apply.")
-    if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
+    if locked.has_named_annotators and any(
+        caps.get(name) is not None for name in ("max_hits_per_annotator", "max_share")
+    ):
         raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
-    caps = {
-        "max_hits_per_annotator": max_hits_per_annotator,
-        "max_hits_per_day": max_hits_per_day,
-        "max_share": max_share,
-    }
-    before = {name: getattr(locked, name) for name in caps}
+    before = {name: getattr(locked, name) for name in CAPS}
+    after = {**before, **caps}
     # The caller's batch gets the new values too; only these columns are written.
-    for name, value in caps.items():
+    for name, value in after.items():
         setattr(batch, name, value)
-    batch.save(update_fields=list(caps))
-    log.record(batch.project, actor, Act.CHANGE_CAPS, batch, before=before, after=caps)
+    batch.save(update_fields=CAPS)
+    log.record(batch.project, actor, Act.CHANGE_CAPS, batch, before=before, after=after)
 
 
 @transaction.atomic

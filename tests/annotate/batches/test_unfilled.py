@@ -76,6 +76,14 @@ def test_raising_the_caps_frees_the_places(
     assert entry.after == {"max_hits_per_annotator": None, "max_hits_per_day": 10, "max_share": 0.6667}
 
 
+def test_two_changes_of_different_caps_both_hold(batch: Batch) -> None:
+    seen_before = Batch.objects.get(pk=batch.pk)
+    judgments_wanted.change_caps(batch=batch, actor=None, caps={"max_hits_per_day": 5})
+    judgments_wanted.change_caps(batch=seen_before, actor=None, caps={"max_share": 0.5})
+    batch.refresh_from_db()
+    assert (batch.max_hits_per_day, batch.max_share) == (5, 0.5)
+
+
 @pytest.mark.parametrize(
     "over",
     [
