@@ -5,9 +5,15 @@ ARG PYTHON=python:3.11-slim-trixie
 FROM ${PYTHON} AS build
 # Extras beside requirements.txt, such as “sentry chinese”.
 ARG EXTRAS=""
+# The build of torch for the extra “neural”: “cpu”, or one for CUDA such as “cu130”.
+ARG TORCH_BACKEND="cpu"
 WORKDIR /app
 COPY requirements*.txt ./
 RUN python -m venv /opt/venv
+RUN case " $EXTRAS " in *" neural "*) \
+    python -m pip install --no-cache-dir --disable-pip-version-check uv==0.13.8 && \
+    python -m uv pip install --no-cache --python /opt/venv/bin/python --torch-backend "$TORCH_BACKEND" \
+        "$(grep -oE '^torch==[0-9.]+' requirements-neural.txt)" ;; esac
 RUN set -- requirements.txt; for extra in $EXTRAS; do set -- "$@" "requirements-$extra.txt"; done; \
     for file in "$@"; do set -- "$@" -r "$file"; shift; done; \
     /opt/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes "$@"

@@ -26,7 +26,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry lock run test check audit soak load bench screenshots clean
+.PHONY: help install meteor chinese hub sentry neural lock run test check audit soak load bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
@@ -46,13 +46,20 @@ hub: $(INSTALLED) ## add huggingface_hub, which pushes judgment sets to the Hugg
 sentry: $(INSTALLED) ## add sentry_sdk, which reports errors to Sentry where SENTRY_DSN is set
 	@$(call install_from,requirements.txt -r requirements-sentry.txt)
 
+neural: $(INSTALLED) ## add torch and transformers, for learned metrics (about 1 GB; TORCH_BACKEND=cu130 chooses a CUDA build)
+	@$(call install_torch)
+	@$(call install_from,requirements.txt -r requirements-neural.txt)
+
+# The locks leave out the gigabytes of torch's CUDA build, which brings those of its own version.
+CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
 # What an extra adds is listed without what everybody has. Versions that are locked stay until pyproject.toml asks for others.
-LOCK := $(PY) -m uv pip compile pyproject.toml $(CERTIFICATES) --universal --python-version 3.11 --generate-hashes --no-header --quiet
+LOCK := $(PY) -m uv pip compile pyproject.toml $(CERTIFICATES) --universal --python-version 3.11 --generate-hashes --no-header --quiet \
+	--excludes <(printf '%s\n' $(CUDA))
 EXTRAS := $(filter-out dev,$(patsubst requirements-%.txt,%,$(wildcard requirements-*.txt)))
 
 lock: $(INSTALLED) ## write the exact versions and hashes of what pyproject.toml names
 	@$(LOCK) -o requirements.txt
-	@$(LOCK) --extra dev --extra private -o requirements-dev.txt
+	@$(LOCK) --extra dev --extra private --extra neural -o requirements-dev.txt
 	@known=$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt); \
 	for extra in $(EXTRAS); do \
 		$(LOCK) --extra $$extra $$known -o requirements-$$extra.txt; \
@@ -147,6 +154,7 @@ $(INSTALLED): requirements.txt requirements-private.txt | $(PY)
 	@touch $@
 
 $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
+	@$(call install_torch)
 	@$(call install_from,requirements-dev.txt)
 	@touch $@
 
@@ -157,10 +165,33 @@ $(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py te
 $(CATALOGUES): %.mo: %.po | $(INSTALLED)
 	@$(PY) manage.py translations --compile
 
-# uv installs the hashed lock in seconds; pip does the same, slower, where uv does not run.
+# uv installs the hashed lock in seconds; pip does the same, slower, where uv does not run. A lock is complete, so what its
+# packages ask for is not looked up again.
 define install_from
 echo "Installing $(1) …"; \
 { $(PY) -m pip install --quiet --disable-pip-version-check '$(UV)' && \
-  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet $(CERTIFICATES) --require-hashes -r $(1); } || \
-$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet $(CERTIFICATES) --no-deps --require-hashes -r $(1); } || \
+$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(1)
+endef
+
+# On Linux, torch on PyPI is the CUDA build, with gigabytes of libraries. Its build for the processor alone comes from where
+# pip looks (a folder or a mirror), or from torch's own index, which uv knows: there “auto” takes CUDA where a driver is. A
+# build has its own hashes, so the version is what is pinned; elsewhere the lock below installs PyPI's, which is small.
+TORCH := $(shell sed -nE 's/^ *"(torch==[^"]+)".*/\1/p' pyproject.toml)
+TORCH_BACKEND ?= auto
+define install_torch
+if [ "$$(uname -s)" = Linux ] && ! $(PY) -c 'import sys; from importlib.metadata import version; \
+	sys.exit(version("torch").split("+")[0] != "$(TORCH:torch==%=%)")' 2>/dev/null; then \
+	echo "Installing $(TORCH) …"; \
+	pip="$(PY) -m pip install --quiet --disable-pip-version-check"; \
+	if { [ "$(TORCH_BACKEND)" = cpu ] || { [ "$(TORCH_BACKEND)" = auto ] && [ ! -e /proc/driver/nvidia/version ]; }; } && \
+		$$pip --no-deps '$(TORCH)+cpu' 2>/dev/null; then :; \
+	elif $$pip '$(UV)' && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet $(CERTIFICATES) \
+		--torch-backend '$(TORCH_BACKEND)' '$(TORCH)'; then :; \
+	else \
+		echo "No build of $(TORCH) for “$(TORCH_BACKEND)” was found. Give pip a folder or an index that has one" \
+			"(PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL), choose another with TORCH_BACKEND, or install the CUDA build" \
+			"of PyPI, several gigabytes: $(PY) -m pip install $(TORCH)" >&2; exit 1; \
+	fi; \
+fi
 endef

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,13 @@ def test_the_private_servers_are_an_extra_of_their_own() -> None:
             "requirements-private.txt",
             "requirements-dev.txt",
         }
+
+
+def test_torch_is_an_extra_of_its_own_without_the_libraries_of_its_cuda_build() -> None:
+    locked = {path.name: path.read_text(encoding="utf-8") for path in env.BASE_DIR.glob("requirements*.txt")}
+    for package in ("torch==", "transformers==", "tokenizers==", "safetensors=="):
+        assert {name for name, text in locked.items() if re.search(f"^{package}", text, re.MULTILINE)} == {
+            "requirements-neural.txt",
+            "requirements-dev.txt",
+        }
+    assert not [name for name, text in locked.items() if re.search("^(nvidia|cuda|triton)", text, re.MULTILINE)]
