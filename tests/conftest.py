@@ -16,7 +16,6 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
-from projects.jobs import running  # noqa: E402
 from tests import database, static_files  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
@@ -97,15 +96,6 @@ def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 def _static_files() -> None:
     assets.collect()
     static_files.find_once()
-
-
-@pytest.fixture(autouse=True)
-def _no_heartbeat_in_a_transaction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job in the test's own transaction is unseen by its heartbeat, which would take it for lost."""
-    marker = request.node.get_closest_marker("django_db")
-    is_committed = "transactional_db" in request.fixturenames or (marker and marker.kwargs.get("transaction"))
-    if not is_committed:
-        monkeypatch.setattr(running, "BEAT_SECONDS", 2 * processes.PATIENCE)
 
 
 @pytest.fixture(scope="session")

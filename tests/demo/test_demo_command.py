@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from functools import partial
 from io import StringIO
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,7 +31,6 @@ from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
 from demo.annotators import SimulatedAnnotator, confirm_all
 from demo.making import CREW
-from projects.jobs import running
 from projects.models import (
     Candidate,
     Dataset,
@@ -46,7 +44,6 @@ from projects.models import (
 from results.models import Study
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
-from tests import processes
 from tests.factories import make_membership
 
 pytestmark = pytest.mark.django_db
@@ -67,9 +64,7 @@ def run_json(*arguments: str) -> dict[str, Any]:
 def made(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
     """The demo, made once for this module; each test undoes only what it did itself."""
     with django_db_blocker.unblock(), transaction.atomic():
-        # Its jobs stand in a transaction that their heartbeats cannot see, and would end after the first beat.
-        with mock.patch.object(running, "BEAT_SECONDS", 2 * processes.PATIENCE):
-            made = run_json()
+        made = run_json()
         yield made
         transaction.set_rollback(True)
 

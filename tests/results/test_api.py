@@ -3,7 +3,6 @@
 import hashlib
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from django.http import QueryDict
@@ -12,7 +11,6 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotate.reviews import adjudication
-from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from results import tasks
 from results.agreement.alpha import measure_agreement
@@ -104,8 +102,7 @@ def test_a_token_that_reads_has_many_judgments_computed_by_a_job(
     assert script.read("agreement/", **asked)["figures"] is None
     response = script.send("agreement/", asked)
     assert (response.status_code, response.json()["state"]) == (202, "queued")
-    with mock.patch.object(running, "BEAT_SECONDS", 60):
-        tasks.make_report(judged.reports.get().pk)
+    tasks.make_report(judged.reports.get().pk)
     done = script.read("agreement/", **asked)
     assert done["is_current"]
     assert done["computed_at"]
@@ -119,8 +116,7 @@ def test_a_set_is_asked_for_polled_and_downloaded(judged: Project, manager: Memb
     assert (response.status_code, response["Location"]) == (202, f"{writer.root}judgment-sets/1/")
     assert reader.read("judgment-sets/1/")["state"] == "queued"
     assert reader.get(f"{reader.root}judgment-sets/1/archive/").status_code == 404
-    with mock.patch.object(running, "BEAT_SECONDS", 60):
-        freezing.run(JudgmentSet.objects.get().pk)
+    freezing.run(JudgmentSet.objects.get().pk)
     made = reader.read("judgment-sets/1/")
     assert (made["state"], made["settings"]["n_resamples"]) == ("done", 100)
     whole = reader.get(f"{reader.root}judgment-sets/1/archive/")

@@ -5,9 +5,7 @@ import io
 import json
 import zipfile
 from typing import Any
-from unittest import mock
 
-from projects.jobs import running
 from projects.models import Membership, Project
 from results.models import JudgmentSet
 from results.sets import freezing
@@ -18,8 +16,7 @@ from tests.routes import all_routes
 def freeze(project: Project, actor: Membership, name: str = "First", **over: Any) -> JudgmentSet:
     """A set of the project, frozen now."""
     made = freezing.request_set(project=project, actor=actor, name=name, settings=Settings(**over))
-    with mock.patch.object(running, "BEAT_SECONDS", 60):  # a heart sees nothing of a test's own transaction
-        freezing.run(made.pk)
+    freezing.run(made.pk)
     made.refresh_from_db()
     assert made.state == JudgmentSet.State.DONE, made.error
     return made

@@ -17,9 +17,8 @@ PROJECT = ("--project", "bridges")
 
 
 @pytest.fixture(autouse=True)
-def _judged(project: Project, owner: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def _judged(project: Project, owner: Membership) -> None:
     canonical(project)
-    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
 
 
 def test_freeze_and_download(project: Project, tmp_path: Path) -> None:

@@ -75,9 +75,7 @@ def test_the_preview_counts_what_the_screens_count(
     assert sum(int(row["n"]) for row in table(made, "aggregated.csv")) == counts.n_included
 
 
-def test_a_manager_looks_and_freezes(
-    project: Project, manager: Membership, desk: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_manager_looks_and_freezes(project: Project, manager: Membership, desk: Client) -> None:
     canonical(project)
     page = desk.get(NEW, {"look": "1", "splits": "dev", "texts": "on", "gold": "median"}).content.decode()
     assert read_page(page).number("Judgments included") == 23
@@ -91,7 +89,6 @@ def test_a_manager_looks_and_freezes(
     assert "Freezing the judgment set" in waiting
     assert 'http-equiv="refresh"' in waiting
     assert "HX-Refresh" not in desk.get(f"{LIST}1/job/")
-    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
     freezing.run(made.pk)
     assert desk.get(f"{LIST}1/job/")["HX-Refresh"] == "true"
     shown = desk.get(f"{LIST}1/").content.decode()
@@ -183,7 +180,7 @@ def test_a_set_says_what_changed(project: Project, manager: Membership, desk: Cl
 
 
 def test_a_retired_set_says_so_everywhere_and_names_its_successor(
-    project: Project, manager: Membership, desk: Client, monkeypatch: pytest.MonkeyPatch
+    project: Project, manager: Membership, desk: Client
 ) -> None:
     canonical(project)
     made = freeze(project, manager)
@@ -199,7 +196,6 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     assert response["Location"] == f"{LIST}2/"
     desk.post(f"{LIST}1/succeed/")
     assert JudgmentSet.objects.count() == 2, "One successor is enough."
-    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
     freezing.run(JudgmentSet.objects.get(number=2).pk)
     assert "This set replaces" in desk.get(f"{LIST}2/").content.decode()
     answer = desk.get(f"{LIST}1/archive/")

@@ -1,7 +1,6 @@
 """A set says what the pages say, to the last digit."""
 
 import csv
-from unittest import mock
 
 import pandas as pd
 import pytest
@@ -13,7 +12,6 @@ from annotate.reviews.adjudication import choose_gold
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
 from measures.rubric import Level
-from projects.jobs import running
 from projects.models import Membership, Project
 from results.agreement.alpha import AlphaInterval, measure_agreement
 from results.models import JudgmentSet
@@ -75,8 +73,7 @@ def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Member
 def test_the_project_s_rule_is_the_default(project: Project, owner: Membership, client_of: SignIn) -> None:
     canonical(project)
     choose_gold(project=project, actor=owner, rule=GoldRule.MEDIAN, with_controls=False)
-    with mock.patch.object(running, "BEAT_SECONDS", 60):
-        answer("freeze", "--project", project.slug, "--name", "By the rule")
+    answer("freeze", "--project", project.slug, "--name", "By the rule")
     made = JudgmentSet.objects.get()
     assert (made.settings["gold"], made.settings["controls_in_z"]) == ("median", False)
     assert "median of the judgments" in client_of(owner).get(f"/p/{project.slug}/sets/1/").content.decode()
