@@ -186,5 +186,6 @@ def _read(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _is_safe(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return not PurePosixPath(name).is_absolute() and ".." not in parts and len(parts) > 1
+    """Return whether a name stays below its folder: written plainly, as "files//x" without its prefix is "/x"."""
+    path = PurePosixPath(name)
+    return str(path) == name and not path.is_absolute() and ".." not in path.parts and len(path.parts) > 1

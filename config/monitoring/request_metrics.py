@@ -4,18 +4,14 @@ Each process writes its numbers to a file in a folder that they share, and the o
 Without that folder nothing is measured: a process would show its own requests alone, and another one at each scrape.
 """
 
-import os
 from pathlib import Path
 
 from django.conf import settings
-
-if settings.REQUEST_METRICS_DIR:
-    # The library reads this variable when it is imported; it may come from the file of settings.
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.REQUEST_METRICS_DIR
-    Path(settings.REQUEST_METRICS_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
-
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
+
+if settings.REQUEST_METRICS_DIR:
+    Path(settings.REQUEST_METRICS_DIR).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 # To a person, a tenth of a second is at once and a second is a wait.
 BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -196,10 +196,12 @@ def test_what_is_damaged_newer_or_in_the_way_is_refused_and_nothing_changes(own_
         rewrite(good, bad, in_manifest(migrations={"projects": "9999_later"})), replace=True
     )
 
-    def outside(entries: dict[str, bytes]) -> None:
-        entries["files/../../x"] = b""
+    for name in ("files/../../x", f"files/{site}/x"):
 
-    assert "outside its folders" in refusal(rewrite(good, bad, outside), replace=True)
+        def outside(entries: dict[str, bytes], name: str = name) -> None:
+            entries[name] = b""
+
+        assert "outside its folders" in refusal(rewrite(good, bad, outside), replace=True)
 
     # A dump that ends in the middle: psql is not told to commit, and the files that were new are gone again.
     def cut(entries: dict[str, bytes]) -> None:

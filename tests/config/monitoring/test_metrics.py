@@ -125,6 +125,7 @@ def test_they_count_the_work_of_the_site(
 def test_requests_are_summed_over_processes(tmp_path: Path) -> None:
     script = """
 import os
+from config import monitoring  # its modules import the library before they count
 from prometheus_client import CollectorRegistry, generate_latest
 from config.monitoring import request_metrics
 for status in (200, 500):
@@ -137,8 +138,9 @@ registry = CollectorRegistry()
 request_metrics.register(registry)
 print(generate_latest(registry).decode())
 """
-    folder = tmp_path / "metrics"
-    variables = {"DJANGO_SETTINGS_MODULE": "config.settings", "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+    file = tmp_path / "settings.env"
+    file.write_text(f"PROMETHEUS_MULTIPROC_DIR={tmp_path / 'metrics'}\n", encoding="utf-8")
+    variables = {"DJANGO_SETTINGS_MODULE": "config.settings", "ENV_FILE": str(file)}
     run = subprocess.run(
         [sys.executable, "-c", script],
         cwd=env.BASE_DIR,
