@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, Func
 from django.utils.translation import gettext as _
 
-from annotate.models import Assignment, Judgment, Notice
+from annotate.models import Assignment, Notice
 from annotate.onboarding import notices
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
@@ -112,12 +112,8 @@ class Withdrawal:
 
 def plan_withdrawal(annotator: Membership) -> Withdrawal:
     """Return the work that the annotator can keep or remove."""
-    work = leaving.find_submitted(annotator)
-    return Withdrawal(
-        n_hits=work.count(),
-        n_judgments=Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False).count(),
-        has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists(),
-    )
+    n_hits, n_judgments = leaving.count_submitted(annotator)
+    return Withdrawal(n_hits, n_judgments, has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists())
 
 
 @transaction.atomic

@@ -12,12 +12,13 @@ from django.db.models import DateTimeField, Func
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.models import Assignment, Attempt, Draft, Judgment, Notice, Remark, RemarkRevision
+from annotate.models import Assignment, Attempt, Draft, Notice, Remark, RemarkRevision
 from annotate.payments.paying import sum_unpaid
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
 from projects.database import erasures
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Act, ApiToken, Erasure, Membership, User
 
@@ -48,9 +49,13 @@ def erase(*, user: User, removes_work: bool) -> int:
 
     Open work goes to others. Tokens, messages, drafts, sessions and records of sign-ins are deleted too, and with
     `removes_work` the comments. The erasure is repeated when an older backup is restored. Raises Refused for the only
-    owner of a project. Locks the account and its memberships, then batches, assignments and HITs.
+    owner of a project. Locks the account, the members of its projects and its memberships, then batches, assignments
+    and HITs.
     """
     locked = User.objects.select_for_update().get(pk=user.pk)
+    # So that the last two owners of a project can't both leave, nor one while the other gives up the role.
+    for project_id in locked.memberships.order_by("project_id").values_list("project_id", flat=True):
+        lock_in_project(AdvisoryLock.MEMBERS, project_id)
     _refuse_only_owner(locked)
     n_removed = _erase(locked, removes_work=removes_work)
     erasures.remember(KIND, {"user": user.pk, "joined": user.date_joined.isoformat(), "removes_work": removes_work})
@@ -72,7 +77,8 @@ erasures.register(KIND, repeat)
 
 
 def _erase(user: User, *, removes_work: bool) -> int:
-    members = list(user.memberships.select_related("project").order_by("pk"))
+    # By project, so that two people who share several projects can't wait for each other.
+    members = list(user.memberships.select_related("project").order_by("project_id"))
     for member in members:
         lock_annotator(member)
     n_removed = sum(_leave(member, removes_work=removes_work) for member in members)
@@ -122,10 +128,5 @@ def _refuse_only_owner(user: User) -> None:
 
 
 def _sum_up(member: Membership) -> OwnWork:
-    work = leaving.find_submitted(member)
-    return OwnWork(
-        membership=member,
-        n_hits=work.count(),
-        n_judgments=Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False).count(),
-        unpaid_cents=sum_unpaid(member),
-    )
+    n_hits, n_judgments = leaving.count_submitted(member)
+    return OwnWork(member, n_hits, n_judgments, sum_unpaid(member))

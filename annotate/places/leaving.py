@@ -73,6 +73,13 @@ def find_submitted(annotator: Membership) -> QuerySet[Assignment]:
     return Assignment.objects.submitted().filter(annotator=annotator).exclude(Exists(taken_out))
 
 
+def count_submitted(annotator: Membership) -> tuple[int, int]:
+    """Return the number of submitted HITs that were not removed before, and of their judgments that count."""
+    work = find_submitted(annotator)
+    counted = Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False)
+    return work.count(), counted.count()
+
+
 def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:
     """Lock the batches, before any assignment, so that none is archived or reopened until the transaction ends."""
     locked = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project")

@@ -241,6 +241,29 @@ def test_two_who_press_at_once_delete_it_once(batch: Batch, person: User, annota
     sound()
 
 
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_of_two_owners_who_leave_at_once_one_stays(owner: Membership, manager: Membership) -> None:
+    Membership.objects.filter(pk=manager.pk).update(role=Membership.Role.OWNER)
+    came = []
+
+    def press(user: User) -> None:
+        try:
+            came.append(erasing.erase(user=user, removes_work=False))
+        except Refused:
+            came.append(-1)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press, args=[each.user]) for each in (owner, manager)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(came) == [-1, 0]
+    assert owner.project.memberships.active().filter(role=Membership.Role.OWNER, user__isnull=False).count() == 1
+
+
 def test_an_account_without_a_password_is_deleted_after_another_proof(person: User, client_of: SignIn) -> None:
     person.set_unusable_password()
     person.save()
