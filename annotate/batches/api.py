@@ -21,6 +21,7 @@ from annotate.batches.terms import RANGES, Terms
 from annotate.models import Batch
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
+    INT32,
     PageQuery,
     Query,
     StrictBooleanField,
@@ -33,7 +34,6 @@ from projects.api.serializers import (
 from projects.errors import Refused
 from projects.models import Membership, Project, Question
 
-INT32 = 2**31 - 1
 COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
 SELECTION_FIELDS = ("datasets", "splits", "sources", "types", "sample", "questions", "seed", "with_pairs", "only_pairs")
 """The fields of a new batch that select its candidates; all others are terms."""

@@ -13,15 +13,12 @@ from rest_framework.response import Response
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, RemovalPlan, Scope
 from annotate.onboarding.notices import LONGEST
-from projects.access import Policy, Right
-from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import Query, StrictBooleanField, StrictSerializer, TextField
+from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
+from projects.api.serializers import INT32, Query, StrictBooleanField, StrictSerializer, TextField
 from projects.errors import Refused
 from projects.models import Project
 from projects.people.api import PersonSerializer, fetch_member
 
-INT32 = 2**31 - 1
-FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)
 WHY: dict[str, Any] = {"max_length": 500, "help_text": "Recorded in the audit log. Don’t name anyone."}
 
 

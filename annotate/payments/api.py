@@ -17,15 +17,12 @@ from annotate.payments.entries_page import STATES, require_paying
 from annotate.payments.ledger import Waiting
 from annotate.payments.paying import MOST_CENTS
 from annotate.payments.payment_file import list_lines
-from projects.access import Policy, Right
-from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
+from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
+from projects.api.serializers import INT32, PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 
-FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)
-INT32 = 2**31 - 1
 MOST_OF_A_BALANCE = 2**53
 ADDED = [
     choice for choice in LedgerEntry.Kind.choices if choice[0] in (LedgerEntry.Kind.BONUS, LedgerEntry.Kind.ADJUSTMENT)

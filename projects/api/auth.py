@@ -21,6 +21,10 @@ from projects.web.problems import answer_exception
 from projects.web.uploads import stop_if_asked
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
+FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)
+"""The policy of endpoints that show and change what managers alone may see."""
+FOR_READERS = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+"""The policy of endpoints that start what changes no judgment. A token still must be one that writes."""
 TOKEN_PARAMETERS = ("token", "access_token", "api_key", "apikey")
 """Names under which people put a token into an address, where logs and browser histories keep it."""
 

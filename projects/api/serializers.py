@@ -21,6 +21,8 @@ PAGE_SIZE = 100
 MOST_ROWS = 1_000
 MOST_PAGES = 1_000_000
 """Keeps the offset below what the database accepts."""
+INT32 = 2**31 - 1
+"""A greater number would be an error of the database, and not of the request."""
 LONGEST = 200
 """Characters of a text unless its field says otherwise."""
 

@@ -15,8 +15,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from projects.access import Policy, Right
-from projects.api.auth import ProjectEndpoint
+from projects.api.auth import FOR_MANAGERS, ProjectEndpoint
 from projects.api.serializers import (
     PageQuery,
     StrictBooleanField,
@@ -32,7 +31,6 @@ from projects.web.links import absolute_url
 
 MOST_USES = 10_000
 INVITABLE = [choice for choice in Membership.Role.choices if choice[0] != Membership.Role.OWNER]
-FOR_MANAGERS = Policy("api", Right.MANAGE, answers_json=True, is_api=True)
 
 
 class PeopleQuery(PageQuery):

@@ -12,8 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from projects.access import Policy, Right
-from projects.api.auth import ProjectEndpoint
+from projects.api.auth import FOR_READERS, ProjectEndpoint
 from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
 from projects.models import Project
 from results.metrics import computing
@@ -56,8 +55,8 @@ class NewMetricSerializer(StrictSerializer):
 
 
 class MetricList(ProjectEndpoint):
-    # Scores change no judgment, so whoever may read may compute them, as on the page; a token must be one that writes.
-    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+    # Scores change no judgment, so whoever may read may compute them, as on the page.
+    policy = FOR_READERS
     query = MetricQuery
 
     @extend_schema(responses=make_page_serializer(MetricSerializer))

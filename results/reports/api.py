@@ -11,14 +11,13 @@ from rest_framework.response import Response
 from annotate.frames.stages import Stage
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import Query, StrictBooleanField, TextField
+from projects.api.serializers import INT32, Query, StrictBooleanField, TextField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job
 from results.reports.reports import find_report, request_report
 from results.scope.forms import ScopeForm
 
-INT32 = 2**31 - 1
 SomeForm = TypeVar("SomeForm", bound=ScopeForm)
 
 

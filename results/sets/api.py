@@ -17,6 +17,7 @@ from measures.bootstrap import PERCENTILE
 from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
+    INT32,
     PageQuery,
     StrictBooleanField,
     StrictSerializer,
@@ -33,8 +34,6 @@ from results.sets.downloads import ANYTHING, KINDS
 from results.sets.licences import LICENCES
 from results.sets.settings import Settings
 
-# A greater number would be an error of the database, and not of the request.
-INT32 = 2**31 - 1
 # Bounded, as each value becomes a parameter of a statement.
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
 SOME: dict[str, Any] = {"required": False, "max_length": 100}

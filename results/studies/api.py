@@ -14,9 +14,9 @@ from rest_framework.response import Response
 
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
-from projects.access import Policy, Right
-from projects.api.auth import ProjectEndpoint
+from projects.api.auth import FOR_READERS, ProjectEndpoint
 from projects.api.serializers import (
+    INT32,
     PageQuery,
     StrictBooleanField,
     StrictSerializer,
@@ -35,10 +35,7 @@ from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
 from results.studies.settings import DESIGNS
 
-INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
-# An evaluation changes no judgment, so whoever may read may request it, as on the page.
-FOR_READERS = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
 OWN_FIELDS = ("name", "stage", "blind", "gold", "least", "as_zero", "humans", "design", "resamples", "seed")
 """Fields of a request that are fields of the page's form by the same name."""
 
@@ -122,6 +119,7 @@ class NewStudySerializer(StrictSerializer):
 
 
 class StudyList(ProjectEndpoint):
+    # An evaluation changes no judgment, so whoever may read may request it, as on the page.
     policy = FOR_READERS
     query = StudyQuery
 
