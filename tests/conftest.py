@@ -17,6 +17,7 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
 from tests import database, static_files  # noqa: E402
+from tests.measures.neural.tiny_models import tiny_models  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
     client_of,
@@ -47,6 +48,7 @@ __all__ = [
     "quick_passwords",
     "researcher",
     "stranger",
+    "tiny_models",
 ]
 
 SCALE = int(os.environ.get("SCALE", "1"))
@@ -54,10 +56,16 @@ SCALE = int(os.environ.get("SCALE", "1"))
 
 @pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Races run one after another, in one process: two at once would only disturb each other. Drills run in a soak."""
+    """Races run one after another, in one process: two at once would only disturb each other. So do tests of models.
+
+    Drills run in a soak.
+    """
     for item in items:
         if item.get_closest_marker("race"):
             item.add_marker(pytest.mark.xdist_group("races"))
+        # Torch takes seconds to import and 300 MB: one process is enough.
+        elif "tiny_models" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("neural"))
     drills = [item for item in items if item.get_closest_marker("drill")] if SCALE == 1 else []
     if drills:
         config.hook.pytest_deselected(items=drills)
