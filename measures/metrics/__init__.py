@@ -1,8 +1,10 @@
 """Automatic metrics of answers, one family per module: pure functions over columns, for the app and for notebooks."""
 
+from measures.metrics import answerability as answerability
 from measures.metrics import bleu as bleu
 from measures.metrics import chrf as chrf
 from measures.metrics import exact as exact
+from measures.metrics import gleu as gleu
 from measures.metrics import meteor as meteor
 from measures.metrics import rouge_l as rouge_l
 from measures.metrics import rouge_n as rouge_n
