@@ -1,0 +1,516 @@
+"""Models as folders: `concord-model.json` says what a model is, and gives the size and SHA-256 of each of its files.
+
+A folder holds weights as safetensors, which are numbers without code. Pickles, code, links and files that are not
+listed are refused, so that loading a model runs nothing but transformers itself.
+"""
+
+import hashlib
+import json
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, get_args
+
+from measures.metrics.metric import Broken
+from measures.neural.environment import SETUP, get_environment, is_installed
+
+MANIFEST = "concord-model.json"
+FORMAT = 1
+
+Kind = Literal["encoder", "cross", "masked", "lerc"]
+KINDS: dict[str, str] = {
+    "encoder": "encoder of texts, for BERTScore and the bi-encoder",
+    "cross": "cross-encoder with one output, for SAS",
+    "masked": "masked language model, for QAScore",
+    "lerc": "LERC, trained on human judgments",
+}
+POOLINGS = ("mean", "cls", "max")
+ACTIVATIONS = ("sigmoid", "identity")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SUFFIXES = {".safetensors", ".json", ".txt", ".md"}
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".h5", ".msgpack", ".npy", ".npz", ".joblib"}
+_LARGEST_JSON = 50_000_000
+_LARGEST_HEADER = 100_000_000
+_DEPTH = 2
+
+
+class BadFolder(Broken):
+    """A folder is no model that can be used; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A file of a model: its path below the folder, with slashes, its size in bytes and its SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFolder:
+    """A model as its `concord-model.json` describes it.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    kind : str
+        One of `KINDS`.
+    source, revision, licence, trained_on : str
+        Where the model comes from, and what people may do with it; empty where unknown.
+    layer : int or None
+        The layer whose vectors BERTScore takes, counted from 1; none for the last.
+    pooling : str
+        One of `POOLINGS`; empty where the folder has no pooling.
+    length : int
+        The most tokens that the model is meant to read; 0 for as many as it can.
+    activation : str
+        One of `ACTIVATIONS`, for the output of a cross-encoder.
+    details : mapping
+        What else a kind needs, such as the settings of a training; JSON.
+    files : tuple of ModelFile
+        All of its files, by path.
+    """
+
+    path: Path
+    kind: Kind
+    source: str = ""
+    revision: str = ""
+    licence: str = ""
+    trained_on: str = ""
+    layer: int | None = None
+    pooling: str = ""
+    length: int = 0
+    activation: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[ModelFile, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(each.size for each in self.files)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that scores depend on: the files, and how they are read."""
+        read = {name: getattr(self, name) for name in ("kind", "layer", "pooling", "length", "activation", "details")}
+        files = {each.path: each.sha256 for each in self.files if _matters(each.path)}
+        return hashlib.sha256(json.dumps({**read, "files": files}, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def short_digest(self) -> str:
+        """The beginning of the digest, as signatures and lists show it."""
+        return self.digest[:12]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unusable:
+    """A folder of the registry that is no model that can be used, and why."""
+
+    path: Path
+    problem: str
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def read_folder(path: Path) -> ModelFolder:
+    """Read a folder and check everything but the content of its files.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Returns
+    -------
+    ModelFolder
+        What `concord-model.json` says, with every file present in the size that it says.
+
+    Raises
+    ------
+    BadFolder
+        The folder or its description is missing or wrong, a file is missing, of another size, not listed, a link or
+        a pickle, or the model asks for code of its own.
+    """
+    check_name(path.name)
+    if path.is_symlink() or not path.is_dir():
+        raise BadFolder(f"{path.name} is not a folder. Links are not followed.")
+    if not (path / MANIFEST).is_file():
+        raise BadFolder(f"{path.name} has no {MANIFEST}. Add the model with: manage.py models add FOLDER")
+    folder = _parse(path, _read_json(path / MANIFEST, path))
+    listed = {each.path: each for each in folder.files}
+    found = dict(_walk(path))
+    found.pop(MANIFEST, None)
+    if missing := sorted(listed.keys() - found.keys()):
+        raise BadFolder(f"{path.name} lacks the file {missing[0]}. Copy the model again.")
+    if strange := sorted(found.keys() - listed.keys()):
+        raise BadFolder(f"{path.name} has the file {strange[0]}, which {MANIFEST} does not list. Remove it.")
+    for each in folder.files:
+        if (size := found[each.path]) != each.size:
+            raise BadFolder(
+                f"{path.name}/{each.path} has {size:,} bytes, but {MANIFEST} says {each.size:,}. Copy the model again."
+            )
+    _check_contents(path, [each.path for each in folder.files])
+    return folder
+
+
+def check_hashes(folder: ModelFolder) -> None:
+    """Read every file and compare its SHA-256.
+
+    Raises
+    ------
+    BadFolder
+        A file has another content than when the model was added, or cannot be read.
+    """
+    for each in folder.files:
+        if hash_file(folder.path / each.path) != each.sha256:
+            raise BadFolder(
+                f"{folder.name}/{each.path} has changed since the model was added: its SHA-256 is not the one in "
+                f"{MANIFEST}. Nothing was loaded. Remove the model and add it again from its source."
+            )
+
+
+def describe_folder(
+    path: Path,
+    *,
+    kind: Kind,
+    source: str = "",
+    revision: str = "",
+    licence: str = "",
+    trained_on: str = "",
+    layer: int | None = None,
+    pooling: str | None = None,
+    length: int | None = None,
+    activation: str | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> ModelFolder:
+    """Hash the files of a folder, write its `concord-model.json` and return the model.
+
+    Parameters
+    ----------
+    path : Path
+        A folder with the files of one model and no others.
+    kind, source, revision, licence, trained_on, layer, details
+        As in `ModelFolder`.
+    pooling, length, activation : str or int, optional
+        By default what the files of sentence-transformers in the folder say.
+
+    Raises
+    ------
+    BadFolder
+        As `read_folder` does.
+    """
+    check_name(path.name)
+    files = sorted(name for name, _size in _walk(path) if name != MANIFEST)
+    _check_contents(path, files)
+    hashed = [ModelFile(path=name, size=(path / name).stat().st_size, sha256=hash_file(path / name)) for name in files]
+    made = ModelFolder(
+        path=path,
+        kind=kind,
+        source=source,
+        revision=revision,
+        licence=licence,
+        trained_on=trained_on,
+        layer=layer,
+        pooling=_read_pooling(path) if pooling is None else pooling,
+        length=_read_length(path) if length is None else length,
+        activation=_read_activation(path, kind) if activation is None else activation,
+        details=dict(details or {}),
+        files=tuple(hashed),
+    )
+    text = json.dumps(_to_json(made), indent=2, ensure_ascii=False) + "\n"
+    temporary = path / f"{MANIFEST}.new"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path / MANIFEST)
+    return read_folder(path)
+
+
+def list_models(models_dir: Path | None = None) -> list[ModelFolder | Unusable]:
+    """Return every folder of the registry by name, those that cannot be used with their reason.
+
+    Parameters
+    ----------
+    models_dir : Path, optional
+        By default that of the environment.
+    """
+    models_dir = models_dir or get_environment().models_dir
+    if models_dir is None or not models_dir.is_dir():
+        return []
+    found: list[ModelFolder | Unusable] = []
+    for path in sorted(models_dir.iterdir()):
+        # Files in progress and notes of the registry itself start with a dot.
+        if path.name.startswith(".") or not (path.is_dir() or path.is_symlink()):
+            continue
+        try:
+            found.append(read_folder(path))
+        except BadFolder as problem:
+            found.append(Unusable(path=path, problem=str(problem)))
+    return found
+
+
+def find_model(name: str, *kinds: Kind) -> ModelFolder:
+    """Return a model of the registry by name.
+
+    Raises
+    ------
+    BadFolder
+        No model is chosen, there is none of this name, it is of another kind, or it cannot be used.
+    """
+    models_dir = get_environment().models_dir
+    wanted = " or ".join(KINDS[kind].partition(",")[0] for kind in kinds)
+    if not name:
+        raise BadFolder(f"no model is chosen: name a registered {wanted}")
+    if models_dir is None or not _NAME.fullmatch(name) or not (models_dir / name).is_dir():
+        raise BadFolder(f"there is no model “{name}”: add it with manage.py models add")
+    folder = read_folder(models_dir / name)
+    if kinds and folder.kind not in kinds:
+        raise BadFolder(f"the model “{name}” is of the kind {folder.kind}, not a registered {wanted}")
+    return folder
+
+
+def explain_missing(name: str, *kinds: Kind) -> str:
+    """Return why a metric cannot use this model here, as a clause for `Metric.lacks`; empty if it can.
+
+    Examples
+    --------
+    >>> explain_missing("", "encoder") != ""
+    True
+    """
+    if not is_installed():
+        return SETUP
+    try:
+        find_model(name, *kinds)
+    except BadFolder as problem:
+        return str(problem).removesuffix(".")
+    return ""
+
+
+def check_name(name: str) -> None:
+    """Check the name of a model. Raises BadFolder.
+
+    Examples
+    --------
+    >>> check_name("all-MiniLM-L6-v2")
+    """
+    if not _NAME.fullmatch(name):
+        raise BadFolder(
+            f"“{name}” can't be the name of a model: use up to 80 letters, digits, dots, hyphens and underscores, "
+            "beginning with a letter or a digit."
+        )
+
+
+def is_pickle(path: str) -> bool:
+    """Return whether a file is of a kind that can hold code, by its name.
+
+    Examples
+    --------
+    >>> is_pickle("pytorch_model.bin"), is_pickle("model.safetensors")
+    (True, False)
+    """
+    return PurePosixPath(path).suffix.lower() in _PICKLES
+
+
+def is_model_file(path: str) -> bool:
+    """Return whether a file may be part of a model, by its name.
+
+    Examples
+    --------
+    >>> is_model_file("1_Pooling/config.json"), is_model_file("modeling.py"), is_model_file("onnx/a/model.json")
+    (True, False, False)
+    """
+    parts = PurePosixPath(path)
+    named = parts.suffix.lower() in _SUFFIXES or parts.name.upper() in {"LICENSE", "LICENCE", "NOTICE"}
+    return named and len(parts.parts) <= _DEPTH and not any(part.startswith(".") for part in parts.parts)
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file. Raises BadFolder if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadFolder(f"{path.parent.name}/{path.name} cannot be read: {error.strerror}.") from error
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the path and the size of every file below a folder. Raises BadFolder for what may not be there."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode):
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFolder(f"{folder.name}/{name} is a link or a special file. A model holds plain files only.")
+        if is_pickle(name):
+            raise BadFolder(
+                f"{folder.name}/{name} is of a kind that can hold code (pickle), and is never loaded. Use the model's "
+                "safetensors, and remove this file."
+            )
+        if name not in (MANIFEST, f"{MANIFEST}.new") and not is_model_file(name):
+            raise BadFolder(
+                f"{folder.name}/{name} is not a file of a model. Models have {', '.join(sorted(_SUFFIXES))} files only."
+            )
+        yield name, status.st_size
+
+
+def _check_contents(folder: Path, files: list[str]) -> None:
+    if "config.json" not in files:
+        raise BadFolder(f"{folder.name} has no config.json, so it is no model of transformers.")
+    weights = [name for name in files if name.endswith(".safetensors")]
+    if not any("/" not in name for name in weights):
+        raise BadFolder(f"{folder.name} has no weights as safetensors. Other kinds of weights are not loaded.")
+    for name in weights:
+        _check_safetensors(folder, name)
+    for name in files:
+        if name.endswith(".json"):
+            _check_code(folder, name, _read_json(folder / name, folder))
+
+
+def _check_safetensors(folder: Path, name: str) -> None:
+    """Check the header of a file of weights: its length in eight bytes, then JSON."""
+    path = folder / name
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = file.read(length) if 0 < length <= min(_LARGEST_HEADER, path.stat().st_size) else b""
+    try:
+        is_valid = isinstance(json.loads(header), dict)
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise BadFolder(f"{folder.name}/{name} is not a file of safetensors, whatever its name. It is not loaded.")
+
+
+def _check_code(folder: Path, name: str, content: Any) -> None:
+    if not isinstance(content, dict | list):
+        return
+    entries = content if isinstance(content, list) else [content]
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        if "auto_map" in entry or "custom_pipelines" in entry:
+            raise BadFolder(
+                f"{folder.name}/{name} names code of the model's own (auto_map), which is never run. Use a model whose "
+                "architecture transformers has."
+            )
+        if "quantization_config" in entry:
+            raise BadFolder(f"{folder.name}/{name} asks for quantised weights, which are not supported.")
+        if name == "modules.json" and not str(entry.get("type", "")).startswith("sentence_transformers."):
+            raise BadFolder(f"{folder.name}/modules.json names a module that sentence-transformers does not have.")
+    if name == "adapter_config.json":
+        raise BadFolder(f"{folder.name} is an adapter of another model. Merge it with that model first.")
+
+
+def _parse(path: Path, content: Any) -> ModelFolder:
+    def fail(what: str) -> BadFolder:
+        return BadFolder(f"{path.name}/{MANIFEST}: {what}.")
+
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise fail(f"“format” must be {FORMAT}")
+    known = {*ModelFolder.__dataclass_fields__, "format"} - {"path"}
+    if strange := sorted(content.keys() - known):
+        raise fail(f"“{strange[0]}” is unknown")
+    for name in ("source", "revision", "licence", "trained_on"):
+        if not isinstance(content.get(name, ""), str):
+            raise fail(f"“{name}” must be a text")
+    allowed = {"kind": get_args(Kind), "pooling": ("", *POOLINGS), "activation": ("", *ACTIVATIONS)}
+    for name, values in allowed.items():
+        if content.get(name, "") not in values:
+            raise fail(f"“{name}” must be one of {', '.join(filter(None, values))}")
+    layer, length = content.get("layer"), content.get("length", 0)
+    if layer is not None and not (type(layer) is int and 0 < layer < 1000):
+        raise fail("“layer” must be a whole number from 1, or null")
+    if not (type(length) is int and 0 <= length < 1_000_000):
+        raise fail("“length” must be a whole number of tokens")
+    if not isinstance(content.get("details", {}), dict):
+        raise fail("“details” must be an object")
+    files = content.get("files")
+    if not isinstance(files, dict) or not files:
+        raise fail("“files” must be an object with the size and the SHA-256 of each file")
+    given = {name: content[name] for name in known - {"format", "files"} if name in content}
+    return ModelFolder(path=path, files=tuple(_parse_file(path, *each) for each in sorted(files.items())), **given)
+
+
+def _parse_file(folder: Path, name: str, content: Any) -> ModelFile:
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts or "\\" in name or str(parts) != name or name == MANIFEST:
+        raise BadFolder(f"{folder.name}/{MANIFEST} lists “{name}”, which is not a path inside the folder.")
+    size, sha256 = (content.get("size"), content.get("sha256")) if isinstance(content, dict) else (None, None)
+    if type(size) is not int or size < 0 or not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
+        raise BadFolder(f"{folder.name}/{MANIFEST}: “{name}” needs its size in bytes and its SHA-256.")
+    return ModelFile(path=name, size=size, sha256=sha256)
+
+
+def _to_json(folder: ModelFolder) -> dict[str, Any]:
+    plain = ("kind", "source", "revision", "licence", "trained_on", "layer", "pooling", "length", "activation")
+    return {
+        "format": FORMAT,
+        **{name: getattr(folder, name) for name in plain},
+        "details": dict(folder.details),
+        "files": {each.path: {"size": each.size, "sha256": each.sha256} for each in folder.files},
+    }
+
+
+def _read_json(path: Path, folder: Path) -> Any:
+    name = path.relative_to(folder).as_posix()
+    try:
+        if path.stat().st_size > _LARGEST_JSON:
+            raise BadFolder(f"{folder.name}/{name} is too large to be a description.")
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise BadFolder(f"{folder.name}/{name} is not valid JSON.") from None
+    except OSError as error:
+        raise BadFolder(f"{folder.name}/{name} cannot be read: {error.strerror}.") from error
+
+
+def _read_optional(path: Path, name: str) -> dict[str, Any]:
+    content = _read_json(path / name, path) if (path / name).is_file() else {}
+    return content if isinstance(content, dict) else {}
+
+
+def _read_pooling(path: Path) -> str:
+    config = _read_optional(path, "1_Pooling/config.json")
+    if not config:
+        return ""
+    modes = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_max_tokens": "max"}
+    named = config.get("pooling_mode")
+    chosen = [named] if isinstance(named, str) else [key for key, value in config.items() if value is True]
+    found = [modes.get(str(key), str(key)) for key in chosen if isinstance(named, str) or key.startswith("pooling_")]
+    if len(found) != 1 or found[0] not in POOLINGS:
+        raise BadFolder(f"{path.name} pools its vectors by {', '.join(found) or 'nothing'}. Known: mean, cls, max.")
+    return found[0]
+
+
+def _read_length(path: Path) -> int:
+    length = _read_optional(path, "sentence_bert_config.json").get("max_seq_length")
+    return length if type(length) is int and length > 0 else 0
+
+
+def _read_activation(path: Path, kind: Kind) -> str:
+    if kind != "cross":
+        return ""
+    config = _read_optional(path, "config.json")
+    trained = config.get("sentence_transformers")
+    named = str((trained or {}).get("activation_fn", "") if isinstance(trained, dict) else "")
+    named = named or str(config.get("sbert_ce_default_activation_function", ""))
+    known = {"Sigmoid": "sigmoid", "Identity": "identity"}
+    last = named.rpartition(".")[2]
+    if named and last not in known:
+        raise BadFolder(f"{path.name} has the activation {named}. Known: Sigmoid, Identity.")
+    # With one output, sentence-transformers takes the sigmoid unless the folder says otherwise.
+    return known.get(last, "sigmoid")
+
+
+def _matters(path: str) -> bool:
+    """Whether scores depend on a file: all but texts for people."""
+    return PurePosixPath(path).suffix in {".safetensors", ".json"} or path in {"vocab.txt", "merges.txt"}
