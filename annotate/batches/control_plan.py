@@ -17,7 +17,8 @@ MOST_DEGRADED = 5
 MIN_DUE = 2
 """Degraded answers that must be due before a personal HIT is created, plus up to two more at random.
 
-A HIT of one item would be conspicuous, and one that always comes at the same count could be predicted.
+The rest of the HIT is repeats, so one for a single degraded answer would cost too much; one that always comes at the
+same count could be predicted.
 """
 
 
@@ -26,10 +27,11 @@ class ControlPlan:
     """How many controls of each kind a batch shows; all zero, the default, means none.
 
     `known_per_hit` known answers are in every HIT, and every `known_hit_every` HITs there is a whole HIT of rated
-    candidates. `degraded_per_hit` is an average over an annotator's HITs. Every `repeats_every` HITs, up to `repeats`
+    candidates. `degraded_per_hit` is an average over an annotator's HITs. Every `repeats_every` HITs, `repeats`
     candidates of one passage are repeated in a separate HIT; `repeats_per_hit` are inside a HIT, with one item at a
-    time. A control comes at least `distance` HITs after its original, or, within a HIT shown one item at a time, at
-    least `item_distance` items after it. What comes every n HITs comes up to `jitter` HITs earlier or later.
+    time. Separate HITs are filled with further repeats until they are as long as the annotator's other HITs. A control
+    comes at least `distance` HITs after its original, or, within a HIT shown one item at a time, at least
+    `item_distance` items after it. What comes every n HITs comes up to `jitter` HITs earlier or later.
 
     The default distances keep a control out of fresh memory: two HITs are about twenty items.
     """
@@ -108,11 +110,13 @@ class ControlPlan:
 def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
     """Return whether a batch has or had repeats: its annotators must not read their earlier answers.
 
-    Repeats may remain from an earlier plan; whether there are any is queried unless `has_items` gives it.
+    Degraded answers bring repeats too, which fill their HITs. Repeats may remain from an earlier plan; whether there
+    are any is queried unless `has_items` gives it.
     """
     plan = ControlPlan.read(batch.control_plan)
-    if plan.repeats or plan.repeats_per_hit or has_items is not None:
-        return bool(plan.repeats or plan.repeats_per_hit or has_items)
+    is_planned = bool(plan.repeats or plan.repeats_per_hit or plan.degraded_per_hit)
+    if is_planned or has_items is not None:
+        return is_planned or bool(has_items)
     of_batch = Q(pool_of=batch) | Q(hit__batch=batch)
     return Item.objects.filter(of_batch, control=Item.Control.REPEAT).exists()
 

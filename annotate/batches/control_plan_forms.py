@@ -32,7 +32,10 @@ class PlanForm(forms.Form):
         max_value=MOST_A_HIT,
         help_text="On average. Made from good answers and shown to annotators who rated those.",
     )
-    repeats = _make_field("Candidates to repeat", "In a separate HIT for one annotator.")
+    repeats = _make_field(
+        "Candidates to repeat",
+        "In a separate HIT for one annotator, with further repeats to make it as long as the others.",
+    )
     repeats_every = _make_field("HIT of repeats every", "Number of HITs; 0 for never.", high=MOST)
     repeats_per_hit = _make_field("Repeats per HIT", "Only with one item at a time.")
     distance = _make_field("Distance, in HITs", "Minimum, from a candidate to its control.", low=1, high=MOST)

@@ -71,12 +71,14 @@ class _Course:
     """One annotator's way through a batch: what was rated, and what was asked again."""
 
     def __init__(self, plan: ControlPlan, who: int, hit_size: int, n_items: int, supply: Supply, is_page: bool) -> None:
-        self.plan, self.who, self.hit_size, self.n_items = plan, who, hit_size, n_items
+        self.plan, self.who, self.n_items = plan, who, n_items
         self.has_degraded = is_page and bool(plan.degraded_per_hit)
         self.n_gold = self.n_personal = self.n_repeat_hits = self.n_degraded = self.n_owed = 0
         self.n_gold_left = None if supply.known_passages is None else round(supply.known_passages)
         known = supply.known_per_passage
-        self.gold_size = min(hit_size, n_items if known is None else max(1, round(known)))
+        # Reserved HITs are as long as ordinary ones with their known answers.
+        self.length = min(hit_size, n_items + plan.known_per_hit)
+        self.gold_size = min(self.length, self.length if known is None else max(1, round(known)))
         self.supply = supply
         # What is left to ask of each ordinary HIT, in order: its degraded answers and its items. `ranks` has the place
         # of each ordinary HIT among all that the annotator has submitted, because distances count all of these.
@@ -103,7 +105,7 @@ class _Course:
         else:
             n_degraded = floor(per_hit * n_work) - floor(per_hit * (n_work - 1))
         self.degraded.append(min(n_degraded, self.n_items) if self.has_degraded else 0)
-        self.repeatable.append(self.n_items)
+        self.repeatable.append(self.length)
         self.n_submitted += 1
         self.ranks.append(self.n_submitted)
         if self.has_degraded:
@@ -124,29 +126,29 @@ class _Course:
         plan = self.plan
         n_degraded = min(
             plan.n_in_personal_hit(self.n_owed, who=self.who, n_personal=self.n_personal),
-            self.hit_size,
+            self.length,
         )
         is_repeat_due = bool(plan.repeats_every) and n_work >= plan.due_at(
             self.n_repeat_hits + 1, plan.repeats_every, who=self.who, what="repeat"
         )
-        n_repeats = min(plan.repeats, self.hit_size) if is_repeat_due else 0
         rated = [at for at, rank in enumerate(self.ranks) if self.n_submitted - rank + 1 >= plan.distance]
-        if not rated or not (n_degraded or n_repeats):
+        if not rated or not (n_degraded or is_repeat_due):
             return 0
 
-        def find_worth(at: int) -> tuple[int, int]:
+        def find_worth(at: int) -> tuple[int, int, int]:
             asked = min(n_degraded, self.degraded[at])
-            again = min(n_repeats, self.hit_size - asked, self.repeatable[at] - asked)
-            return (max(0, again), asked)
+            again = max(0, min(self.length - asked, self.repeatable[at] - asked))
+            n_due = min(again, plan.repeats) if is_repeat_due else 0
+            return (again + asked, n_due, asked) if n_due or asked else (0, 0, 0)
 
-        best = max(rated, key=lambda at: find_worth(at) if n_repeats else find_worth(at)[::-1])
-        again, asked = find_worth(best)
-        if not again + asked:
+        best = max(rated, key=find_worth)
+        n_items, _n_due, asked = find_worth(best)
+        if not n_items:
             return 0
         self.degraded[best] -= asked
-        self.repeatable[best] -= again
+        self.repeatable[best] -= n_items - asked
         self.n_personal += 1
-        self.n_repeat_hits += again > 0
+        self.n_repeat_hits += n_items > asked
         self.n_degraded += asked
         self.n_owed -= asked
-        return again + asked
+        return n_items

@@ -40,7 +40,7 @@ class Terms:
     cents_per_item: int | None = None
     fee_share: float | None = None
     is_pay_prorated: bool | None = None
-    """Whether short HITs pay their share; None if only where annotators get personal HITs, which are short."""
+    """Whether short HITs pay their share; None if only where annotators get personal HITs."""
     time_limit_minutes: int | None = None
     order: Batch.Order = Batch.Order.BREADTH
     priority: int = 0

@@ -1,4 +1,8 @@
-"""Reserved HITs, created for one annotator when they are due: HITs of rated candidates, and personal ones."""
+"""Reserved HITs, created for one annotator when they are due: HITs of rated candidates, and personal ones.
+
+A reserved HIT is as long as an ordinary HIT: its length is drawn from those of the annotator's own HITs of the batch,
+so that the number of answers on a page tells nothing of what they are.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,13 +15,21 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
-from annotate.models.conditions import is_in_use, is_item, is_submitted, is_work
+from annotate.models.conditions import counts_toward_caps, is_in_use, is_submitted, is_work
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
 N_LOOKED_BACK = 300
-"""The annotator's latest HITs from which repeats are taken, so that the query stays fast for busy annotators."""
+"""The annotator's latest HITs, from which repeats and lengths are taken: queries stay fast for busy annotators."""
 Control = Item.Control
+
+# The lengths, as shown, of the HITs from which the length of a reserved one is drawn.
+_LENGTHS = f"""
+SELECT cardinality(a.layout) FROM annotate_assignment a
+JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s AND {is_work("h")}
+WHERE a.annotator_id = %(me)s AND {counts_toward_caps("a")}
+ORDER BY a.id DESC LIMIT %(back)s
+"""
 
 # A reserved HIT that was created and not taken yet. One that the annotator has had is not offered again.
 _WAITING = """
@@ -41,8 +53,8 @@ WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS N
 ORDER BY q.passage_id, p.id
 """
 
-# What can be asked of this annotator again, by passage: their rated items that can be repeated, and degraded answers
-# whose original they rated, at least `distance` HITs ago.
+# What can be asked of this annotator again, by passage: their rated items that can be repeated, known answers and
+# originals among them, and degraded answers whose original they rated, at least `distance` HITs ago.
 #
 # `mine` limits the search to their latest HITs; `ago` counts HITs of all batches, as memory does. `asked_again` has
 # what was repeated or degraded for them before. A degraded answer is left to an ordinary HIT if one that asks its
@@ -53,7 +65,7 @@ WITH mine AS MATERIALIZED (
     FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.submitted_at IS NOT NULL
     ORDER BY a.submitted_at DESC LIMIT %(back)s),
 rated AS MATERIALIZED (
-    SELECT h.passage_id, i.id, i.question_id, i.candidate_id, i.control
+    SELECT h.passage_id, i.id, i.question_id, i.candidate_id, i.control, i.shown_text
     FROM mine JOIN annotate_hit h ON h.id = mine.hit_id AND h.batch_id = %(batch)s AND {is_work("h")}
     JOIN annotate_item i ON i.id = ANY(mine.layout)
     WHERE mine.ago >= %(distance)s AND {is_submitted("mine")} AND {is_in_use("i")}),
@@ -62,13 +74,13 @@ asked_again AS MATERIALIZED (
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
     JOIN annotate_item i ON i.id = ANY(a.layout)
     WHERE a.annotator_id = %(me)s AND i.made_from_id IS NOT NULL)
-SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, NULL::text, NULL::text,
+SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, r.shown_text, NULL::text, r.control = 'none',
        (SELECT mp.id FROM projects_minimalpair mp WHERE r.candidate_id IN (mp.candidate_1_id, mp.candidate_2_id))
 FROM rated r
-WHERE %(repeats)s AND {is_item("r")} AND NOT EXISTS (
+WHERE r.control <> 'degraded' AND NOT EXISTS (
     SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'repeat')
 UNION ALL
-SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe, NULL
+SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe, false, NULL
 FROM rated r JOIN annotate_item p ON p.made_from_id = r.id AND p.pool_of_id = %(batch)s AND p.control = 'degraded'
 WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND {is_in_use("p")}
   AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
@@ -86,18 +98,22 @@ class RepeatableItems:
     """What can be asked again on one passage."""
 
     repeats: list[ReservedItem] = field(default_factory=list)
+    repeated_controls: list[ReservedItem] = field(default_factory=list)
+    """Known answers and originals asked again: they say little, and only fill what candidates leave empty."""
     degraded: list[ReservedItem] = field(default_factory=list)
     pairs: dict[int, int] = field(default_factory=dict)
     """The minimal pair of each item that belongs to one, by the item's id."""
 
-    def pick_one_of_each_pair(self, repeats: Sequence[ReservedItem], rng: Random) -> list[ReservedItem]:
-        """Return the repeats in random order, with only one of each minimal pair: the two never share a HIT."""
+    def draw_repeats(self, *, beside: Sequence[ReservedItem], rng: Random) -> list[ReservedItem]:
+        """Return repeats in random order: none whose degraded version is beside it, nor both of a minimal pair."""
+        sources = {item.made_from_id for item in beside}
         kept, met = [], set()
-        for item in rng.sample(list(repeats), len(repeats)):
-            pair = self.pairs.get(item.made_from_id or 0)
-            if pair is None or pair not in met:
-                met.add(pair)
-                kept.append(item)
+        for repeats in (self.repeats, self.repeated_controls):
+            for item in rng.sample(repeats, len(repeats)):
+                pair = self.pairs.get(item.made_from_id or 0)
+                if item.made_from_id not in sources and (pair is None or pair not in met):
+                    kept.append(item)
+                    met.add(pair)
         return kept
 
 
@@ -170,8 +186,12 @@ def _plan_gold(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> 
         )
     if not by_passage:
         return None
-    passage = rng.choice(list(by_passage))
-    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.GOLD, by_passage[passage][:hit_size])
+    length = _draw_length(annotator_id, batch_id, hit_size, rng)
+    longest = min(length, max(map(len, by_passage.values())))
+    passage = rng.choice([passage for passage, items in by_passage.items() if len(items) >= longest])
+    drawn = sorted(rng.sample(range(len(by_passage[passage])), longest))
+    items = [by_passage[passage][at] for at in drawn]
+    return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.GOLD, items)
 
 
 def _plan_personal(
@@ -182,25 +202,26 @@ def _plan_personal(
         history.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
     )
     n_owed = plan.n_degraded_by(history.n_work, annotator_id) - history.n_degraded
-    n_degraded = min(plan.n_in_personal_hit(n_owed, who=annotator_id, n_personal=history.n_personal), hit_size)
-    n_repeats = min(plan.repeats, hit_size) if is_repeat_due else 0
-    if not n_degraded and not n_repeats:
+    n_degraded = plan.n_in_personal_hit(n_owed, who=annotator_id, n_personal=history.n_personal)
+    if not n_degraded and not is_repeat_due:
         return None
-    found = _find_repeatable(annotator_id, batch_id, plan, repeats=bool(n_repeats), degraded=bool(n_degraded))
-    # The passage with the most to ask is taken, repeats first, since they are due by the plan; ties are drawn.
-    best: tuple[int, int] = (0, 0)
+    length = _draw_length(annotator_id, batch_id, hit_size, rng)
+    # The passages that fill the drawn length best are compared by how much they ask of what is due: repeats first,
+    # since they are due by the plan, then degraded answers. Of equal ones the smallest is taken, which leaves the large
+    # ones to long HITs; ties are drawn.
+    best: tuple[int, int, int, int] = (0, 0, 0, 0)
     choices: list[tuple[int, list[ReservedItem]]] = []
-    for passage, again in found.items():
-        degraded = rng.sample(again.degraded, min(n_degraded, len(again.degraded)))
-        # An item and its degraded version never share a page.
-        sources = {item.made_from_id for item in degraded}
-        free = [item for item in again.repeats if item.made_from_id not in sources]
-        repeats = again.pick_one_of_each_pair(free, rng)[: min(n_repeats, hit_size - len(degraded))]
-        # Compared in this order: what is due first (repeats if they are), then degraded answers.
-        worth = (len(repeats) if n_repeats else len(degraded), len(degraded))
+    for passage, again in _find_repeatable(annotator_id, batch_id, plan, degraded=bool(n_degraded)).items():
+        degraded = rng.sample(again.degraded, min(n_degraded, len(again.degraded), length))
+        supply = again.draw_repeats(beside=degraded, rng=rng)
+        repeats = supply[: length - len(degraded)]
+        n_due = min(len(repeats), plan.repeats) if is_repeat_due else 0
+        if not n_due and not degraded:
+            continue
+        worth = (len(repeats) + len(degraded), n_due, len(degraded), -len(supply))
         if worth > best:
             best, choices = worth, []
-        if worth == best and worth > (0, 0):
+        if worth == best:
             choices.append((passage, [*repeats, *degraded]))
     if not choices:
         return None
@@ -208,27 +229,34 @@ def _plan_personal(
     return PlannedHit(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
 
 
+def _draw_length(annotator_id: int, batch_id: int, hit_size: int, rng: Random) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_LENGTHS, {"me": annotator_id, "batch": batch_id, "back": N_LOOKED_BACK})
+        lengths = [row[0] for row in cursor.fetchall()]
+    return min(hit_size, rng.choice(lengths)) if lengths else hit_size
+
+
 def _find_repeatable(
-    annotator_id: int, batch_id: int, plan: ControlPlan, *, repeats: bool, degraded: bool
+    annotator_id: int, batch_id: int, plan: ControlPlan, *, degraded: bool
 ) -> dict[int, RepeatableItems]:
     parameters = {
         "me": annotator_id,
         "batch": batch_id,
         "distance": plan.distance,
         "back": N_LOOKED_BACK,
-        "repeats": repeats,
         "degraded": degraded,
     }
     with connection.cursor() as cursor:
         cursor.execute(_RATED, parameters)
         rows = cursor.fetchall()
     found: dict[int, RepeatableItems] = {}
-    for passage, control, source, question, candidate, text, recipe, pair in rows:
+    for passage, control, source, question, candidate, text, recipe, is_ordinary, pair in rows:
         again = found.setdefault(passage, RepeatableItems())
         if pair is not None:
             again.pairs[source] = pair
         if control == Control.REPEAT:
-            again.repeats.append(ReservedItem(question, Control.REPEAT, candidate_id=candidate, made_from_id=source))
+            item = ReservedItem(question, Control.REPEAT, candidate_id=candidate, made_from_id=source, shown_text=text)
+            (again.repeats if is_ordinary else again.repeated_controls).append(item)
         else:
             again.degraded.append(
                 ReservedItem(question, Control.DEGRADED, made_from_id=source, shown_text=text, recipe=recipe)

@@ -3,12 +3,14 @@
 import os
 import re
 import zlib
+from collections import Counter
 from math import sqrt
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -22,15 +24,17 @@ from tests.annotate.controls.controlled_batches import (
     make_places,
     submit_assignment,
     take,
+    work,
 )
 from tests.annotate.controls.test_one_at_a_time import submit_by_steps
-from tests.factories import make_membership
+from tests.factories import make_batch, make_membership
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 N_SESSIONS = 50
 N_PAGE_SESSIONS = 50 if int(os.environ.get("SCALE", "1")) > 1 else 30
 """Sessions in which each page is fetched and each answer saved, which takes most of the time."""
+N_LENGTH_SESSIONS = 50 if int(os.environ.get("SCALE", "1")) > 1 else 12
 MOST_AUC = 0.55
 MOST_ERRORS = 2.5
 """How many standard errors may be chance: fifty sessions know the AUC to about 0.02."""
@@ -119,6 +123,35 @@ def test_items_one_at_a_time_do_not_tell_controls_by_their_place(project: Projec
     over: dict[str, Any] = {"presentation": Batch.Presentation.ONE, "judgments": N_SESSIONS, "hit_size": hit_size}
     make_controlled(project, plan, **over)
     assert_controls_are_not_recognised([start_session(make_membership(project), None) for _ in range(N_SESSIONS)])
+
+
+def test_the_length_of_a_hit_does_not_tell_what_it_is_made_of(project: Project) -> None:
+    """HITs of different lengths, because passages have different numbers of candidates."""
+    make_places(project, n_passages=6, n_questions=1, n_candidates=8, name="known")
+    make_batch(project, datasets=("known",), judgments=2)
+    for value in (2, 4):
+        work(make_membership(project), answer=lambda item, value=value: value)
+    names = tuple(f"new {n}" for n in range(2, 7))
+    for n, name in enumerate(names, start=2):
+        make_places(project, n_passages=4, n_questions=1, n_candidates=n, name=name)
+    plan = ControlPlan(known_per_hit=1, degraded_per_hit=0.5, repeats=2, repeats_every=6, known_hit_every=6, distance=1)
+    make_controlled(project, plan, datasets=names, judgments=N_LENGTH_SESSIONS, hit_size=8)
+    sessions: list[Rows] = []
+    purposes = Counter[str]()
+    for n in range(N_LENGTH_SESSIONS):
+        # One order for all would let the place of a HIT in it tell its length.
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE annotate_hit SET queue_key = hashtext(id || '-' || %s) WHERE purpose = 'work'", [n])
+        done = work(make_membership(project))
+        sessions.append([([float(len(each.layout))], each.hit.purpose != Hit.Purpose.WORK) for each in done])
+        purposes.update(each.hit.purpose for each in done)
+    assert min(purposes["gold"], purposes["personal"]) >= 2 * N_LENGTH_SESSIONS
+    lengths = {
+        is_reserved: [row[0] for session in sessions for row, label in session if label == is_reserved]
+        for is_reserved in (False, True)
+    }
+    assert set(lengths[True]) <= set(lengths[False])
+    assert_controls_are_not_recognised(sessions)
 
 
 @pytest.mark.parametrize("fit", FITS)

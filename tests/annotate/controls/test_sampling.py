@@ -102,7 +102,8 @@ def test_where_the_passage_has_no_further_hit_degraded_items_come_in_a_personal_
     for assignment in personal:
         assert assignment.hit.reserved_for_id == annotator.pk
         assert assignment.hit.places_wanted == 1
-        assert set(kinds(assignment)) == {Control.DEGRADED}
+        assert set(kinds(assignment)) == {Control.DEGRADED, Control.REPEAT}
+        assert len(assignment.layout) == 5, "As long as every other HIT."
     assert assert_degraded_rule(work(other_annotator), 2) >= 6
     assert_equation()
 
@@ -115,13 +116,13 @@ def test_repeats_come_in_a_personal_hit_of_one_passage_and_never_twice(project: 
     assert len(personal) in (2, 3)
     asked = Counter(item.made_from_id for _, a in personal for item in fetch_items(a))
     assert set(asked.values()) == {1}
-    assert sum(asked.values()) == 3 * len(personal)
+    assert sum(asked.values()) == 5 * len(personal), "Filled to the length of the other HITs."
     for n, assignment in personal:
-        assert kinds(assignment) == {Control.REPEAT: 3}
+        assert kinds(assignment) == {Control.REPEAT: 5}
         rated = {pk: at for at, earlier in enumerate(done[:n]) for pk in earlier.layout}
         assert all(n - rated[item.made_from_id or 0] >= 3 for item in fetch_items(assignment))
     judged = Judgment.objects.filter(item__control=Control.REPEAT)
-    assert judged.count() == 3 * len(personal)
+    assert judged.count() == 5 * len(personal)
     assert not judged.filter(candidate__isnull=False).exists()
     assert_equation()
 
