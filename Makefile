@@ -101,6 +101,7 @@ check-routes: $(INSTALLED_DEV)
 
 check-migrations: $(INSTALLED_DEV)
 	$(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.lint_migrations
 
 check-translations: $(INSTALLED_DEV)
 	$(PY) manage.py translations --check
