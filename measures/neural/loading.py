@@ -37,7 +37,7 @@ class Loaded:
 
 def load_encoder(folder: ModelFolder) -> Loaded:
     """Load a model without a head. Raises BadFolder, as the others do, if a hash differs or the weights do not fit."""
-    return _load(folder, "AutoModel", ("encoder", "masked", "cross"))
+    return _load(folder, "AutoModel", ("encoder", "masked", "cross", "lerc"))
 
 
 def load_masked(folder: ModelFolder) -> Loaded:
