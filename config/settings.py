@@ -120,6 +120,9 @@ DATABASES = {
 STATEMENT_SECONDS = env.number("STATEMENT_SECONDS", default=30)
 LOCK_SECONDS = env.number("LOCK_SECONDS", default=5)
 
+# Seconds after which a job is stopped; 0 never does. The longest, a judgment set of millions, takes minutes.
+JOB_SECONDS = env.number("JOB_SECONDS", default=6 * 3600)
+
 AUTH_USER_MODEL = "projects.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
