@@ -207,6 +207,26 @@ class Metric(ABC):
         """Context in which columns are scored; processes and models are opened and closed here."""
         yield
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether the score of an answer depends on the other answers of the run, as weights by frequency do."""
+        return False
+
+    def read_all(self, parts: Iterable[Answers], on_wait: Callable[[], None]) -> None:  # noqa: B027 - few metrics need it
+        """Read all answers of a run, within `ready()` and before the first is scored; called if `reads_all`.
+
+        The parts come one after another, with references as `against` chose them, and are not kept: they may not fit
+        into memory. `on_wait` is to be called every few seconds; it may raise to stop.
+        """
+
+    def identify(self) -> Mapping[str, str]:
+        """Return what its scores depend on beside settings and packages, as short texts by name; called within
+        `ready()`.
+
+        Such as a hash of a model, or the device that computes. It is stored with the run and part of its signature.
+        """
+        return {}
+
     def refuse(self, answers: Answers) -> list[str]:
         """Return for each answer why it cannot be scored, as a clause; empty if it can."""
         given = dict(answers.columns())

@@ -34,6 +34,8 @@ class Scores:
         The statistics of the answers; zeros where an answer was refused.
     notes : mapping
         Further counts for a report, such as how many answers had a bonus.
+    identity : mapping
+        What the scores depend on beside settings and packages, such as a hash of a model.
     """
 
     metric: Metric
@@ -41,6 +43,7 @@ class Scores:
     reasons: tuple[str, ...]
     counts: Floats
     notes: dict[str, int]
+    identity: dict[str, str]
 
     @property
     def n_scored(self) -> int:
@@ -86,12 +89,17 @@ def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lam
     """
     if missing := metric.lacks():
         raise ValueError(missing)
+    answers = answers.against(metric.against)
     with metric.ready():
-        return score_slice(metric, answers.against(metric.against), on_progress)
+        if metric.reads_all:
+            metric.read_all([answers], lambda: on_progress(0, len(answers)))
+        return score_slice(metric, answers, on_progress)
 
 
 def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
     """Score a part of a column that is too long for memory, within the context `metric.ready()`.
+
+    A metric that `reads_all` must have read all parts before.
 
     Parameters
     ----------
@@ -127,8 +135,14 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     if parts:
         counts[rows] = np.concatenate(parts)
         values[rows] = metric.combine(counts[rows])
-    notes = dict(metric.notes(counts[rows])) if parts else {}
-    return Scores(metric=metric, values=values, reasons=tuple(reasons), counts=counts, notes=notes)
+    return Scores(
+        metric=metric,
+        values=values,
+        reasons=tuple(reasons),
+        counts=counts,
+        notes=dict(metric.notes(counts[rows])) if parts else {},
+        identity=dict(metric.identify()),
+    )
 
 
 @overload

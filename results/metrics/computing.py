@@ -127,10 +127,16 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     try:
         # Loads what is slow to load, such as a model or a program, once for all slices.
         with metric.ready():
+            if metric.reads_all:
+                # The snapshot gives the same answers again below.
+                parts = (part.answers for part in read_answers(run.project, metric))
+                metric.read_all(parts, lambda: on_progress(0, total))
             for part in read_answers(run.project, metric):
                 report_slice = _shift_progress(len(column), total, on_progress)
                 column.add(part.ids, score_slice(metric, part.answers, report_slice))
                 on_progress(len(column), total)
+            about = describe_metric(metric)
+            about["versions"] |= metric.identify()
     except Broken as error:
         raise Refused(str(error)) from error
     return {
@@ -141,7 +147,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
         "report": {
             "reasons": dict(Counter(column.reasons.values()).most_common()),
             "notes": dict(column.notes),
-            "about": describe_metric(metric),
+            "about": about,
             "n_self_references": n_self,
         },
     }
