@@ -15,14 +15,6 @@ OFF = frozenset({"0", "false", "no", "off"})
 DATABASE_OPTIONS = frozenset(
     {"application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode", "sslrootcert"}
 )
-LINK_OPTIONS = {
-    "connect_timeout": "10",
-    "keepalives_idle": "15",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
-}
-"""A server that can't be reached any more is given up after half a minute; by itself, the system takes two hours."""
 _REQUIRED: Any = object()
 
 
@@ -111,7 +103,7 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
         "PORT": str(port or ""),
-        "OPTIONS": {**LINK_OPTIONS, **options},
+        "OPTIONS": options,
     }
 
 

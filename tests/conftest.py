@@ -17,7 +17,7 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
 from tests import database, static_files  # noqa: E402
-from tests.measures.neural.tiny_models import tiny_models  # noqa: E402
+from tests.measures.neural.tiny_models import registered_models, tiny_models  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
     client_of,
@@ -46,6 +46,7 @@ __all__ = [
     "owner",
     "project",
     "quick_passwords",
+    "registered_models",
     "researcher",
     "stranger",
     "tiny_models",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.conf import settings as site
 
+import measures.neural  # noqa: F401 - registers learned metrics
 from measures.metrics import METRICS, Metric
 from measures.metrics.registry import Registered
 from projects.errors import Refused

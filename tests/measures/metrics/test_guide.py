@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from measures.metrics import METRICS
+from measures.neural.environment import configure, get_environment
+from measures.neural.learned import LearnedMetric
+from tests.measures.neural.tiny_models import TinyModels
 
 TEXT = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 ROWS = {
@@ -21,16 +24,22 @@ ROWS = {
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
+LEARNED = {name for name, metric in METRICS.items() if issubclass(metric.metric, LearnedMetric)}
+EXPLAINED_ONCE = {"against", "model"}
+"""Settings of every metric, or of every learned one."""
+
+
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_every_metric_is_in_the_table_with_its_settings_and_words(name: str) -> None:
     metric = METRICS[name]
-    assert "`against`" in TEXT
+    assert all(f"`{each}`" in TEXT for each in EXPLAINED_ONCE)
     for each in metric.settings():
-        if each.name == "against":  # of every metric, and explained once
-            continue
-        assert f"`{each.name}`" in ROWS[name], each.name
-    assert getattr(metric.make(), "tokeniser", "") in ROWS[name]
-    assert (metric.metric.low, metric.metric.high, metric.metric.needs) == (0, 1, ("references",))
+        assert each.name in EXPLAINED_ONCE or f"`{each.name}`" in ROWS[name], each.name
+    if name in LEARNED:
+        assert all(word in ROWS[name] for word in set(metric.metric.needs) - {"candidates"})
+    else:
+        assert getattr(metric.make(), "tokeniser", "") in ROWS[name]
+        assert (metric.metric.low, metric.metric.high, metric.metric.needs) == (0, 1, ("references",))
 
 
 def test_the_example_of_a_notebook_runs_and_gives_what_it_says() -> None:
@@ -46,24 +55,26 @@ def test_the_example_of_a_notebook_runs_and_gives_what_it_says() -> None:
 
 
 def test_the_class_for_a_metric_of_ones_own_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    class SentenceTransformer:
-        def __init__(self, folder: str, *, local_files_only: bool) -> None:
-            assert (folder, local_files_only) == ("/models/all-mpnet-base-v2", True)
-
-        def encode(self, texts: list[str], *, normalize_embeddings: bool) -> Any:
-            assert normalize_embeddings
-            vectors = np.array([["cat" in text, "dog" in text] for text in texts], dtype=float)
-            return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
-
-    module = ModuleType("sentence_transformers")
-    module.SentenceTransformer = SentenceTransformer  # type: ignore[attr-defined]
-    module.__spec__ = sys.__spec__
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     found: dict[str, Any] = {"__name__": "metrics_of_ones_own"}
     monkeypatch.setitem(sys.modules, "metrics_of_ones_own", ModuleType("metrics_of_ones_own"))
     try:
-        exec(BLOCKS[1], found)
-        values = found["score"]("bi_encoder", ["a cat", "a dog", "x"], [["the cat"], ["a cat", "a dog"], []])
+        exec(BLOCKS[2], found)
+        values = found["score"]("similarity", ["a cat", "a dog", "x"], [["the cat"], ["the dog", "a hound"], []])
+        lower = found["score"]("similarity", ["A CAT"], [["a cat"]], has_case=False)
     finally:
-        METRICS.pop("bi_encoder", None)
-    np.testing.assert_array_equal(values, [1, 1, np.nan])
+        METRICS.pop("similarity", None)
+    np.testing.assert_array_equal(values.round(3), [0.667, 0.667, np.nan])
+    assert lower.tolist() == [1]
+
+
+def test_the_example_of_learned_metrics_runs(tiny_models: TinyModels) -> None:
+    folder = tiny_models.describe(tiny_models.build("bert", name="all-MiniLM-L6-v2"))
+    assert f'"{folder}"' in BLOCKS[1]
+    found: dict[str, Any] = {"candidates": ["a cat"], "references": [["a cat", "a dog"]]}
+    before = get_environment()
+    try:
+        exec(BLOCKS[1].replace("/srv/models", str(tiny_models.folder)).replace("threads=2", "threads=0"), found)
+    finally:
+        configure(before)
+    assert found["found"].values == pytest.approx([1])
+    assert found["found"].identity.keys() == {"sha256", "device", "pooling"}

@@ -1,11 +1,15 @@
 """Tiny models with random weights, built in a second: BERT and RoBERTa of two layers, as folders like real ones."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+
+from measures.neural.environment import configure, get_environment
+from measures.neural.folders import MANIFEST, describe_folder
 
 Architecture = Literal["bert", "roberta"]
 Kind = Literal["encoder", "masked", "cross"]
@@ -43,6 +47,17 @@ class TinyModels:
             self.built[name] = _save(self.folder / name, architecture, kind, config)
         return self.built[name]
 
+    def register(self, architecture: Architecture = "bert", kind: Kind = "encoder", **described: Any) -> str:
+        """Return the name of a model whose folder says what it is; `described` are arguments of describe_folder."""
+        name = "-".join([architecture, kind, *(f"{key}-{value}" for key, value in sorted(described.items()))])
+        return self.describe(self.build(architecture, kind, name=f"{name}-registered"), kind, **described)
+
+    def describe(self, folder: Path, kind: Kind = "encoder", **described: Any) -> str:
+        """Write the description of a folder, unless it has one, and return its name."""
+        if not (folder / MANIFEST).exists():
+            describe_folder(folder, kind=kind, **described)
+        return folder.name
+
     def build_sentence_encoder(
         self, architecture: Architecture = "bert", *, pooling: str = "mean", normalises: bool = True, dense: int = 0
     ) -> Path:
@@ -66,6 +81,15 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
 
     transformers.utils.logging.disable_progress_bar()
     return TinyModels(tmp_path_factory.mktemp("tiny-models"))
+
+
+@pytest.fixture
+def registered_models(tiny_models: TinyModels) -> Iterator[TinyModels]:
+    """Use the folder of the tiny models as the registry of models, in this process and for this test."""
+    before = get_environment()
+    configure(replace(before, models_dir=tiny_models.folder))
+    yield tiny_models
+    configure(before)
 
 
 def _save(folder: Path, architecture: Architecture, kind: Kind, config: dict[str, Any]) -> Path:

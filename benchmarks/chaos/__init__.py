@@ -1,1 +1,0 @@
-"""Failures of everything that a site runs on, one after another, while people work: `python -m benchmarks.chaos`."""
