@@ -26,7 +26,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry neural lock run test check audit soak load bench screenshots clean
+.PHONY: help install meteor chinese hub sentry neural lock run test check audit soak load chaos bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
@@ -123,6 +123,10 @@ soak: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## the tests with the long and statist
 
 load: $(INSTALLED_DEV) ## half an hour of a hundred annotators, then five times as many; prints what they wait
 	$(PY) -m benchmarks.load --beside --overload 5
+
+chaos: $(INSTALLED_DEV) ## an hour of killed processes, broken networks, a full disk and a wrong clock; prints what was lost
+	@if [ "$$(id -u)" = 0 ]; then $(PY) -c 'from tests import machine; machine.bring_faketime()'; fi
+	$(PY) -m benchmarks.chaos
 
 bench: $(INSTALLED_DEV) ## print the measured figures
 	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v load); do $(PY) -m benchmarks.$$(basename $$file .py); done

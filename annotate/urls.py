@@ -16,8 +16,8 @@ from annotate.work import urls as work_urls
 app_name = "annotate"
 
 urlpatterns = [
+    *work_urls.urlpatterns,  # first, because routes are tried one after the other, and these are asked for most
     *desk_urls.urlpatterns,
-    *work_urls.urlpatterns,
     *data_urls.urlpatterns,
     *imports_urls.urlpatterns,
     *planning_urls.urlpatterns,

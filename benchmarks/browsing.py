@@ -66,8 +66,3 @@ def annotating(n_annotators: int, *, is_long: bool = False) -> Iterator[Annotati
             browser = playwright.chromium.launch(executable_path=Path(found), args=chromium.flags())
             yield Annotating(f"http://127.0.0.1:{site.port}", browser, json.loads(seeded.stdout))
             browser.close()
-
-
-def quantile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")

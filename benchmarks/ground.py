@@ -1,6 +1,7 @@
 """Shared parts of the benchmarks: separate databases, servers, CPU counters, and a client that annotates."""
 
 import http.client
+import json
 import os
 import re
 import secrets
@@ -10,9 +11,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -145,6 +147,13 @@ def tree_cpu_seconds(pid: int) -> float:
     return total / TICK
 
 
+def memory(pid: int) -> float:
+    """Return the resident memory of a process's children that is not shared, in MB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = [Path(f"/proc/{child}/status").read_text() for child in children]
+    return sum(int(re.findall(r"RssAnon:\s+(\d+)", each)[0]) for each in found) / 1000
+
+
 def postmaster_pid() -> int:
     connection = admin_connection()
     with connection.cursor() as cursor:
@@ -153,6 +162,11 @@ def postmaster_pid() -> int:
     fields = Path(f"/proc/{backend}/stat").read_text().rsplit(")", 1)[1].split()
     connection.close()
     return int(fields[1])
+
+
+def quantile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
 @dataclass
@@ -165,8 +179,7 @@ class Tally:
     is_dry: bool = False
 
     def quantile(self, share: float) -> float:
-        ordered = sorted(self.seconds)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+        return quantile(self.seconds, share)
 
 
 class Annotator:
@@ -180,14 +193,11 @@ class Annotator:
         self.page, self.url = "", ""
         self.asked_at = time.monotonic()
 
-    def request(self, method: str, url: str, fields: dict[str, str] | None = None) -> tuple[int, str, str]:
-        body = urlencode(fields) if fields is not None else None
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        if body is not None:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        if time.monotonic() - self.asked_at > LONGEST_IDLE_SECONDS:
-            self.connection.close()
-        self.connection.request(method, url, body, headers)
+    def request(
+        self, method: str, url: str, fields: dict[str, str] | None = None, *, as_json: object = None
+    ) -> tuple[int, str, str]:
+        """Send a form, JSON as the page's script does, or nothing; return the status, where it leads, and the text."""
+        self.send(method, url, fields, as_json=as_json)
         response = self.connection.getresponse()
         for header in response.headers.get_all("Set-Cookie") or []:
             name, _, value = header.split(";", 1)[0].partition("=")
@@ -195,6 +205,18 @@ class Annotator:
         text = response.read().decode()
         self.asked_at = time.monotonic()
         return response.status, response.headers.get("Location", ""), text
+
+    def send(self, method: str, url: str, fields: dict[str, str] | None = None, *, as_json: object = None) -> None:
+        """Send a request without waiting for its answer."""
+        body, headers = None, {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        if as_json is not None:
+            body, headers["X-CSRFToken"] = json.dumps(as_json), self.cookies.get("csrf", "")
+            headers["Content-Type"] = "application/json"
+        elif fields is not None:
+            body, headers["Content-Type"] = urlencode(fields), "application/x-www-form-urlencoded"
+        if time.monotonic() - self.asked_at > LONGEST_IDLE_SECONDS:
+            self.connection.close()
+        self.connection.request(method, url, body, headers)
 
     def open_first(self, token_page: str) -> None:
         _, _, page = self.request("GET", token_page)
@@ -256,12 +278,17 @@ def crowd(annotators: list[Annotator], seconds: float) -> Tally:
                 tally.is_dry = True
                 return
 
-    threads = [threading.Thread(target=work, args=(annotator,)) for annotator in annotators]
+    run_all([partial(work, annotator) for annotator in annotators])
+    return tally
+
+
+def run_all(acts: list[Callable[[], object]]) -> None:
+    """Run all at the same time, each in a thread, and wait until they have ended."""
+    threads = [threading.Thread(target=act, daemon=True) for act in acts]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return tally
 
 
 def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:

@@ -10,7 +10,7 @@ import argparse
 
 from playwright.sync_api import Page
 
-from benchmarks import browsing
+from benchmarks import browsing, ground
 
 WATCH = """() => {
   const bar = document.querySelector("[data-saving]");
@@ -39,7 +39,7 @@ def main() -> None:
                 took += seconds
             print(
                 f"{name:<8} {presses} key presses for a HIT of ten (goal 11); key to saved mark, {len(took)} keys:"
-                f" median {browsing.quantile(took, 0.5):.0f} ms, p95 {browsing.quantile(took, 0.95):.0f} ms (goal 300),"
+                f" median {ground.quantile(took, 0.5):.0f} ms, p95 {ground.quantile(took, 0.95):.0f} ms (goal 300),"
                 f" longest {max(took):.0f} ms",
                 flush=True,
             )

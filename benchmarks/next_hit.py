@@ -11,7 +11,7 @@ import argparse
 
 from playwright.sync_api import Page
 
-from benchmarks import browsing
+from benchmarks import browsing, ground
 
 READY = """() => {
   const at = Number(sessionStorage.getItem("submitted-at"));
@@ -47,11 +47,11 @@ def measure(texts: str, n_hits: int) -> None:
         for turn in range(2 * n_hits):
             name = list(SUBMITS)[turn % 2]
             took[name].append(submit_next(page, SUBMITS[name]))
-    median = {name: browsing.quantile(times, 0.5) for name, times in took.items()}
+    median = {name: ground.quantile(times, 0.5) for name, times in took.items()}
     for name, times in took.items():
         print(
             f"{texts} texts, {name}: submit to keys on the next page, {len(times)} HITs: median {median[name]:.0f} ms,"
-            f" p95 {browsing.quantile(times, 0.95):.0f} ms (goal 150)",
+            f" p95 {ground.quantile(times, 0.95):.0f} ms (goal 150)",
             flush=True,
         )
     print(f"{texts} texts: fetch takes {median['fetch'] / median['form']:.2f} times as long as the form", flush=True)

@@ -8,13 +8,11 @@ Then the largest upload is sent as fast as it goes, and the memory of the web pr
 
 import argparse
 import http.client
-import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import psycopg2
 
@@ -145,23 +143,16 @@ def show(name: str, took: list[float], n_given_up: int | None) -> None:
 def upload(site: ground.Site, cookie: str, megabytes: int) -> None:
     """Send a large file with a wrong token, and read how much memory the web processes take meanwhile."""
     n_bytes, piece = megabytes * 10**6, b"0" * 10**6
-    before, most, began = memory(site), 0.0, time.monotonic()
+    before, most, began = ground.memory(site.pid), 0.0, time.monotonic()
     with socket.create_connection(("127.0.0.1", site.port), timeout=120) as plug:
         path = "POST /p/bench/data/imports/new/"
         plug.sendall(head(site, path, f"Content-Length: {n_bytes}", FILE, cookie, "Connection: close"))
         for _ in range(megabytes):
             plug.sendall(piece)
-            most = max(most, memory(site))
+            most = max(most, ground.memory(site.pid))
         status = plug.recv(12)[-3:].decode()
     took = time.monotonic() - began
     print(f"upload of {megabytes} MB: {took:.1f} s, answered {status}; memory {before:.0f} MB, at most {most:.0f} MB")
-
-
-def memory(site: ground.Site) -> float:
-    """Return the resident memory of the web processes that is not shared, in MB."""
-    children = Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()
-    found = [Path(f"/proc/{pid}/status").read_text() for pid in children]
-    return sum(int(re.findall(r"RssAnon:\s+(\d+)", each)[0]) for each in found) / 1000
 
 
 if __name__ == "__main__":

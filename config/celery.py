@@ -24,6 +24,7 @@ app.conf.update(
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
     beat_schedule_filename=str(data_folder.data_dir() / "beat"),
+    beat_scheduler="config.scheduler:Scheduler",
 )
 app.autodiscover_tasks()
 

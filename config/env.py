@@ -15,6 +15,14 @@ OFF = frozenset({"0", "false", "no", "off"})
 DATABASE_OPTIONS = frozenset(
     {"application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode", "sslrootcert"}
 )
+LINK_OPTIONS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+"""A server that can't be reached any more is given up after half a minute; by itself, the system takes two hours."""
 _REQUIRED: Any = object()
 
 
@@ -103,7 +111,7 @@ def database(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
         "PORT": str(port or ""),
-        "OPTIONS": options,
+        "OPTIONS": {**LINK_OPTIONS, **options},
     }
 
 

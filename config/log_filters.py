@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from django.core.exceptions import PermissionDenied
 from django.db.utils import DatabaseError, Error, InterfaceError, InternalError, OperationalError
 
+from projects.database.outages import is_disk_full
+
 _TOKEN = re.compile(
     r"""(?<!/p) (?<!%2fp) (?P<kept> (?:/|%2f) (?: join (?:/|%2f) | reset (?:/|%2f) [\w-]+ (?:/|%2f) ) ) [\w-]+""",
     re.IGNORECASE | re.VERBOSE,
@@ -21,10 +23,11 @@ _OUTAGES = frozenset({None, "53100", "57P01", "57P02", "57P03", "25006"})
 def drop_refusal_traceback(record: logging.LogRecord) -> bool:
     """Keep the line of a refused request and drop its traceback: a refusal is an answer and no fault of the code.
 
-    While the database is down, every request fails: each gets one line with the reason, which a full disk may need.
+    While the database is down or the disk full, every request fails: each gets one line with the reason, also because
+    a disk that is full may hold no more.
     """
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, DatabaseError | InterfaceError) and _find_code(error) in _OUTAGES:
+    if is_disk_full(error) or (isinstance(error, DatabaseError | InterfaceError) and _find_code(error) in _OUTAGES):
         reason = " ".join(str(error).split())
         record.msg, record.args = f"{record.getMessage()} ({reason})", ()
         record.exc_info = record.exc_text = None

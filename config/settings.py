@@ -109,7 +109,7 @@ TEMPLATES = [
 
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "projects.database.postgresql",
         "CONN_MAX_AGE": env.number("CONN_MAX_AGE", default=300),
         "CONN_HEALTH_CHECKS": True,
         **(env.database(DATABASE_URL) if DATABASE_URL else data_folder.database_settings()),
@@ -120,10 +120,13 @@ DATABASES = {
 STATEMENT_SECONDS = env.number("STATEMENT_SECONDS", default=30)
 LOCK_SECONDS = env.number("LOCK_SECONDS", default=5)
 
+# Seconds after which a job is stopped; 0 never does. The longest, a judgment set of millions, takes minutes.
+JOB_SECONDS = env.number("JOB_SECONDS", default=6 * 3600)
+
 AUTH_USER_MODEL = "projects.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "projects.accounts.backends.AccountBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -185,6 +188,7 @@ if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("For single sign-on, set OIDC_CLIENT_ID as well as OIDC_ISSUER.")
 
 # A session lasts two weeks at most.
+SESSION_ENGINE = "projects.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -13,8 +13,8 @@ api = [*projects_api, *people_api, *annotate_api, *results_api]
 
 urlpatterns = [
     path("api/v1/", include((api, "api"))),
-    path("", include("projects.urls")),
     path("", include("annotate.urls")),
+    path("", include("projects.urls")),
     path("", include("results.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -56,6 +56,8 @@ TRIAL_AGO, FULL_AGO = timedelta(hours=30), timedelta(hours=10)
 """How long ago, by the simulated annotators' clock, the two batches were opened."""
 METRICS = ("exact_match", "token_f1", "bleu_1", "adapted_bleu", "rouge_l", "adapted_rouge_l")
 """The metrics that the evaluations compare."""
+LACKING = ("top_n", "redundancy")
+"""Kinds of evaluations that need ranked answers or a second criterion, which the corpus does not have."""
 N_RESAMPLES = 1_000
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without i, l, o, 0 and 1, which are easily confused."""
@@ -252,10 +254,12 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
 
 
 def _evaluate_metrics(project: Project, seed: int) -> None:
-    """Score all candidates by the metrics, and run one evaluation of each kind."""
+    """Score all candidates by the metrics, and run one evaluation of each kind that the corpus allows."""
     for metric in METRICS:
         computing.run_now(project=project, name=metric, settings={})
     for kind in KINDS.values():
+        if kind.name in LACKING:
+            continue
         choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
         given = {"criterion": choose(project).key, "seed": str(seed), "resamples": str(N_RESAMPLES)}
         form = fill_in(project, kind, given)

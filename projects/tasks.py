@@ -7,7 +7,7 @@ import time
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from projects.accounts import throttling
 from projects.jobs import queue
@@ -63,7 +63,7 @@ def _pulse() -> None:
     while True:
         try:
             Pulse.beat(Pulse.WORKER)
-        except DatabaseError:
+        except Error:
             logger.warning("The worker's pulse could not be stored.", exc_info=True)
         finally:
             connection.close()  # a connection held by a thread that sleeps would count against the server's limit

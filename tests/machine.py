@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks.chaos.site import find_faketime
 from measures.metrics.meteor_jar import find_java, find_meteor
 from measures.metrics.wordnet import find_wordnet
 from tests import debian
@@ -65,6 +66,11 @@ def bring_spreadsheet() -> None:
         debian.install("libreoffice-calc-nogui")
 
 
+def bring_faketime() -> None:
+    if find_faketime() is None and debian.can_install():
+        debian.install("faketime")
+
+
 def main() -> None:
     brought: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "Browser": (chromium.install, chromium.find),
@@ -74,6 +80,7 @@ def main() -> None:
         "jieba": (bring_jieba, lambda: find_spec("jieba") and "installed"),
         "WordNet": (bring_wordnet, find_wordnet),
         "Spreadsheet": (bring_spreadsheet, find_spreadsheet),
+        "Clock": (bring_faketime, find_faketime),
         "Proxies": (proxies.bring, lambda: ", ".join(filter(None, map(proxies.find, ("nginx", "caddy")))) or None),
     }
     for name, (bring, find) in brought.items():

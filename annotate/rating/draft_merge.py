@@ -102,7 +102,7 @@ def merge_draft(
             wrong = value is not None and explain_invalid(criteria[key].scale, value)
             if wrong:
                 raise Refused(wrong)
-            _keep(kept, key, value, stamp)
+            _keep(kept, key, value, stamp, latest)
         answers[position] = kept
     merged: DraftContent = {"answers": answers}
     for part in PARTS:
@@ -111,7 +111,7 @@ def merge_draft(
             value, stamp = _read_entry(entry, latest)
             if value is not None and not _IS_VALID[part](value):
                 raise Refused(gettext("That value isn't allowed for “{part}” in a draft.").format(part=part))
-            _keep(entries, position, remove_forbidden(value) if isinstance(value, str) else value, stamp)
+            _keep(entries, position, remove_forbidden(value) if isinstance(value, str) else value, stamp, latest)
         merged[part] = entries
     if "passed" in stored:
         merged["passed"] = passed
@@ -148,8 +148,9 @@ def _read_entry(entry: object, latest: float) -> tuple[float | str | None, float
     return value, min(float(stamp), latest)
 
 
-def _keep(kept: dict[str, Entry], key: str, value: float | str | None, stamp: float) -> None:
-    if key not in kept or stamp >= float(kept[key][1] or 0):
+def _keep(kept: dict[str, Entry], key: str, value: float | str | None, stamp: float, latest: float) -> None:
+    # A stored stamp from the future is of a clock that was set back since: by it nothing could be changed for as long.
+    if key not in kept or stamp >= min(float(kept[key][1] or 0), latest):
         kept[key] = [value, stamp]
 
 

@@ -4,6 +4,7 @@ Every answer carries a stamp, the page's estimate of the server time in millisec
 stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's current time.
 """
 
+import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import DraftContent, merge_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
+from projects.database.prepared import Columns, fetch_one, run
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
@@ -29,6 +31,14 @@ _CLOSED = {
     Assignment.State.REJECTED: gettext_lazy("You already submitted this HIT."),
     Assignment.State.RETURNED: gettext_lazy("You returned this HIT."),
 }
+
+_DRAFT = Columns(Draft, "d", ("answers",))
+_FETCH = f"SELECT {_DRAFT.sql} FROM annotate_draft d WHERE d.assignment_id = %(assignment)s::bigint"
+_STORE = """
+INSERT INTO annotate_draft (assignment_id, answers, updated_at)
+VALUES (%(assignment)s::bigint, %(answers)s::jsonb, %(now)s::timestamptz)
+ON CONFLICT (assignment_id) DO UPDATE SET answers = excluded.answers, updated_at = excluded.updated_at
+"""
 
 
 @transaction.atomic
@@ -44,12 +54,13 @@ def save(
         raise TakesNoAnswers(_CLOSED[Assignment.State(assignment.state)], assignment.state)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
-    # The assignment is locked, so that no other request creates the draft between this query and the save.
-    draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
-    draft.answers = merge_draft(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
-    draft.updated_at = now
-    draft.save()
-    return draft.answers, now
+    # Read after the assignment is locked: a draft that was read by the statement which waits for the lock would be the
+    # one from before the wait, and what another request saved meanwhile would be overwritten.
+    found = fetch_one(_FETCH, {"assignment": assignment.id})
+    stored: DraftContent = _DRAFT.take(found).answers if found else {}
+    merged = merge_draft(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    run(_STORE, {"assignment": assignment.id, "answers": json.dumps(merged), "now": now})
+    return merged, now
 
 
 @transaction.atomic

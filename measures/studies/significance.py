@@ -194,7 +194,9 @@ def compare_all(
     between = {frozenset(pair): pearson(*(items.metrics[name].values for name in sorted(pair))) for pair in pairs}
     tests = [williams_from_correlations(whole[a], whole[b], between[frozenset((a, b))], n=items.n) for a, b in pairs]
     bootstrap_holm, williams_holm = (
-        _correct({pair: None if isinstance(one, Undefined) else one.p for pair, one in zip(pairs, tested, strict=True)})
+        correct_pairs(
+            {pair: None if isinstance(one, Undefined) else one.p for pair, one in zip(pairs, tested, strict=True)}
+        )
         for tested in (bootstraps, tests)
     )
     return [
@@ -207,8 +209,24 @@ def compare_all(
     ]  # fmt: skip
 
 
-def _correct(p_values: Mapping[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
-    """Correct one-sided p-values of ordered pairs over the unordered ones; see `MetricComparison`."""
+def correct_pairs(p_values: Mapping[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
+    """Correct one-sided p-values of ordered pairs by Holm's procedure over the unordered pairs.
+
+    Parameters
+    ----------
+    p_values : mapping of tuple of str to float or None
+        For both orders of each pair: the p of the test that the first is better; None where undefined.
+
+    Returns
+    -------
+    dict of tuple of str to float or None
+        Two-sided corrected p in the direction that the test favours, 1 in the other; see `MetricComparison`.
+
+    Examples
+    --------
+    >>> correct_pairs({("a", "b"): 0.01, ("b", "a"): 0.995})
+    {('a', 'b'): 0.02, ('b', 'a'): 1.0}
+    """
     pairs = list(combinations(dict.fromkeys(name for pair in p_values for name in pair), 2))
     both = [(p_values[a, b], p_values[b, a]) for a, b in pairs]
     # Undefined is a test in both directions alike.

@@ -70,3 +70,9 @@ def fetch_one(sql: str, parameters: Mapping[str, Any]) -> list[Any] | None:
         prepared(sql).execute(cursor, parameters)
         row: Sequence[Any] | None = cursor.fetchone()
     return None if row is None else list(row)
+
+
+def run(sql: str, parameters: Mapping[str, Any]) -> None:
+    """Run a prepared statement that returns nothing."""
+    with connection.cursor() as cursor:
+        prepared(sql).execute(cursor, parameters)

@@ -5,6 +5,7 @@ A file may be small and need gigabytes, or end the library that reads it. The fu
 upload, so that no file is read again as long as its settings stay.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -276,6 +277,8 @@ def _explain_failure(name: str, budget: Budget, found: Mapping[str, Any]) -> Exc
         return _refuse(name, f"needs more than {budget.memory_mb:,} MB of memory to be read; {_TOO_MUCH}")
     if kind == "full":
         return _refuse(name, f"unpacks to more than {budget.file_mb // 1024:,} GB; {_TOO_MUCH}")
+    if kind == "disk":
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return ReadingFailed(found["trace"])
 
 

@@ -60,9 +60,11 @@ def answer(connection: socket.socket) -> None:
     except FileNotFoundError:
         content = b'{"kind": "gone"}'
     except Exception as error:  # noqa: BLE001 - the parent raises it
-        is_full = isinstance(error, OSError) and error.errno == errno.EFBIG
-        trace = "".join(traceback.format_exception(error))
-        content = json.dumps({"kind": "full" if is_full else "fault", "trace": trace}).encode()
+        kinds = {errno.EFBIG: "full", errno.ENOSPC: "disk", errno.EDQUOT: "disk"}
+        found = {"kind": "fault", "trace": "".join(traceback.format_exception(error))}
+        if isinstance(error, OSError) and error.errno in kinds:
+            found["kind"] = kinds[error.errno]
+        content = json.dumps(found).encode()
     send_frame(connection, kind, content)
 
 

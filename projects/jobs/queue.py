@@ -77,7 +77,7 @@ class Job(models.Model):
 
     @property
     def will_run_again(self) -> bool:
-        """Whether its worker died for the first time; after a second time the job itself may be the cause."""
+        """Whether worker or database went away for the first time; after a second time the job may be the cause."""
         return self.state == self.State.INTERRUPTED and self.n_interruptions == 1
 
     @property
@@ -146,7 +146,7 @@ def enqueue_on_commit(job: Job) -> None:
 def enqueue_waiting() -> int:
     """Announce waiting jobs of every kind again and return how many; called every ten seconds.
 
-    Jobs whose worker died become interrupted, and are queued once more at the next call.
+    Jobs whose worker died become interrupted, and interrupted ones are queued once more at the next call.
     """
     n_announced = 0
     for model in job_models():
@@ -168,7 +168,7 @@ def explain_wait(job: Job) -> str:
     """Return why a job waits, naming the process to start; empty while waiting is normal."""
     # From the most specific cause to the most general: without a broker, for example, no worker can be blamed.
     if job.will_run_again:
-        return "The worker stopped unexpectedly. The job will restart automatically."
+        return "The job was interrupted. It will restart automatically."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < EXPLAIN_WAIT_AFTER:
         return ""
     if not _broker_answers():

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.conf import settings
+from django.db import Error, connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
-from psycopg2.errorcodes import LOCK_NOT_AVAILABLE, QUERY_CANCELED
+from psycopg2.errorcodes import LOCK_NOT_AVAILABLE
 
+from projects.database.outages import is_query_cancelled, is_unavailable
 from projects.database.snapshots import snapshot
 from projects.database.statements import count_statements
 from projects.errors import Refused
@@ -152,12 +155,17 @@ def _explain_end(
 ) -> tuple[Job.State, dict[str, Any]]:
     """Return the state and the fields to store for an error.
 
-    A refusal is stored as its sentence. Any other error is logged, and people get a reference number only: its text may
-    contain data or SQL.
+    A refusal is stored as its sentence. After an outage the job is interrupted, as if its worker had died. Any other
+    error is logged, and people get a reference number only: its text may contain data or SQL.
     """
     # A cancelled statement ends in a database error, which is a cancellation only if somebody asked for one.
-    if isinstance(error, Cancelled) or (heartbeat.is_cancelled and _is_query_cancelled(error)):
+    if isinstance(error, Cancelled) or (heartbeat.is_cancelled and is_query_cancelled(error)):
         return Job.State.CANCELLED, {}
+    if heartbeat.is_too_long and is_query_cancelled(error):
+        return Job.State.FAILED, {"error": explain_too_long()}
+    if is_unavailable(error) and not is_query_cancelled(error):
+        logger.warning("%s %s was interrupted: %s", model.__name__, pk, " ".join(str(error).split()))
+        return Job.State.INTERRUPTED, {"n_interruptions": F("n_interruptions") + 1}
     if isinstance(error, RefusedWithChanges):
         return Job.State.FAILED, {**error.changes, "error": "\n".join([error.message, *error.details])}
     if isinstance(error, Refused):
@@ -170,8 +178,9 @@ def _explain_end(
     return Job.State.FAILED, {"error": sentence}
 
 
-def _is_query_cancelled(error: Exception) -> bool:
-    return isinstance(error, OperationalError) and getattr(error.__cause__, "pgcode", "") == QUERY_CANCELED
+def explain_too_long() -> str:
+    hours = settings.JOB_SECONDS / 3600
+    return f"The job was stopped because it ran longer than {hours:.3g} hours. Nothing was stored."
 
 
 class Heartbeat(Generic[J]):
@@ -184,6 +193,8 @@ class Heartbeat(Generic[J]):
     def __init__(self, model: type[J], pk: int, attempt: int) -> None:
         self.is_cancelled = False
         self.is_lost = False
+        self.is_too_long = False
+        self._started = time.monotonic()
         self._rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
         self._progress = (0, 0)
         self._stop = threading.Event()
@@ -204,12 +215,17 @@ class Heartbeat(Generic[J]):
         self.stop()
 
     def on_progress(self, done: int, total: int) -> None:
-        """Note the progress; the next beat stores it. Raises Cancelled or AttemptSuperseded if the act has to stop."""
+        """Note the progress; the next beat stores it.
+
+        Raises Cancelled, AttemptSuperseded or Refused if the act has to stop.
+        """
         self._progress = (done, total)
         if self.is_lost:
             raise AttemptSuperseded
         if self.is_cancelled:
             raise Cancelled
+        if self.is_too_long:
+            raise Refused(explain_too_long())
 
     @property
     def total(self) -> int:
@@ -223,28 +239,30 @@ class Heartbeat(Generic[J]):
 
     def _live(self) -> None:
         try:
-            with connection.cursor() as cursor:
-                # The act may itself have locked the row near its end. It is alive then, so this beat is skipped instead
-                # of waiting for the lock.
-                cursor.execute("SET lock_timeout = '100ms'")
             while not self._stop.wait(BEAT_SECONDS):
                 self._beat()
         finally:
             connection.close()
 
     def _beat(self) -> None:
-        was_cancelled = self.is_cancelled
+        has_to_stop = self.is_cancelled or self.is_too_long
         done, total = self._progress
         try:
+            if connection.connection is None:
+                with connection.cursor() as cursor:
+                    # The act may itself have locked the row near its end. It is alive then, so this beat is skipped
+                    # instead of waiting for the lock.
+                    cursor.execute("SET lock_timeout = '100ms'")
             found = self._rows.update(beat_at=Now(), done=done, total=total)
             asked = self._rows.values_list("cancel_requested_at", flat=True).first()
             self.is_lost = not found
-            self.is_cancelled = was_cancelled or asked is not None
+            self.is_cancelled = self.is_cancelled or asked is not None
+            self.is_too_long = 0 < settings.JOB_SECONDS < time.monotonic() - self._started
             # Only now, one beat after the request: an act that reports its progress has stopped by itself meanwhile.
-            if (was_cancelled or self.is_lost) and not self._stop.is_set():
+            if (has_to_stop or self.is_lost) and not self._stop.is_set():
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_cancel_backend(%s)", [self._backend])
-        except DatabaseError as error:
+        except Error as error:
             if getattr(error.__cause__, "pgcode", "") != LOCK_NOT_AVAILABLE:
                 logger.warning("A heartbeat was missed.", exc_info=True)
                 connection.close()

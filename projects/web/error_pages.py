@@ -3,12 +3,11 @@
 import sys
 from http import HTTPStatus
 
-from django.db import InterfaceError, OperationalError
-from django.db.utils import InternalError
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError
 from django.template.loader import render_to_string
 from django.views import defaults
 
+from projects.database.outages import is_unavailable
 from projects.web.problems import FOLDER, NOT_THERE, problem
 
 
@@ -25,8 +24,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 RETRY_SECONDS = 10
-READ_ONLY = "25006"
-"""PostgreSQL's code for a statement that writes while the database is being moved."""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -39,13 +36,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
         )
     # Without context processors: what they ask may be what failed.
     return HttpResponseServerError(render_to_string("500.html", {"request": request}))
-
-
-def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether the database cannot answer now: it is down, full, overloaded or being moved."""
-    if isinstance(error, InternalError):
-        return getattr(error.__cause__, "pgcode", "") == READ_ONLY
-    return isinstance(error, OperationalError | InterfaceError)
 
 
 def _unavailable(request: HttpRequest) -> HttpResponse:

@@ -193,6 +193,57 @@ GLOSSARY = {
         "Better than",
         "p-value that the row's metric correlates more strongly with the human scores than the column's (one-sided).",
     ),
+    "study-constant": Entry(
+        "Groups with equal scores",
+        "Groups in which the metric gives every answer the same score, so that it has no correlation there.",
+    ),
+    "study-cross_fit": Entry(
+        "Accuracy, cross-fit",
+        "Share of pairs in the order of people, with ties by the epsilon that is best on other passages.",
+    ),
+    "study-calibrated": Entry(
+        "Accuracy, calibrated",
+        "Share of pairs in the order of people, with ties by the epsilon that is best on these same pairs.",
+    ),
+    "study-epsilon": Entry("Epsilon", "The largest difference between two scores of the metric that counts as a tie."),
+    "study-tie_share": Entry("Tied", "Share of pairs that the metric ties at the calibrated epsilon."),
+    "study-soft": Entry(
+        "Soft pairwise accuracy",
+        "One minus the mean difference between the p-values of people and of the metric over pairs of systems.",
+    ),
+    "study-plain": Entry(
+        "Plain pairwise accuracy",
+        "Share of pairs of systems that the metric and people put in the same order.",
+    ),
+    "study-permutation": Entry(
+        "p (permutation)",
+        "p-value that the first metric correlates more strongly, from swapping the scores of the two (one-sided).",
+    ),
+    "study-permutation_holm": Entry(
+        "p (permutation, Holm)",
+        "Two-sided p-value, corrected for the number of pairs of metrics by Holm's method.",
+    ),
+    "study-boot_both": Entry(
+        "Interval over systems and passages",
+        "Pearson's r with an interval that also holds for systems and passages that nobody has seen.",
+    ),
+    "study-reciprocal_rank": Entry(
+        "Mean reciprocal rank",
+        "Mean of 1 / rank of the first good answer, 0 where there is none among the first.",
+    ),
+    "study-unscored": Entry(
+        "Lists without all scores",
+        "Lists in which one of the first answers has no score; they are left out.",
+    ),
+    "study-unrepeated": Entry(
+        "Pearson with non-redundancy",
+        "Above 0, the metric prefers answers without repetition; below 0, it rewards repetition.",
+    ),
+    "study-given_length": Entry(
+        "Given length",
+        "The same correlation among answers of equal length (partial correlation).",
+    ),
+    "study-gain": Entry("Gain by pooling", "Score with pooled references minus score with the best reference."),
     "study-gap": Entry("Gap", "How far the two scores lie apart once both are on one scale."),
     # Collection
     "batch-done": Entry("Done", "Assignments submitted and counted."),

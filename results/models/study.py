@@ -12,10 +12,15 @@ class Study(Job):
 
     class Kind(models.TextChoices):
         CORRELATION = "correlation", "Segment-level correlation"
+        GROUPS = "groups", "Within-group correlation"
+        PAIRWISE = "pairwise", "Pairwise accuracy"
         SYSTEMS = "systems", "System-level correlation"
+        SOFT = "soft", "Soft pairwise accuracy"
         SIGNIFICANCE = "significance", "Metric comparison (significance)"
         SWEEP = "sweep", "Bonus-weight sweep"
         PAIRS = "pairs", "Minimal pairs"
+        TOP_N = "top_n", "Top-N accuracy"
+        REDUNDANCY = "redundancy", "Redundancy"
         ERRORS = "errors", "Largest errors"
 
     task = "results.run_study"

@@ -60,6 +60,17 @@ def _is_right(limit: Estimate, rows: Sequence[Mapping[str, Any]]) -> bool:
     return limit.value > (min(ends) + max(ends)) / 2
 
 
+def draw_estimates(name: str, title: str, found: Sequence[tuple[str, Value]], *, axis: str) -> Chart:
+    """Return each metric with its interval; what is undefined is not drawn."""
+    rows = [
+        {"metric": label, "value": value.value, "low": value.low, "high": value.high}
+        for label, value in found
+        if isinstance(value, Estimate)
+    ]
+    columns = ("metric", "value", "low", "high")
+    return Chart(name, title, rows, {**specs.intervals(*columns, title=axis), "width": WIDTH}, columns=columns)
+
+
 def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
     """Return a square for each cell of `row`, `column` and `value`, darker where it is lower."""
     labelled = [{**cell, "label": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]

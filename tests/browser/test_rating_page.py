@@ -1,6 +1,8 @@
 """The rating page as annotators use it: by keyboard, offline, after a crash, twice, without JavaScript."""
 
 import re
+import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -66,6 +68,18 @@ def test_a_hit_is_rated_and_sent_by_keyboard_alone(page: Page) -> None:
     page.wait_for_url(lambda url: url != first)
     assert stored_values() == [5, 2, 1]
     counted(page).to_have_text("0")
+
+
+def test_ratings_that_are_given_fast_are_sent_together(page: Page) -> None:
+    sent: list[float] = []
+    page.on("request", lambda request: sent.append(time.monotonic()) if request.url.endswith("/draft/") else None)
+    page.keyboard.press("5")
+    page.keyboard.press("4")
+    page.keyboard.press("2")
+    counted(page).to_have_text("3")
+    saved(page).to_have_text(SAVED)
+    assert drafted() == {"0": 5, "1": 4, "2": 2}
+    assert all(after - before > 0.7 for before, after in pairwise(sent))
 
 
 def test_arrows_move_and_do_not_change_a_rating(page: Page) -> None:

@@ -2,8 +2,13 @@
 
 from copy import copy
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pytest
+from celery import Celery
+from celery.utils.imports import instantiate
 from django.conf import settings
 
 from config.celery import app
@@ -23,3 +28,36 @@ def test_the_nightly_tasks_run_at_their_hour_however_often_the_worker_is_restart
 def test_each_task_of_the_clock_exists() -> None:
     app.loader.import_default_modules()
     assert {entry["task"] for entry in SCHEDULE.values()} <= set(app.tasks)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_tasks_run_on_after_the_clock_was_set_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_restarted: bool
+) -> None:
+    now = datetime(2026, 11, 20, 22, 30, tzinfo=UTC)
+    sent: list[str] = []
+    monkeypatch.setattr(Celery, "now", lambda _: now)
+    make = partial(instantiate, app.conf.beat_scheduler, app=app, schedule_filename=str(tmp_path / "beat"))
+
+    def run(scheduler: Any, seconds: int) -> list[str]:
+        """Let the clock go on, a second a tick at least; return what was sent."""
+        nonlocal now
+        sent.clear()
+        for _ in range(seconds):
+            now += timedelta(seconds=1)
+            while scheduler.tick() == 0:
+                pass
+        return list(sent)
+
+    scheduler = make()
+    monkeypatch.setattr(type(scheduler), "apply_entry", lambda _, entry, producer=None: sent.append(entry.name))
+    monkeypatch.setattr(type(scheduler), "producer", None)
+    assert run(scheduler, 61).count("sweep") == 2
+    if is_restarted:
+        scheduler.close()
+        scheduler = make()
+    now -= timedelta(hours=1)
+    again = run(scheduler, 61)
+    assert {"sweep", "ring-queued-jobs", "deliver"} <= set(again)
+    assert again.count("sweep") <= 3
+    scheduler.close()

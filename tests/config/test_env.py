@@ -74,13 +74,14 @@ def test_a_choice_is_one_of_its_options(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_database_address_is_parsed() -> None:
-    assert env.database("postgres://ann:p%40ss@db.example:5433/concord?sslmode=require") == {
+    assert env.database("postgres://ann:p%40ss@db.example:5433/concord?sslmode=require&connect_timeout=3") == {
         "NAME": "concord",
         "USER": "ann",
         "PASSWORD": "p@ss",
         "HOST": "db.example",
         "PORT": "5433",
-        "OPTIONS": {"sslmode": "require"},
+        # A server that can't be reached any more is given up by and by; what the address says comes first.
+        "OPTIONS": {**env.LINK_OPTIONS, "sslmode": "require", "connect_timeout": "3"},
     }
 
 

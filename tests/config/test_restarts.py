@@ -1,5 +1,6 @@
 """Private servers that die: pauses between their starts, the time that a start has, and what people are told."""
 
+import errno
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -201,6 +202,7 @@ def database_error(kind: type[Exception], pgcode: str | None) -> Exception:
         (database_error(OperationalError, "53100"), 503),
         (database_error(InterfaceError, None), 503),
         (database_error(InternalError, "25006"), 503),
+        (OSError(errno.ENOSPC, "No space left on device"), 503),
         (database_error(InternalError, "25P02"), 500),
         (ValueError("ours"), 500),
     ],
@@ -223,7 +225,7 @@ def test_pages_and_api_say_that_the_database_is_away_and_nothing_more(
         assert "Gleich wieder da" in page.content.decode()
         assert page["Retry-After"] == answer["Retry-After"] == "10"
         assert answer.json()["detail"] == "The site can't work at the moment. Retry soon."
-        assert "No such file" in caplog.text
+        assert ("No space left" if isinstance(error, OSError) else "No such file") in caplog.text
         assert "Traceback" not in caplog.text
     else:
         assert "Traceback" in caplog.text

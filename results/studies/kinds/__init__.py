@@ -1,9 +1,21 @@
 """Every kind of metric evaluation: one module each, with its form fields, figures, tables and charts."""
 
-from results.studies.kinds import correlation, errors, pairs, significance, sweep, systems
+from results.studies.kinds import (
+    correlation,
+    errors,
+    groups,
+    pairs,
+    pairwise,
+    redundancy,
+    significance,
+    soft,
+    sweep,
+    systems,
+    top_n,
+)
 from results.studies.kinds.kind import About, Figures, Kind, Section
 
-MODULES = (correlation, systems, significance, sweep, pairs, errors)
+MODULES = (correlation, groups, pairwise, systems, soft, significance, sweep, pairs, top_n, redundancy, errors)
 KINDS: dict[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
 """Kinds by the name that is stored with an evaluation, in the order in which they are offered."""
 

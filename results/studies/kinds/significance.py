@@ -1,4 +1,4 @@
-"""Metric comparison: whether one metric correlates better with human scores than another, by two tests."""
+"""Metric comparison: whether one metric correlates better with human scores than another, by three tests."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -20,6 +20,15 @@ from results.studies.frame import PASSAGE, Frame
 from results.studies.intervals import Intervals, make_field
 from results.studies.kinds.ceiling_notes import explain_ceiling
 from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
+from results.studies.kinds.permutations import (
+    PERMUTATION,
+    explain_permutations,
+    list_permutation_limits,
+    make_boot_section,
+    make_permutation_fields,
+    permute_metrics,
+    read_permuted,
+)
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_correlation
 from results.studies.tables import (
@@ -44,6 +53,8 @@ P_RULES = [
 ]
 ALPHA = 0.05
 MATRICES = {
+    "permutation-holm": "Permutation, Holm",
+    "permutation": "Permutation",
     "bootstrap-holm": "Paired bootstrap, Holm",
     "bootstrap": "Paired bootstrap",
     "williams-holm": "Williams, Holm",
@@ -61,6 +72,7 @@ def make_fields(project: Project) -> dict[str, forms.Field]:
             initial=PRule.PLUS_ONE.value,
             help_text="From B resamples, in k of which the first metric is not better.",
         ),
+        **make_permutation_fields(),
     }
 
 
@@ -72,7 +84,7 @@ def choose_resamples(n_metrics: int) -> int:
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Return each metric with its interval, and every metric against every other under the same resamples."""
-    steps, intervals = Steps(on_progress, 2), Intervals.choose(frame, settings)
+    steps, intervals = Steps(on_progress, 3), Intervals.choose(frame, settings)
     chosen: dict[str, Any] = {"groups": frame.codes(PASSAGE), "by_group": intervals.by_group}
     scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
     found = correlate_linearly(frame.gold, scores, **chosen)
@@ -82,11 +94,14 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     chosen |= {"n_resamples": settings.n_resamples, "p_rule": p_rule}
     pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
     steps.take()
+    permuted = permute_metrics(frame, settings, seed)
+    steps.take()
     return {
         "intervals": intervals.store(),
         "metrics": {subject: store_correlation(each) for subject, each in found.items()},
         "pairs": [_as_dict(pair) for pair in pairs],
         "n_resamples": settings.n_resamples,
+        **({PERMUTATION: permuted} if permuted else {}),
         P_RULE: p_rule.value,
         # Defined tests of unordered pairs, over which Holm's correction is.
         "n_pairs": {
@@ -110,7 +125,7 @@ def _as_dict(pair: MetricComparison) -> dict[str, Any]:
 
 
 def make_sections(about: About) -> list[Section]:
-    return [_make_metrics(about), *_make_matrices(about), _make_pairs(about)]
+    return [_make_metrics(about), *_make_matrices(about), _make_pairs(about), *make_boot_section(about)]
 
 
 def _make_metrics(about: About) -> Section:
@@ -142,8 +157,11 @@ def _make_matrices(about: About) -> Iterator[Section]:
     by_pair = {(pair["first"], pair["second"]): pair for pair in about.figures["pairs"]}
     for name, words in MATRICES.items():
         test, _dash, is_corrected = name.partition("-")
+        # Evaluations of earlier versions, and those without the test, have no permutations.
+        if test == PERMUTATION and PERMUTATION not in about.figures:
+            continue
         # Of 1,000 resamples a p has three digits: more would say what was not measured.
-        digits = len(str(about.figures["n_resamples"])) - 1 if test == "bootstrap" else 4
+        digits = 4 if test == "williams" else len(str(about.figures["n_resamples"])) - 1
         columns = [
             Column("better", "Better ↓ than →"),
             *(Column(subject, about.labels[subject], "p", digits) for subject in order),
@@ -151,7 +169,12 @@ def _make_matrices(about: About) -> Iterator[Section]:
         rows: list[list[Value]] = [
             [
                 about.labels[first],
-                *(_read_p(by_pair.get((first, second)), test, bool(is_corrected)) for second in order),
+                *(
+                    read_permuted(about.figures, first, second, is_corrected=bool(is_corrected))
+                    if test == PERMUTATION
+                    else _read_p(by_pair.get((first, second)), test, bool(is_corrected))
+                    for second in order
+                ),
             ]
             for first in order
         ]
@@ -164,10 +187,15 @@ def _make_matrices(about: About) -> Iterator[Section]:
                 words,
                 columns,
                 rows,
-                about.captioned(f"{tested}, {words}", about.bootstrap),
+                about.captioned(f"{tested}, {words}", *([] if test == PERMUTATION else [about.bootstrap])),
                 notes=_note_correction(about.figures),
             ),
-            note=_explain_p(about, is_corrected=bool(is_corrected)),
+            note=" ".join(
+                [
+                    _explain_p(about, is_corrected=bool(is_corrected)),
+                    *(explain_permutations(about.figures) if test == PERMUTATION else []),
+                ]
+            ),
             choice=words,
         )
 
@@ -195,6 +223,12 @@ def _make_pairs(about: About) -> Section:
         Column("williams_holm", Wording("with Holm", page="p (Holm)"), "p", 4),
         Column("between", "Pearson of the two", "number"),
     ]
+    is_permuted = PERMUTATION in about.figures
+    if is_permuted:
+        columns += [
+            Column("permutation", "p (permutation)", "p", digits),
+            Column("permutation_holm", "p (permutation, Holm)", "p", digits),
+        ]
     ranks = {subject: rank for rank, subject in enumerate(_sort_metrics(about))}
     better = [pair for pair in about.figures["pairs"] if ranks[pair["first"]] < ranks[pair["second"]]]
     better.sort(key=lambda pair: (ranks[pair["first"]], ranks[pair["second"]]))
@@ -209,6 +243,10 @@ def _make_pairs(about: About) -> Section:
             _read_p(pair, "williams", False),
             _read_p(pair, "williams", True),
             Missing(pair["between"]["reason"]) if isinstance(pair["between"], Mapping) else pair["between"],
+            *(
+                read_permuted(about.figures, pair["first"], pair["second"], is_corrected=is_corrected)
+                for is_corrected in ((False, True) if is_permuted else ())
+            ),
         ]
         for pair in better
     ]
@@ -276,6 +314,7 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
         ),
         _explain_p_rule(figures),
         "Williams' test assumes independent candidates. Candidates of one passage are not.",
+        *list_permutation_limits(figures),
     ]
 
 

@@ -1,7 +1,8 @@
-// Saving: every change is stored on this device and sent to the server at once; it is "saved" only after a 2xx response.
+// Saving: every change is stored on this device at once, and sent to the server within a second; it is "saved" only after a 2xx response.
 import { isEmpty, read, wipe, write } from "../keep.js";
 
 const TYPING_MS = 350; // typing and sliding are sent after this pause
+const APART_MS = 800; // ratings given faster than this are sent together, so that what is unsent is under a second old
 const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000, 30000];
 
 // Changes that were not sent yet: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments, read: {place: [value, stamp]}}.
@@ -65,6 +66,7 @@ export class Drafts {
     Object.assign(this, { key, user, urls, csrf, now, seconds, onState, onAnswer });
     this.unsent = blank();
     this.lastGoodAt = 0;
+    this.sentAt = -APART_MS;
     this.nFailed = 0;
     this.timer = null;
     this.sending = null;
@@ -96,7 +98,7 @@ export class Drafts {
     return entry;
   }
 
-  // Saves one change. While a request is running, further changes wait and are sent together.
+  // Saves one change. While a request is running, and shortly after it, further changes wait and are sent together.
   note(part, place, value, key, { goesOn = false } = {}) {
     if (this.isClosed) return;
     const stamp = this.now();
@@ -110,7 +112,7 @@ export class Drafts {
     }
     this.onState("saving");
     if (goesOn) this.schedule(TYPING_MS);
-    else if (!this.sending) this.flush();
+    else if (!this.sending) this.scheduleNext();
   }
 
   keep(sent = null) {
@@ -127,11 +129,17 @@ export class Drafts {
     this.timer = setTimeout(() => this.flush(), wait);
   }
 
+  // The first change is sent at once, and the next ones when the last request is long enough ago.
+  scheduleNext() {
+    this.schedule(Math.max(0, this.sentAt + APART_MS - performance.now()));
+  }
+
   // Sends what is unsent, and returns whether nothing is left.
   async flush({ keepalive = false } = {}) {
     clearTimeout(this.timer);
     while (this.sending) await this.sending;
     if (this.isClosed || !this.hasUnsent) return !this.isSignedOut;
+    this.sentAt = performance.now();
     this.sending = this.send(keepalive);
     try {
       return await this.sending;
@@ -184,7 +192,7 @@ export class Drafts {
     for (const [part, place, key, [value]] of entriesOf(merged)) {
       if (!get(this.unsent, part, place, key)) this.onAnswer(part, place, value, key);
     }
-    if (this.hasUnsent) this.schedule(0);
+    if (this.hasUnsent) this.scheduleNext();
     this.ended = merged.ended ?? "";
     // Saved, but the HIT has ended: say so now, not only at the submit.
     if (this.ended) this.onState("ended", { message: this.ended });

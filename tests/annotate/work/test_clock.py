@@ -81,6 +81,26 @@ def test_a_draft_from_a_clock_far_ahead_does_not_hold_off_later_ones(
     assert save(3, -1e15)[0] == 2
 
 
+def test_ratings_can_be_changed_after_the_servers_clock_was_set_back(
+    project: Project, annotator: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_batch(project)
+    client, url = client_of(annotator), f"/p/bridges/work/{claimed(annotator).uuid}/draft/"
+    now = timezone.now()
+
+    def save(**entries: dict[str, object]) -> None:
+        assert client.post(url, json.dumps(entries), content_type="application/json").status_code == 200
+
+    page = now.timestamp() * 1000
+    save(answers={"0": {"correctness": [1, page]}, "1": {"correctness": [1, page]}}, comments={"0": ["a", page]})
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now - timedelta(hours=1))
+    save(answers={"0": {"correctness": [2, page + 1]}}, comments={"0": ["b", page + 1]})
+    answers = Draft.objects.get().answers
+    assert answers["answers"]["0"]["correctness"][0] == 2
+    assert answers["answers"]["1"]["correctness"][0] == 1
+    assert answers["comments"]["0"][0] == "b"
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
 @pytest.mark.parametrize(("minutes", "is_served"), [(-1, True), (0, False)])
 def test_the_day_of_the_daily_most_begins_at_midnight_utc(

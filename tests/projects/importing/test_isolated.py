@@ -15,6 +15,7 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks import bombs
+from projects.database import outages
 from projects.importing import DEFAULT_LIMITS, FileRefused, Kind, Limits, Options, checking, isolated
 from projects.importing.report import Notes
 from projects.importing.skipping import SkippedRows
@@ -225,6 +226,17 @@ def test_a_reading_that_is_cancelled_or_ended_leaves_nothing(
     settings.READ_SECONDS = 1
     assert "a.csv: takes more than 1 seconds to be read; split it" in check()
     assert isolated.preview(path=path, name="a.csv").n_rows == 1000, "The program goes on."
+
+
+def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    path, folder = tmp_path / "a.csv", tmp_path / "rows"
+    path.write_text(HEADER + "a,P,Q,R,C\n", encoding="utf-8")
+    folder.mkdir()
+    for table in TABLES:
+        (folder / f"{table}.copy").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as raised:
+        isolated.check(path=path, name="a.csv", folder=folder)
+    assert outages.is_disk_full(raised.value)
 
 
 def test_a_program_that_is_gone_is_started_again(desk: Desk) -> None:

@@ -1,5 +1,6 @@
 """Jobs: claimed once, fenced, seen to be alive, cancelled, interrupted, run again; the broker only rings."""
 
+import errno
 import os
 import signal
 import threading
@@ -9,9 +10,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from pytest_django import Settings
 
 from annotate.models import Import
 from projects import tasks
@@ -140,6 +142,75 @@ def test_an_unforeseen_error_is_stored_as_a_reference_to_the_log(
     reference = job.error.rpartition(" ")[2]
     assert reference in caplog.text
     assert "ZeroDivisionError: secret text" in caplog.text
+    assert project.datasets.count() == 0
+
+
+@pytest.mark.parametrize("error", [OperationalError("server closed the connection"), OSError(errno.ENOSPC, "full")])
+def test_an_outage_interrupts_a_job_and_it_runs_again_once(
+    project: Project, manager: Membership, announced: list[tuple[str, int]], error: Exception
+) -> None:
+    def fail(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="half done")
+        raise error
+
+    job = make_job(manager)
+    assert running.run(Import, job.pk, fail) == State.INTERRUPTED
+    job.refresh_from_db()
+    assert job.will_run_again
+    assert "restart automatically" in queue.explain_wait(job)
+    queue.enqueue_waiting()
+    assert announced == [(Import.task, job.pk)]
+    assert running.run(Import, job.pk, writes(2)) == State.DONE
+    assert project.datasets.count() == 2
+
+    again = make_job(manager, sha256="1" * 64)
+    running.run(Import, again.pk, fail)
+    queue.enqueue_waiting()
+    assert running.run(Import, again.pk, fail) == State.INTERRUPTED
+    again.refresh_from_db()
+    assert not again.is_live
+
+
+def test_a_heartbeat_that_loses_its_connection_goes_on(manager: Membership) -> None:
+    seen: list[Any] = []
+
+    def look() -> Any:
+        return Import.objects.values_list("beat_at", flat=True).get(pk=job.pk)
+
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        before = look()
+        wait_until(lambda: look() != before)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        before = look()
+        wait_until(lambda: look() != before)
+        seen.append(look())
+
+    job = make_job(manager)
+    assert running.run(Import, job.pk, act) == State.DONE
+    assert seen
+
+
+@pytest.mark.parametrize("is_in_one_statement", [False, True])
+def test_a_job_that_takes_too_long_is_stopped(
+    project: Project, manager: Membership, settings: Settings, *, is_in_one_statement: bool
+) -> None:
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="half done")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(%s)", [60 if is_in_one_statement else 0])
+        while True:
+            on_progress(1, 2)
+            time.sleep(0.01)
+
+    settings.JOB_SECONDS = 0.1
+    job = make_job(manager)
+    assert running.run(Import, job.pk, act) == State.FAILED
+    job.refresh_from_db()
+    assert "ran longer than" in job.error
     assert project.datasets.count() == 0
 
 

@@ -1,0 +1,245 @@
+"""Pairwise accuracy: how often a metric orders two answers to a question as people do, with calibrated ties."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.jackknife import Scale, jackknife_interval
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+from measures.studies.items import number_groups
+from measures.studies.resampling import merge_at_random
+from measures.studies.within_groups import list_pairs
+
+DIGITS = 9
+"""Scores are rounded to so many digits, so that rounding errors of floats make or break no tie."""
+N_FOLDS = 5
+_EQUAL = 1e-12
+"""Accuracies that differ by less are equal; of their thresholds the smallest is taken."""
+
+
+class Threshold(StrEnum):
+    """How the largest difference that counts as a tie of the metric is chosen.
+
+    ``number``: given. ``calibrated``: the one with the highest accuracy, on the same pairs, so the accuracy is
+    optimistic. ``cross_fit``: for each of five folds of passages, the best one on the others.
+    """
+
+    NUMBER = "number"
+    CALIBRATED = "calibrated"
+    CROSS_FIT = "cross_fit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseAccuracy:
+    """The pairwise accuracy of a metric.
+
+    Attributes
+    ----------
+    accuracy : float
+        The mean over questions of the share of pairs that it orders as people do, ties included.
+    low, high : float or None
+        The ends of the jackknife interval at these thresholds; None where there is none.
+    why_no_interval : str
+        The reason why there is none; empty otherwise.
+    epsilons : tuple of float
+        The largest differences that count as a tie: one, or one for each fold.
+    tie_share : float
+        The share of pairs that are tied by the metric, the mean over questions.
+    """
+
+    accuracy: float
+    low: float | None
+    high: float | None
+    why_no_interval: str
+    epsilons: tuple[float, ...]
+    tie_share: float
+
+
+class AnswerPairs:
+    """The pairs of answers to the same question, with their order by human scores.
+
+    Parameters
+    ----------
+    human : ndarray of float64, shape (n,)
+        The human scores; all finite.
+    questions : sequence, shape (n,)
+        The question of each answer.
+    units : sequence, shape (n,)
+        What folds and the jackknife keep together, such as the passage of each answer; a question lies within one.
+
+    Attributes
+    ----------
+    n, n_questions, n_units : int
+        Pairs, questions with a pair, and their units.
+
+    Raises
+    ------
+    ValueError
+        A score is missing, or lengths differ.
+
+    References
+    ----------
+    D. Deutsch, G. Foster and M. Freitag (2023), Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and
+    Tie Calibration, EMNLP.
+
+    Examples
+    --------
+    >>> pairs = AnswerPairs(np.array([5.0, 3, 3, 1]), list("qqqq"), units=list("pppp"))
+    >>> found = pairs.measure(np.array([80.0, 70, 50, 20]), threshold="calibrated")
+    >>> round(found.accuracy, 4), found.epsilons, pairs.floors
+    (0.8333, (0.0,), (0.16666666666666666, 0.4166666666666667))
+    """
+
+    def __init__(
+        self,
+        human: Floats,
+        questions: Sequence[object] | npt.NDArray[np.generic],
+        *,
+        units: Sequence[object] | npt.NDArray[np.generic],
+    ) -> None:
+        human = np.asarray(human, np.float64)
+        if not len(human) == len(questions) == len(units):
+            raise ValueError("Each answer needs one human score, one question and one unit.")
+        if not np.isfinite(human).all():
+            raise ValueError("A human score is missing or infinite. Leave its answer out.")
+        codes = number_groups(questions)
+        order = np.argsort(codes, kind="stable")
+        listed = list_pairs(codes[order])
+        nothing = np.zeros(0, np.int64)
+        self._one: Ints = order[np.concatenate([nothing, *(one for one, _other in listed)])]
+        self._other: Ints = order[np.concatenate([nothing, *(other for _one, other in listed)])]
+        self._gold = np.sign(_subtract(human, self._one, self._other))
+        self._question = np.unique(codes[self._one], return_inverse=True)[1]
+        self._counts = np.bincount(self._question)
+        self.n, self.n_questions, self.n_answers = len(self._one), len(self._counts), len(human)
+        self._unit = np.zeros(self.n_questions, np.int64)
+        self._unit[self._question] = number_groups(units)[self._one]
+        # Only units with a pair can be left out.
+        self._unit = np.unique(self._unit, return_inverse=True)[1]
+        self.n_units = int(self._unit.max(initial=-1)) + 1
+
+    @property
+    def floors(self) -> tuple[float, float] | Undefined:
+        """The accuracy of a metric that ties everything, which is the share of ties of people, and of a coin."""
+        if not self.n:
+            return _no_pairs()
+        constant = float(self._average((self._gold == 0).astype(np.float64)).mean())
+        return constant, (1 - constant) / 2
+
+    def measure(
+        self,
+        metric: Floats,
+        *,
+        threshold: Threshold | str = Threshold.CALIBRATED,
+        epsilon: float = 0.0,
+        rng: np.random.Generator | None = None,
+        confidence: float = 0.95,
+    ) -> PairwiseAccuracy | Undefined:
+        """Return the accuracy of a metric.
+
+        Parameters
+        ----------
+        metric : ndarray of float64, shape (n,)
+            Its scores of the same answers; all finite.
+        threshold : Threshold or str
+            How the largest difference that is a tie is chosen.
+        epsilon : float
+            That difference, for ``number``; 0 or more.
+        rng : numpy.random.Generator
+            The source of randomness, for the folds of ``cross_fit``.
+        confidence : float
+            Nominal coverage of the interval, between 0 and 1.
+
+        Returns
+        -------
+        PairwiseAccuracy or Undefined
+            Undefined without a pair, and by ``cross_fit`` with one unit only. The interval leaves out one unit at a
+            time and keeps the thresholds.
+
+        Raises
+        ------
+        ValueError
+            A score is missing, lengths differ, `epsilon` is below 0, or `rng` is missing.
+        """
+        metric, threshold = np.asarray(metric, np.float64), Threshold(threshold)
+        if len(metric) != self.n_answers or not np.isfinite(metric).all():
+            raise ValueError("Each answer needs one score of the metric.")
+        if not self.n:
+            return _no_pairs()
+        difference = _subtract(metric, self._one, self._other)
+        if threshold is Threshold.CROSS_FIT:
+            if rng is None:
+                raise ValueError("The folds are drawn, so rng is needed.")
+            if self.n_units < 2:
+                return Undefined(reason="one passage only, so there is none to calibrate on")
+            folds = merge_at_random(self._unit, min(N_FOLDS, self.n_units), rng)
+            epsilons = [self._calibrate(difference, folds != fold) for fold in range(int(folds.max()) + 1)]
+            limits = np.array(epsilons)[folds][self._question]
+        elif threshold is Threshold.CALIBRATED:
+            epsilons = [self._calibrate(difference, np.ones(self.n_questions, bool))]
+            limits = np.full(self.n, epsilons[0])
+        else:
+            if not epsilon >= 0:
+                raise ValueError("epsilon must be 0 or more.")
+            epsilons, limits = [epsilon], np.full(self.n, epsilon)
+        is_tied = np.abs(difference) <= limits
+        is_right = np.where(is_tied, self._gold == 0, np.sign(difference) == self._gold)
+        each = self._average(is_right.astype(np.float64))
+        found = self._leave_out(each, confidence)
+        return PairwiseAccuracy(
+            accuracy=float(each.mean()), low=found[0], high=found[1], why_no_interval=found[2],
+            epsilons=tuple(map(float, epsilons)),
+            tie_share=float(self._average(is_tied.astype(np.float64)).mean()),
+        )  # fmt: skip
+
+    def _average(self, values: Floats) -> Floats:
+        """Return the mean over the pairs of each question."""
+        return np.bincount(self._question, values, self.n_questions) / self._counts
+
+    def _calibrate(self, difference: Floats, is_used: npt.NDArray[np.bool_]) -> float:
+        """Return the smallest of the thresholds with the highest accuracy over these questions.
+
+        From a threshold below all differences upwards, pairs become ties one by one: a pair that people tie is won, one
+        in the right order is lost. So one sort gives the accuracy at every threshold.
+        """
+        rows = is_used[self._question]
+        size, gold = np.abs(difference[rows]), self._gold[rows]
+        weights = (1 / self._counts[self._question])[rows]
+        is_right = (np.sign(difference[rows]) == gold) & (gold != 0)
+        order = np.argsort(size, kind="stable")
+        gains = np.cumsum((weights * ((gold == 0).astype(np.float64) - is_right))[order])
+        ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)
+        thresholds, gain = size[order][ends], gains[ends]
+        # 0 is tried also where no difference is 0.
+        if thresholds[0] > 0:
+            thresholds, gain = np.append(0.0, thresholds), np.append(0.0, gain)
+        n_used = int(is_used.sum())
+        return float(thresholds[np.argmax(gain >= gain.max() - _EQUAL * n_used)])
+
+    def _leave_out(self, each: Floats, confidence: float) -> tuple[float | None, float | None, str]:
+        n_left = self.n_questions - np.bincount(self._unit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left_out = (each.sum() - np.bincount(self._unit, each)) / n_left
+        found = jackknife_interval(
+            float(each.mean()), left_out, scale=Scale.PLAIN, confidence=confidence, unit="passage"
+        )
+        # An accuracy is a share: ends beyond 0 and 1 are cut.
+        return (
+            (None, None, found.reason)
+            if isinstance(found, Undefined)
+            else (max(0.0, found.low), min(1.0, found.high), "")
+        )
+
+
+def _subtract(scores: Floats, one: Ints, other: Ints) -> Floats:
+    # Rounded once more, as the difference of two rounded numbers has a rounding error of its own.
+    rounded = np.round(scores, DIGITS)
+    return np.round(rounded[one] - rounded[other], DIGITS)
+
+
+def _no_pairs() -> Undefined:
+    return Undefined(reason="no question has two answers with scores")

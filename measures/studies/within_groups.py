@@ -1,0 +1,340 @@
+"""Correlation of metrics with human scores within groups, such as the answers to one question, and its mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.correlation import LEAST_PAIRS, kendall
+from measures.jackknife import Scale, jackknife_interval
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+from measures.studies.items import COEFFICIENTS, MOST_RANKED, N_BLOCKS, Items, number_groups
+from measures.studies.resampling import merge_at_random
+
+_SAME = 1e-9
+"""Scores of a group that differ by less are equal, as in `measures.correlation.pearson`."""
+_FEW = 200
+"""Pairs of a group of up to this many items are listed; a larger one is sorted."""
+
+
+class UndefinedAs(StrEnum):
+    """What a group without a correlation counts as."""
+
+    LEFT_OUT = "left_out"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithinCorrelation:
+    """The mean of one coefficient of one metric over groups.
+
+    Attributes
+    ----------
+    value : float or Undefined
+        The unweighted mean over the groups that count.
+    low, high : float or None
+        The ends of its jackknife interval; None where there is none.
+    why_no_interval : str
+        The reason why there is none; empty otherwise.
+    """
+
+    value: float | Undefined
+    low: float | None
+    high: float | None
+    why_no_interval: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithinGroups:
+    """The correlations of metrics with human scores within groups.
+
+    Attributes
+    ----------
+    metrics : dict of str to dict of str to WithinCorrelation
+        By metric, then by coefficient.
+    n_groups, n_averaged : int
+        All groups, and those in every mean.
+    n_small, n_equal : int
+        Groups with fewer than three items, and others whose human scores are all equal.
+    n_constant : dict of str to int
+        By metric: the other groups in which it gives all items the same score.
+    n_units : int
+        What the jackknife leaves out, one at a time.
+    """
+
+    metrics: dict[str, dict[str, WithinCorrelation]]
+    n_groups: int
+    n_averaged: int
+    n_small: int
+    n_equal: int
+    n_constant: dict[str, int]
+    n_units: int
+
+
+def correlate_within(
+    human: Floats,
+    metrics: Mapping[str, Floats],
+    groups: Sequence[object] | npt.NDArray[np.generic],
+    *,
+    units: Sequence[object] | npt.NDArray[np.generic],
+    rng: np.random.Generator,
+    undefined_as: UndefinedAs | str = UndefinedAs.LEFT_OUT,
+    confidence: float = 0.95,
+) -> WithinGroups:
+    """Correlate metrics with the human scores within each group, and average over the groups.
+
+    Parameters
+    ----------
+    human : ndarray of float64, shape (n,)
+        The human scores; all finite.
+    metrics : mapping of str to ndarray of float64, shape (n,)
+        The metrics by name; all finite.
+    groups : sequence, shape (n,)
+        The group of each item: its question, its system, or one group for all.
+    units : sequence, shape (n,)
+        What the jackknife leaves out as a whole, such as the passage of each item.
+    rng : numpy.random.Generator
+        The source of randomness, for blocks of more than 2,000 units where groups are not within units.
+    undefined_as : UndefinedAs or str
+        ``left_out``: a group that is undefined for one metric enters no mean, so that all means are over the same
+        groups; ``zero``: it counts as a correlation of 0.
+    confidence : float
+        Nominal coverage of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    WithinGroups
+        A correlation is undefined in a group of fewer than three items, and where all human scores or all scores of
+        the metric in it are equal; a mean over no group is undefined. Intervals leave out one unit at a time: of a mean
+        on its own scale, of a single group on Fisher's z. There is none where a group becomes undefined without a
+        unit.
+
+    Raises
+    ------
+    ValueError
+        A score is missing, or lengths differ.
+
+    References
+    ----------
+    D. Deutsch, R. Dror and D. Roth (2021), A Statistical Analysis of Summarization Evaluation Metrics using Resampling
+    Methods, TACL 9, section 2; B. Efron and R. Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
+
+    Examples
+    --------
+    >>> human, metric = np.array([5.0, 3, 3, 1, 4, 4, 2, 2]), np.array([80.0, 70, 50, 20, 60, 30, 45, 40])
+    >>> found = correlate_within(human, {"m": metric}, list("aaaabbbb"), units=list("aaaabbbb"),
+    ...                          rng=np.random.default_rng(1))
+    >>> round(found.metrics["m"]["pearson"].value, 4), found.metrics["m"]["pearson"].why_no_interval
+    (0.5206, 'fewer than three passages')
+    """
+    undefined_as = UndefinedAs(undefined_as)
+    items = Items(human, metrics, groups, by_group=True)
+    if len(units) != items.n:
+        raise ValueError("Each item needs one unit.")
+    codes, its_units, n_groups = _codes(items), number_groups(units), items.n_groups
+    sizes = np.bincount(codes, minlength=n_groups)
+    is_small = sizes < LEAST_PAIRS
+    is_equal = ~is_small & (_spans(items.human.values, codes, n_groups) < _SAME)
+    constant = {
+        name: ~is_small & ~is_equal & (_spans(column.values, codes, n_groups) < _SAME)
+        for name, column in items.metrics.items()
+    }
+    is_out = np.logical_or.reduce([is_small, is_equal, *constant.values()])
+    averaged = np.arange(n_groups) if undefined_as is UndefinedAs.ZERO else np.flatnonzero(~is_out)
+    # Questions lie within passages, while the answers of a system come from all of them.
+    is_within = len(np.unique(np.stack([codes, its_units], axis=1), axis=0)) == n_groups
+    if not is_within and int(its_units.max(initial=0)) >= MOST_RANKED:
+        its_units = merge_at_random(its_units, N_BLOCKS, rng)
+    find = _average_whole_groups if is_within else _average_parts
+    means = find(items, codes, its_units, averaged, undefined_as=undefined_as)
+    scale = Scale.PLAIN if len(averaged) > 1 else Scale.FISHER_Z
+    return WithinGroups(
+        metrics={
+            name: {
+                coefficient: _as_result(*mean, scale=scale, confidence=confidence)
+                for coefficient, mean in zip(COEFFICIENTS, each, strict=True)
+            }
+            for name, each in means.items()
+        },
+        n_groups=n_groups,
+        n_averaged=len(averaged),
+        n_small=int(is_small.sum()),
+        n_equal=int(is_equal.sum()),
+        n_constant={name: int(each.sum()) for name, each in constant.items()},
+        n_units=int(its_units.max(initial=-1)) + 1,
+    )
+
+
+Mean = tuple[float | Undefined, Floats]
+"""A mean over groups, and the means without each unit, NaN where undefined."""
+
+
+def _codes(items: Items) -> Ints:
+    assert items.groups is not None
+    return items.groups
+
+
+def _as_result(value: float | Undefined, left_out: Floats, *, scale: Scale, confidence: float) -> WithinCorrelation:
+    found = jackknife_interval(value, left_out, scale=scale, confidence=confidence, unit="passage")
+    if isinstance(found, Undefined):
+        return WithinCorrelation(value=value, low=None, high=None, why_no_interval=found.reason)
+    # A mean of correlations is one: ends beyond -1 and 1 are cut.
+    return WithinCorrelation(value=value, low=max(-1.0, found.low), high=min(1.0, found.high), why_no_interval="")
+
+
+def _average_whole_groups(
+    items: Items, codes: Ints, units: Ints, averaged: Ints, *, undefined_as: UndefinedAs
+) -> dict[str, tuple[Mean, ...]]:
+    """Average where each group lies within one unit: a unit is left out by subtracting its groups from the sum."""
+    unit_of_group = np.zeros(items.n_groups, np.int64)
+    unit_of_group[codes] = units
+    # A unit without a group that counts leaves nothing out.
+    its_units = np.unique(unit_of_group[averaged], return_inverse=True)[1]
+    n_left = len(averaged) - np.bincount(its_units)
+    human_ranks = _rank(items.human.values, codes)
+    found = {}
+    for name, column in items.metrics.items():
+        each = (
+            _correlate(items.human.values, column.values, codes, items.n_groups),
+            _correlate(human_ranks, _rank(column.values, codes), codes, items.n_groups),
+            _kendalls(items.human.values, column.values, codes, items.n_groups),
+        )
+        found[name] = tuple(_average(values[averaged], its_units, n_left, undefined_as) for values in each)
+    return found
+
+
+def _average(values: Floats, units: Ints, n_left: Ints, undefined_as: UndefinedAs) -> Mean:
+    if undefined_as is UndefinedAs.ZERO:
+        values = np.nan_to_num(values)
+    if not len(values):
+        return Undefined(reason="defined in no group"), np.zeros(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(values.mean()), (values.sum() - np.bincount(units, values)) / n_left
+
+
+def _average_parts(
+    items: Items, codes: Ints, units: Ints, averaged: Ints, *, undefined_as: UndefinedAs
+) -> dict[str, tuple[Mean, ...]]:
+    """Average where groups share units: each group is computed without each of its units."""
+    n_units = int(units.max(initial=-1)) + 1
+    values = {name: np.full((len(averaged), len(COEFFICIENTS)), np.nan) for name in items.metrics}
+    left_out = {name: np.zeros((len(COEFFICIENTS), n_units)) for name in items.metrics}
+    for place, group in enumerate(averaged):
+        rows = np.flatnonzero(codes == group)
+        own = Items(
+            items.human.values[rows],
+            {name: column.values[rows] for name, column in items.metrics.items()},
+            units[rows],
+            by_group=True,
+        )
+        # The units of the group in the order in which its items number them.
+        its_units = units[rows][np.sort(np.unique(units[rows], return_index=True)[1])]
+        # Nothing is drawn, as there are at most 2,000 units.
+        parts = own.leave_out(np.random.default_rng(0))
+        for name, whole in own.whole().items():
+            values[name][place] = [np.nan if isinstance(each, Undefined) else each for each in whole]
+            for at, without in enumerate(parts[name]):
+                column = np.full(n_units, values[name][place, at])
+                column[its_units] = without
+                left_out[name][at] += np.nan_to_num(column) if undefined_as is UndefinedAs.ZERO else column
+    if not len(averaged):
+        nowhere = Undefined(reason="defined in no group")
+        return {name: tuple((nowhere, np.zeros(0)) for _ in COEFFICIENTS) for name in items.metrics}
+    if undefined_as is UndefinedAs.ZERO:
+        values = {name: np.nan_to_num(each) for name, each in values.items()}
+    return {
+        name: tuple(
+            (float(values[name][:, at].mean()), left_out[name][at] / len(averaged)) for at in range(len(COEFFICIENTS))
+        )
+        for name in items.metrics
+    }
+
+
+def _spans(values: Floats, codes: Ints, n_groups: int) -> Floats:
+    """Return the largest minus the smallest score of each group."""
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, codes, values)
+    np.maximum.at(high, codes, values)
+    return np.asarray(high - low, np.float64)
+
+
+def _correlate(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floats:
+    """Return Pearson's correlation in each group, NaN where undefined."""
+    sizes = np.bincount(codes, minlength=n_groups)
+
+    def centre(values: Floats) -> Floats:
+        return np.asarray(values - (np.bincount(codes, values, n_groups) / sizes)[codes], np.float64)
+
+    x, y = centre(first), centre(second)
+    xx, yy, xy = (np.bincount(codes, each, n_groups) for each in (x * x, y * y, x * y))
+    is_defined = (sizes >= LEAST_PAIRS) & (_spans(first, codes, n_groups) >= _SAME)
+    is_defined &= _spans(second, codes, n_groups) >= _SAME
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(is_defined, np.clip(xy / np.sqrt(xx * yy), -1, 1), np.nan)
+
+
+def _rank(values: Floats, codes: Ints) -> Floats:
+    """Return the rank of each score within its group; ties share their mean rank."""
+    order = np.lexsort((values, codes))
+    is_new = np.append(True, (np.diff(codes[order]) != 0) | (np.diff(values[order]) != 0))
+    run = np.cumsum(is_new) - 1
+    starts = np.append(np.flatnonzero(is_new), len(order))
+    # Places in the whole order differ from those within a group by a constant, which no correlation sees.
+    ranks = np.empty(len(values))
+    ranks[order] = (starts[run] + starts[run + 1] - 1) / 2
+    return ranks
+
+
+def _kendalls(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floats:
+    """Return Kendall's tau-b in each group, NaN where undefined."""
+    sizes = np.bincount(codes, minlength=n_groups)
+    is_few = sizes <= _FEW
+    order = np.argsort(codes, kind="stable")
+    order = order[is_few[codes[order]]]
+    sums = np.zeros((3, n_groups))
+    for one, other in list_pairs(codes[order]):
+        pair = np.stack([order[one], order[other]])
+        signs = np.sign(first[pair[0]] - first[pair[1]]), np.sign(second[pair[0]] - second[pair[1]])
+        for at, each in enumerate((signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2)):
+            sums[at] += np.bincount(codes[pair[0]], each, n_groups)
+    is_defined = (sizes >= LEAST_PAIRS) & (_spans(first, codes, n_groups) >= _SAME)
+    is_defined &= _spans(second, codes, n_groups) >= _SAME
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(is_defined, np.clip(sums[0] / np.sqrt(sums[1] * sums[2]), -1, 1), np.nan)
+    for group in np.flatnonzero(~is_few):
+        rows = codes == group
+        value = kendall(first[rows], second[rows])
+        found[group] = np.nan if isinstance(value, Undefined) else value
+    return found
+
+
+def list_pairs(codes: Ints) -> list[tuple[Ints, Ints]]:
+    """List the pairs of places with the same code, where equal codes are neighbours.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n,)
+        Codes in which equal ones stand together.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        The two places of each pair: neighbours, then places two apart, and so on.
+
+    Examples
+    --------
+    >>> [(one.tolist(), other.tolist()) for one, other in list_pairs(np.array([0, 0, 0, 1]))]
+    [([0, 1], [1, 2]), ([0], [2])]
+    """
+    found: list[tuple[Ints, Ints]] = []
+    low, lag = np.arange(len(codes)), 0
+    while True:
+        lag += 1
+        low = low[low + lag < len(codes)]
+        low = low[codes[low] == codes[low + lag]]
+        if not low.size:
+            return found
+        found.append((low, low + lag))

@@ -1,0 +1,87 @@
+"""Soft pairwise accuracy: the worked example, p-values by enumeration and by scipy, what is undefined."""
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test
+
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.grids import Grid
+from measures.studies.soft_pairwise import SoftAccuracies, compare_system_pairs
+from tests.measures.studies.grids import HUMAN, METRIC, draw_scores, make_grid
+
+
+def compare(grid: Grid, **over: bool) -> SoftAccuracies:
+    found = compare_system_pairs(grid, rng=np.random.default_rng(1), **over)
+    assert isinstance(found, SoftAccuracies)
+    return found
+
+
+def enumerate_p(scores: Floats, units: Any) -> Any:
+    """p of each pair of systems from every pattern of signs of the units."""
+    found = []
+    for one, other in combinations(range(len(scores)), 2):
+        leads = np.bincount(units, scores[one] - scores[other])
+        every = [np.dot(signs, leads) >= leads.sum() - 1e-9 for signs in product((-1, 1), repeat=len(leads))]
+        found.append(np.mean(every))
+    return np.array(found)
+
+
+def test_the_worked_example() -> None:
+    assert enumerate_p(HUMAN, np.arange(3)).tolist() == [0.25, 0.25, 0.125, 0.5, 0.25, 0.25]
+    assert enumerate_p(METRIC, np.arange(3)).tolist() == [0.125, 0.125, 0.125, 0.25, 0.375, 0.375]
+    found = compare(make_grid(HUMAN, m=METRIC))
+    assert (found.metrics["m"].soft, found.n_pairs, found.n_patterns, found.is_exact) == (0.875, 6, 8, True)
+    # scipy: with paired samples it flips the signs of the differences.
+    p = permutation_test((HUMAN[0], HUMAN[3]), lambda x, y, axis: np.sum(x - y, axis=axis), vectorized=True,
+                         permutation_type="samples", alternative="greater").pvalue  # fmt: skip
+    assert p == 0.125
+
+
+def test_it_equals_enumeration_by_question_and_by_passage_also_without_a_passage() -> None:
+    human, one, other = draw_scores(np.random.default_rng(2), 5, 9)
+    units = np.arange(9) // 2
+    grid = make_grid(human, units, one=one, other=other)
+    for by_unit, flipped in ((False, np.arange(9)), (True, units)):
+        found = compare(grid, by_unit=by_unit)
+        for name, metric in (("one", one), ("other", other)):
+            expected = 1 - np.abs(enumerate_p(human, flipped) - enumerate_p(metric, flipped)).mean()
+            assert found.metrics[name].soft == pytest.approx(expected)
+    without = []
+    for unit in range(5):
+        kept = units != unit
+        flipped = np.unique(units[kept], return_inverse=True)[1]
+        without.append(1 - np.abs(enumerate_p(human[:, kept], flipped) - enumerate_p(one[:, kept], flipped)).mean())
+    se = np.sqrt(4 / 5 * ((without - np.mean(without)) ** 2).sum())
+    first = compare(grid, by_unit=True).metrics["one"]
+    assert first.low == pytest.approx(max(0.0, first.soft - 2.7764451 * se))
+
+
+def test_random_signs_come_near_to_all_and_are_drawn_once() -> None:
+    human, one, other = draw_scores(np.random.default_rng(3), 6, 14)
+    found = compare(make_grid(human, one=one, other=other, same=human))
+    assert (found.is_exact, found.n_patterns) == (False, 1000)
+    expected = 1 - np.abs(enumerate_p(human, np.arange(14)) - enumerate_p(one, np.arange(14))).mean()
+    assert found.metrics["one"].soft == pytest.approx(expected, abs=0.02)
+    assert (found.metrics["same"].soft, found.metrics["same"].plain) == (1.0, 1.0), "The same signs on both sides."
+
+
+def test_plain_accuracy_counts_a_tie_of_one_side_as_wrong() -> None:
+    human = np.array([[5.0, 5], [4, 4], [3, 3], [3, 3]])
+    ties = np.array([[5.0, 5], [5, 5], [3, 3], [3, 3]])
+    found = compare(make_grid(human, ties=ties))
+    assert found.metrics["ties"].plain == pytest.approx(5 / 6)
+
+
+def test_only_questions_of_all_systems_count_and_too_few_are_said() -> None:
+    human, one, _other = draw_scores(np.random.default_rng(4), 5, 8)
+    human[2, 3] = np.nan
+    assert compare(make_grid(human, one=one)).n_questions == 7
+    few = compare_system_pairs(make_grid(human[:3], one=one[:3]), rng=np.random.default_rng(1))
+    assert few == Undefined(reason="fewer than four systems")
+    human[1, :7] = np.nan
+    short = compare_system_pairs(make_grid(human, one=one), rng=np.random.default_rng(1))
+    assert short == Undefined(reason="fewer than two questions that every system has")

@@ -1,0 +1,97 @@
+"""Correlation within groups: the worked example, plain loops of scipy, and what is undefined."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, rankdata, t
+
+from measures.correlation import pearson
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.within_groups import WithinGroups, correlate_within
+from tests.measures.studies.grids import HUMAN, METRIC, draw_scores
+
+SYSTEMS, QUESTIONS = (each.ravel() for each in np.indices(HUMAN.shape))
+
+
+def correlate(human: Floats, metrics: dict[str, Floats], groups: Any, units: Any, **over: Any) -> WithinGroups:
+    return correlate_within(human, metrics, groups, units=units, rng=np.random.default_rng(1), **over)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"), [(np.zeros(12), 0.6859), (QUESTIONS, 0.2373), (SYSTEMS, 0.6298)], ids=("none", "q", "s")
+)
+def test_the_worked_example(groups: Any, expected: float) -> None:
+    found = correlate(HUMAN.ravel(), {"m": METRIC.ravel()}, groups, QUESTIONS)
+    assert found.metrics["m"]["pearson"].value == pytest.approx(expected, abs=5e-5)
+
+
+def loop(human: Floats, metric: Floats, groups: Any, averaged: list[int]) -> list[float]:
+    """The three coefficients group by group, and their means."""
+    found = []
+    for group in averaged:
+        x, y = human[groups == group], metric[groups == group]
+        found.append([pearsonr(x, y)[0], pearsonr(rankdata(x), rankdata(y))[0], kendalltau(x, y)[0]])
+    return list(np.mean(found, axis=0))
+
+
+@pytest.mark.parametrize("by", ["question", "system"])
+def test_it_equals_a_loop_over_groups_and_over_passages_left_out(by: str) -> None:
+    rng = np.random.default_rng(2)
+    human, one, other = draw_scores(rng, 6, 24, gaps=0.4)
+    rows, columns = np.nonzero(~np.isnan(human))
+    human, metrics = human[rows, columns], {"one": one[rows, columns], "other": other[rows, columns]}
+    groups, units = (columns if by == "question" else rows), columns // 2
+    found = correlate(human, metrics, groups, units)
+    averaged = [
+        group
+        for group in range(int(groups.max()) + 1)
+        if not any(isinstance(pearson(human[groups == group], each[groups == group]), Undefined)
+                   for each in metrics.values())
+    ]  # fmt: skip
+    assert found.n_averaged == len(averaged) == found.n_groups - found.n_small - found.n_equal
+    assert by == "system" or 4 < found.n_averaged < found.n_groups
+    for name, metric in metrics.items():
+        values = loop(human, metric, groups, averaged)
+        for at, each in enumerate(found.metrics[name].values()):
+            assert each.value == pytest.approx(values[at])
+        without: list[float] = []
+        for unit in np.unique(units[np.isin(groups, averaged)]):
+            kept = units != unit
+            left = [group for group in averaged if by == "system" or (kept & (groups == group)).any()]
+            without.append(loop(human[kept], metric[kept], groups[kept], left)[0])
+        n = len(without)
+        se = np.sqrt((n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum())
+        first = found.metrics[name]["pearson"]
+        assert [first.low, first.high] == pytest.approx(
+            [values[0] + sign * float(t.ppf(0.975, n - 1) * se) for sign in (-1, 1)]
+        )
+
+
+def test_large_groups_have_the_same_tau_as_small_ones() -> None:
+    rng = np.random.default_rng(3)
+    human, metric = np.round(rng.normal(size=(2, 900)), 1)
+    groups = np.repeat([0, 1, 2], [600, 299, 1])
+    found = correlate(human, {"m": metric}, groups, groups)
+    expected = [kendalltau(human[groups == each], metric[groups == each])[0] for each in (0, 1)]
+    assert found.metrics["m"]["kendall"].value == pytest.approx(np.mean(expected))
+    assert (found.n_small, found.metrics["m"]["kendall"].why_no_interval) == (1, "fewer than three passages")
+
+
+def test_a_group_that_one_metric_leaves_undefined_is_left_out_for_all_or_counts_zero() -> None:
+    human = np.array([1.0, 2, 3, 1, 2, 4, 2, 2, 2, 1, 2])
+    good, flat = human + np.arange(11) / 100, np.array([3.0, 1, 2, 5, 5, 5, 1, 2, 3, 1, 2])
+    groups = np.repeat([0, 1, 2, 3], [3, 3, 3, 2])
+    found = correlate(human, {"good": good, "flat": flat}, groups, groups)
+    assert (found.n_groups, found.n_averaged, found.n_small, found.n_equal) == (4, 1, 1, 1)
+    assert found.n_constant == {"good": 0, "flat": 1}
+    assert found.metrics["flat"]["pearson"].value == pytest.approx(-0.5)
+    as_zero = correlate(human, {"good": good, "flat": flat}, groups, groups, undefined_as="zero")
+    assert as_zero.metrics["flat"]["pearson"].value == pytest.approx(-0.5 / 4)
+    assert as_zero.n_averaged == 4
+    nowhere = correlate(np.ones(11), {"good": good}, groups, groups).metrics["good"]["pearson"]
+    assert (nowhere.value, nowhere.low) == (Undefined(reason="defined in no group"), None)
+    assert correlate(human[:0], {"good": human[:0]}, groups[:0], groups[:0]).n_groups == 0
+    with pytest.raises(ValueError, match="one unit"):
+        correlate(human, {"good": good}, groups, groups[1:])

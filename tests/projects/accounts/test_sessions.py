@@ -1,0 +1,63 @@
+from datetime import timedelta
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from projects.accounts.sessions import BACKEND, EARLIER_BACKEND, SessionStore
+from projects.models import User
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def anna(client: Client) -> User:
+    user: User = make_user("anna")
+    client.force_login(user, backend=EARLIER_BACKEND)
+    return user
+
+
+def is_signed_in(client: Client) -> bool:
+    return client.get("/account/").status_code == 200
+
+
+def test_a_session_of_an_earlier_version_stays_open(client: Client, anna: User) -> None:
+    store = SessionStore(session_key=Session.objects.get().session_key)
+    assert store["_auth_user_backend"] == BACKEND
+    assert is_signed_in(client)
+
+
+def test_session_and_account_are_read_by_one_statement_each(client: Client, anna: User) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        client.get("/session/")
+    read = [query["sql"] for query in captured if query["sql"].startswith("EXECUTE")]
+    assert len(read) == 2
+
+
+def test_a_session_ends_with_its_time_its_row_and_its_account(client: Client, anna: User) -> None:
+    key = client.cookies["session"].value
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert not is_signed_in(client)
+    Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
+    client.cookies["session"] = key
+    assert is_signed_in(client)
+    User.objects.update(is_active=False)
+    assert not is_signed_in(client)
+    User.objects.update(is_active=True)
+    Session.objects.all().delete()
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize("key", ["", "x" * 32, "' OR true --", "é" * 20, "a\x00b" * 5])
+def test_a_key_that_is_none_opens_nothing(key: str) -> None:
+    store = SessionStore(session_key=key)
+    assert store.load() == {}
+    assert store.session_key is None
+
+
+def test_a_cookie_with_an_odd_character_asks_to_sign_in(client: Client) -> None:
+    assert client.get("/account/", headers={"cookie": r'session="abcdefgh\000"'}).status_code == 302
