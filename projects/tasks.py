@@ -3,6 +3,8 @@
 import logging
 import threading
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
@@ -48,9 +50,16 @@ def deliver_messages() -> None:
 
 
 @worker_ready.connect
-def start_pulse(**_: object) -> None:
+def start_pulse(sender: Any = None, **_: object) -> None:
     _is_ending.clear()
-    threading.Thread(target=_pulse, name="pulse", daemon=True).start()
+    names = find_pulses(sender.app.amqp.queues.consume_from if sender is not None else ())
+    threading.Thread(target=_pulse, args=[names], name="pulse", daemon=True).start()
+
+
+def find_pulses(queues: Iterable[str]) -> list[str]:
+    """Return under which names a worker of these queues shows that it is alive."""
+    named = {queue.DEFAULT_QUEUE: Pulse.WORKER, queue.NEURAL_QUEUE: Pulse.NEURAL}
+    return [named[each] for each in queues if each in named] or [Pulse.WORKER]
 
 
 @worker_shutting_down.connect
@@ -58,11 +67,12 @@ def stop_pulse(**_: object) -> None:
     _is_ending.set()
 
 
-def _pulse() -> None:
+def _pulse(names: Iterable[str]) -> None:
     """Store every few seconds that this worker is alive; a thread of its own, as all others may be busy with jobs."""
     while True:
         try:
-            Pulse.beat(Pulse.WORKER)
+            for name in names:
+                Pulse.beat(name)
         except Error:
             logger.warning("The worker's pulse could not be stored.", exc_info=True)
         finally:

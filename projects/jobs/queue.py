@@ -32,6 +32,9 @@ DEAD_AFTER = timedelta(seconds=30)
 """Silence after which a worker is taken for dead: thirty missed beats, which a merely busy machine does not reach."""
 EXPLAIN_WAIT_AFTER = timedelta(seconds=10)
 """Below this, waiting is normal and needs no explanation."""
+DEFAULT_QUEUE, NEURAL_QUEUE = "celery", "neural"
+"""The queues of the broker. Jobs that load a model wait in one of their own, which one process serves: memory holds few
+models, and each computes on all cores."""
 BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
@@ -69,6 +72,11 @@ class Job(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def queue_name(self) -> str:
+        """The queue of the broker whose workers run this job."""
+        return DEFAULT_QUEUE
 
     @property
     def is_live(self) -> bool:
@@ -140,7 +148,7 @@ def enqueue_on_commit(job: Job) -> None:
     The hook is robust, because a broker that does not respond must not turn the committed request into an error;
     `enqueue_waiting` announces the job later.
     """
-    transaction.on_commit(partial(_announce, job.task, job.pk), robust=True)
+    transaction.on_commit(partial(_announce, job), robust=True)
 
 
 def enqueue_waiting() -> int:
@@ -155,8 +163,8 @@ def enqueue_waiting() -> int:
         _mark_interrupted(model)
         waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
         # The oldest hundred; the others follow at later calls.
-        for pk in waiting.order_by("queued_at").values_list("pk", flat=True)[:100]:
-            n_announced += _announce(model.task, pk)
+        for job in waiting.order_by("queued_at")[:100]:
+            n_announced += _announce(job)
     return n_announced
 
 
@@ -176,7 +184,12 @@ def explain_wait(job: Job) -> str:
             "The broker (Redis or Valkey) is not responding. The job will start automatically when it is "
             "available again."
         )
-    if Pulse.is_missing(Pulse.WORKER):
+    if job.queue_name == NEURAL_QUEUE and Pulse.is_missing(Pulse.NEURAL):
+        return (
+            "No worker for learned metrics is running. Start it with: "
+            f"celery -A config.celery worker --queues {NEURAL_QUEUE} --concurrency 1"
+        )
+    if job.queue_name == DEFAULT_QUEUE and Pulse.is_missing(Pulse.WORKER):
         return "No worker is running. Start it with: celery -A config.celery worker"
     if any(model._default_manager.filter(state=Job.State.RUNNING).exists() for model in job_models()):
         return "The workers are busy with other jobs. This one is next."
@@ -187,8 +200,8 @@ def explain_wait(job: Job) -> str:
 
 def _queue_interrupted(model: type[Job]) -> None:
     once = model._default_manager.filter(state=Job.State.INTERRUPTED, n_interruptions=1)
-    for pk in once.values_list("pk", flat=True):
-        rows = once.filter(pk=pk)
+    for job in once:
+        rows = once.filter(pk=job.pk)
         try:
             with transaction.atomic():
                 n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
@@ -197,7 +210,7 @@ def _queue_interrupted(model: type[Job]) -> None:
             rows.update(state=Job.State.FAILED, error="Interrupted; the same job has been started again since.")
             continue
         if n_queued:
-            _announce(model.task, pk)
+            _announce(job)
 
 
 def _mark_interrupted(model: type[Job]) -> None:
@@ -208,13 +221,15 @@ def _mark_interrupted(model: type[Job]) -> None:
     dead.update(state=Job.State.INTERRUPTED, **ended)
 
 
-def _announce(task: str, pk: int) -> bool:
-    """Send the job's id to the broker; return False if the broker does not respond."""
+def _announce(job: Job) -> bool:
+    """Send the job's id to its queue of the broker; return False if the broker does not respond."""
     try:
         with _broker() as broker:
-            current_app.send_task(task, args=[pk], connection=broker, retry=False, ignore_result=True)
+            current_app.send_task(
+                job.task, args=[job.pk], queue=job.queue_name, connection=broker, retry=False, ignore_result=True
+            )
     except BROKER_ERRORS:
-        logger.warning("The broker is not responding: %s %s stays queued.", task, pk)
+        logger.warning("The broker is not responding: %s %s stays queued.", job.task, job.pk)
         return False
     return True
 

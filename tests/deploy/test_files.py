@@ -84,6 +84,12 @@ def test_the_same_commands_run_everywhere() -> None:
     for words in (compose["worker"]["command"], started["concord-worker.service"]):
         program = Path(words[0]).name
         assert sorted([program, *words[1:-1]]) == sorted(wanted)
+    neural = serve.neural_command()
+    wanted = neural[neural.index("celery") :]
+    # A unit doubles the sign of percent.
+    started_neural = [word.replace("%%", "%") for word in started["concord-neural.service"]]
+    for words in (compose["neural"]["command"], started_neural):
+        assert sorted([Path(words[0]).name, *words[1:]]) == sorted(wanted)
     assert compose["migrate"]["command"][-2:] == ["migrate", "--noinput"]
 
 
@@ -145,7 +151,7 @@ def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
 
 
 def test_services_restart_and_may_do_little() -> None:
-    assert [unit.stem for unit in UNITS] == ["concord-migrate", "concord-web", "concord-worker"]
+    assert [unit.stem for unit in UNITS] == ["concord-migrate", "concord-neural", "concord-web", "concord-worker"]
     for unit in UNITS:
         configparser.RawConfigParser(strict=False, allow_no_value=True).read(unit, encoding="utf-8")
         sections = read_unit(unit)

@@ -19,6 +19,8 @@ from config import assets, data_folder, embedded, locks
 from config.backups import moving
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
+from measures.neural.environment import is_installed
+from projects.jobs.queue import NEURAL_QUEUE
 
 DEFAULT_PORT = 8000
 
@@ -59,6 +61,7 @@ class Command(BaseCommand):
         web = Child("web server", web_command(place, workers), hasty_signal=SIGINT)
         beat = Beat(worker)
         beat.try_to_take()
+        children = [web, worker]
 
         def say_ready() -> bool:
             if not _listens(host, port):
@@ -75,9 +78,12 @@ class Command(BaseCommand):
         def look() -> None:
             upkeep.look()
             beat.try_to_take()
+            # Not before there is a model: a worker takes memory.
+            if len(children) == 2 and has_models():
+                children.append(Child("worker for learned metrics", neural_command(), hasty_signal=SIGKILL))
 
         with _shared_request_metrics():
-            supervise([web, worker], say=self._say, on_ready=say_ready, each_second=look)
+            supervise(children, say=self._say, on_ready=say_ready, each_second=look)
         self._say("Stopped.")
 
     def _say(self, text: str) -> None:
@@ -137,9 +143,24 @@ def web_command(bind: str, workers: int) -> list[str]:
 
 def worker_command(*, has_beat: bool) -> list[str]:
     """Return the command of the worker."""
-    pool = ["--pool", "threads", "--concurrency", "2"]
-    quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
     clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []
+    return [*_celery_worker(concurrency=2), *clock]
+
+
+def neural_command() -> list[str]:
+    """Return the command of the worker for learned metrics, which does one job after another."""
+    return [*_celery_worker(concurrency=1), "--queues", NEURAL_QUEUE, "--hostname", f"{NEURAL_QUEUE}@%h"]
+
+
+def has_models() -> bool:
+    """Return whether learned metrics can be computed here."""
+    folder = Path(settings.MODELS_DIR)
+    return folder.is_dir() and any(folder.glob("[!.]*/")) and is_installed()
+
+
+def _celery_worker(*, concurrency: int) -> list[str]:
+    pool = ["--pool", "threads", "--concurrency", str(concurrency)]
+    quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
     warnings = ["-W", "ignore:You're running the worker with superuser"]
     return [
         sys.executable,
@@ -152,7 +173,6 @@ def worker_command(*, has_beat: bool) -> list[str]:
         "worker",
         *pool,
         *quiet,
-        *clock,
     ]
 
 

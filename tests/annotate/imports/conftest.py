@@ -8,6 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from projects.jobs import queue
+from projects.jobs.queue import Job
 from projects.models import Membership, Project
 from tests.annotate.imports.import_steps import Pages
 
@@ -21,8 +22,8 @@ def own_folder(settings: Settings, tmp_path: Path) -> None:
 def announced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
-    def announce(task: str, pk: int) -> bool:
-        found.append(pk)
+    def announce(job: Job) -> bool:
+        found.append(job.pk)
         return True
 
     monkeypatch.setattr(queue, "_announce", announce)

@@ -19,6 +19,7 @@ from annotate.models import Import
 from projects import tasks
 from projects.errors import Refused
 from projects.jobs import queue, running
+from projects.jobs.queue import Job
 from projects.models import Membership, Project, Pulse
 from tests import processes
 from tests.processes import wait_until
@@ -39,8 +40,8 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The jobs that were announced to the broker, which is replaced."""
     found: list[tuple[str, int]] = []
 
-    def announce(task: str, pk: int) -> bool:
-        found.append((task, pk))
+    def announce(job: Job) -> bool:
+        found.append((job.task, job.pk))
         return True
 
     monkeypatch.setattr(queue, "_announce", announce)
@@ -453,8 +454,8 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(
 
     announced: list[int] = []
 
-    def announce(task: str, pk: int) -> bool:
-        announced.append(pk)
+    def announce(job: Job) -> bool:
+        announced.append(job.pk)
         return True
 
     monkeypatch.setattr(queue, "_announce", announce)
@@ -467,6 +468,29 @@ def test_a_job_that_was_just_queued_is_not_announced_again(
 ) -> None:
     make_job(manager)
     assert queue.enqueue_waiting() == 0
+
+
+def test_a_job_of_learned_metrics_waits_in_a_queue_of_its_own(
+    manager: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(queue.current_app, "send_task", lambda _task, **options: sent.append(options))
+    job = make_job(manager)
+    monkeypatch.setattr(type(job), "queue_name", queue.NEURAL_QUEUE)
+    assert queue._announce(job)
+    assert (sent[0]["queue"], sent[0]["args"]) == ("neural", [job.pk])
+
+    job.queued_at = timezone.now() - timedelta(seconds=11)
+    Pulse.beat(Pulse.WORKER)
+    assert "No worker for learned metrics is running" in queue.explain_wait(job)
+    assert "--queues neural" in queue.explain_wait(job)
+    Pulse.beat(Pulse.NEURAL)
+    assert "No scheduler is running" in queue.explain_wait(job)
+
+    assert tasks.find_pulses(["celery"]) == [Pulse.WORKER]
+    assert tasks.find_pulses(["neural"]) == [Pulse.NEURAL]
+    assert tasks.find_pulses(["celery", "neural"]) == [Pulse.WORKER, Pulse.NEURAL]
+    assert tasks.find_pulses(["other"]) == [Pulse.WORKER]
 
 
 def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
