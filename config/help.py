@@ -51,6 +51,7 @@ SECTIONS = {
     "results:scores": "researchers#human-scores",
     "results:systems": "researchers#systems",
     "results:metric-list": "researchers#automatic-metrics",
+    "results:model-list": "operations#models-of-learned-metrics",
     "results:study-list": "researchers#metric-evaluation",
     "results:planner": "researchers#sample-size-planner",
     # Releases

@@ -288,6 +288,10 @@ SPECTACULAR_SETTINGS = {
 }
 ADVISORIES = env.text("ADVISORIES", default="")  # for `manage.py audit`: a copy of the advisories of OSV
 METRIC_MODULES = env.words("METRIC_MODULES")
+# Models of learned metrics, each in a folder, and what they run on: threads (0: torch chooses) and device.
+MODELS_DIR = BASE_DIR / env.text("MODELS_DIR", default=str(DATA_DIR / "models"))
+NEURAL_THREADS = env.number("NEURAL_THREADS", default=0, most=1024)
+NEURAL_DEVICE = env.text("NEURAL_DEVICE", default="auto")
 # Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.
 # The data of a deleted project are deleted for good after so many days; 0 keeps them.
 KEEP_DELETED_DAYS = env.number("KEEP_DELETED_DAYS", default=30, most=3650)

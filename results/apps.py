@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class ResultsConfig(AppConfig):
@@ -12,3 +13,9 @@ class ResultsConfig(AppConfig):
     def ready(self) -> None:
         # Checks register on import, which has to wait until every app is loaded.
         import_module("results.checks")
+        # Not at the top: nothing else of this module needs it. Torch is loaded with the first model, not here.
+        from measures.neural.environment import Environment, configure
+
+        configure(
+            Environment(models_dir=settings.MODELS_DIR, threads=settings.NEURAL_THREADS, device=settings.NEURAL_DEVICE)
+        )

@@ -3,6 +3,7 @@
 from results.agreement import urls as agreement_urls
 from results.disagreements import urls as disagreements_urls
 from results.exports import urls as exports_urls
+from results.learned import urls as learned_urls
 from results.metrics import urls as metrics_urls
 from results.overview import urls as overview_urls
 from results.reports import urls as reports_urls
@@ -21,6 +22,7 @@ urlpatterns = [
     *systems_urls.urlpatterns,
     *disagreements_urls.urlpatterns,
     *metrics_urls.urlpatterns,
+    *learned_urls.urlpatterns,
     *score_import_urls.urlpatterns,
     *reports_urls.urlpatterns,
     *sets_urls.urlpatterns,

@@ -62,7 +62,7 @@ def test_a_file_that_changed_since_is_found_by_its_hash_and_by_its_size(model: M
     changed = bytearray(weights.read_bytes())
     changed[-1] ^= 1
     weights.write_bytes(changed)
-    assert read_folder(model.path)  # the size is the same
+    read_folder(model.path)  # the size is the same
     with pytest.raises(BadFolder, match=r"tiny/model\.safetensors has changed since the model was added"):
         check_hashes(model)
     weights.write_bytes(bytes(changed[:-1]))
