@@ -82,8 +82,9 @@ told AS ({_MESSAGES})
 UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
        mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
        submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s::text,
-       wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s::float8,
-       item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean,
+       wall_seconds = CASE WHEN clock_timestamp() >= opened_at
+                           THEN extract(epoch FROM clock_timestamp() - opened_at) END,
+       active_seconds = %(active)s::float8, item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean,
        not_blind = not_blind OR %(not_blind)s::boolean
 FROM verdict WHERE id = %(id)s
 RETURNING mark, (SELECT count(*) FROM written)

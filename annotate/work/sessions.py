@@ -77,7 +77,8 @@ def list_hints(user: User) -> list[str]:
 # Time is counted as the page measured it; where it measured none, as long as the HIT was open, an hour at most.
 _RECENT = """
 SELECT a.submitted_at,
-       coalesce(nullif(a.active_seconds, 0), least(extract(epoch FROM a.submitted_at - a.opened_at), 3600))::float8,
+       coalesce(nullif(a.active_seconds, 0),
+                least(greatest(extract(epoch FROM a.submitted_at - a.opened_at), 0), 3600))::float8,
        clock_timestamp()
 FROM projects_membership m
 JOIN annotate_assignment a ON a.annotator_id = m.id AND a.submitted_at > now() - interval '16 hours'

@@ -6,8 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
+from annotate import places
+from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Draft
 from annotate.work import serving
 from projects.models import Membership, Project
@@ -79,6 +82,24 @@ def test_a_draft_from_a_clock_far_ahead_does_not_hold_off_later_ones(
     assert save(2, timezone.now().timestamp() * 1000)[0] == 2
     assert save(3, now - days * 86_400_000)[0] == 2
     assert save(3, -1e15)[0] == 2
+
+
+def test_a_hit_that_was_opened_before_the_clock_was_set_back_an_hour_is_submitted_as_any_other(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project)
+    first = claimed(annotator)
+    hour = timedelta(hours=1)
+    Assignment.objects.update(opened_at=F("opened_at") + hour, due_at=F("due_at") + hour)
+    assert places.sweep(limit=10) == 0
+    assert claimed(annotator).uuid == first.uuid
+    answer = client_of(annotator).post(f"/p/bridges/work/{first.uuid}/", FORM | {"seconds": "[1, 1, 1]"})
+    stored = fetch(first.uuid)
+    assert answer.status_code == 303
+    assert (stored.state, stored.mark) == (Assignment.State.SUBMITTED, Assignment.Mark.COUNTED)
+    assert (stored.wall_seconds, stored.has_odd_times) == (None, True), "nobody knows how long it took"
+    assert claimed(annotator).uuid != first.uuid
+    assert verify() == []
 
 
 def test_ratings_can_be_changed_after_the_servers_clock_was_set_back(
