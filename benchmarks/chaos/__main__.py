@@ -5,9 +5,10 @@
 A site as `manage.py serve` runs it, in a folder of its own on a small disk, with the private PostgreSQL and Valkey
 behind proxies. Annotators save drafts, submit, click twice and send again what was not answered, as the page does; a
 manager imports files by the API, and exports. Meanwhile web master, web worker, Celery worker, PostgreSQL and Valkey
-are killed, the servers are slow, silent or reset connections, the disk is full, and the clock steps back an hour: each
-fault once in every round, in an order and for times that the seed decides. What cannot be done on this machine is
-named and left out. After each fault the site has to answer again by itself, and jobs have to be done again.
+are killed, web server and worker are restarted as for an upgrade, the servers are slow, silent or reset connections,
+the disk is full, and the clock steps back an hour: each fault once in every round, in an order and for times that the
+seed decides. What cannot be done on this machine is named and left out. After each fault the site has to answer again
+by itself, and jobs have to be done again.
 
 At the end, `manage.py verify` checks every row, and what was acknowledged is counted against the database. The command
 exits with 1 if anything was lost, doubled or over-counted, if anybody met an error, or if the site did not come back.
@@ -16,9 +17,11 @@ exits with 1 if anything was lost, doubled or over-counted, if anybody met an er
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 from benchmarks import ground
 from benchmarks.chaos import counting, course
@@ -28,11 +31,12 @@ from benchmarks.load import Record
 
 N_PLACES = 3
 HITS_PER_MINUTE = 60
-"""More than the annotators rate."""
+"""With three places each, more than a dozen annotators rate."""
 
 
 def main() -> None:
     options = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # everything is removed then, too
     print(f"load of the machine before: {os.getloadavg()[0]:.1f}; seed {options.seed}", flush=True)
     with running() as site:
         sessions, owner, token = prepare(site, options)
@@ -41,6 +45,8 @@ def main() -> None:
             manager = Manager(site.port, owner, token)
             record, recoveries = course.live_through(site, people, manager, options)
         is_verified = verify(site)
+        if options.log:
+            options.log.write_text("".join(site.said), encoding="utf-8")
         result = counting.count(site.url, people, manager)
     recoveries.show()
     is_well = show(record, people, manager, result)
@@ -94,6 +100,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--longest", type=float, default=15, help="seconds that a fault lasts, at most")
     parser.add_argument("--calm", type=float, default=5, help="seconds between two faults, at most")
     parser.add_argument("--only", default="", help="only faults whose name contains this")
+    parser.add_argument("--log", type=Path, help="file for what the site writes, to look up references of errors")
     parser.add_argument("--copy-of", default="", metavar="URL", help="take tables from this database, and migrate none")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""What can happen to a site: each fault as a state that is held for a while, or a process that is killed."""
+"""What can happen to a site: each fault as a state that is held for a while, or a process that is ended."""
 
 import os
 import signal
@@ -28,7 +28,10 @@ class Fault:
 
 def list_faults(site: Site) -> list[Fault]:
     def kill(find: Callable[[], Sequence[int]]) -> Callable[[], AbstractContextManager[None]]:
-        return partial(killed, find)
+        return partial(signalled, signal.SIGKILL, find)
+
+    def end(find: Callable[[], Sequence[int]]) -> Callable[[], AbstractContextManager[None]]:
+        return partial(signalled, signal.SIGTERM, find)
 
     def find_postgres() -> list[int]:
         return site.find_server("bin/postgres")
@@ -36,6 +39,8 @@ def list_faults(site: Site) -> list[Fault]:
     no_disk, no_clock = site.disk.obstacle, site.clock.obstacle
     return [
         Fault("kill web master", kill(lambda: site.find_processes("gunicorn", depth=1))),
+        Fault("restart web server", end(lambda: site.find_processes("gunicorn", depth=1))),
+        Fault("restart Celery worker", end(lambda: site.find_processes("celery", depth=1)), stops_jobs=True),
         Fault("kill web worker", kill(lambda: site.find_processes("gunicorn", depth=2))),
         Fault("kill Celery worker", kill(lambda: site.find_processes("celery", depth=1)), stops_jobs=True),
         Fault("kill PostgreSQL", kill(find_postgres), stops_jobs=True),
@@ -67,12 +72,12 @@ def _list_weather(server: str, proxy: Proxy) -> Iterator[Fault]:
 
 
 @contextmanager
-def killed(find: Callable[[], Sequence[int]]) -> Iterator[None]:
-    """Kill the first process that is found; the last fault may have left none for a moment."""
+def signalled(number: signal.Signals, find: Callable[[], Sequence[int]]) -> Iterator[None]:
+    """Send a signal to the first process that is found; the last fault may have left none for a moment."""
     wait_until(find)
     for pid in list(find())[:1]:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
     yield
 
 

@@ -223,7 +223,8 @@ def served(site: Site) -> Iterator[None]:
         yield
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(READY_SECONDS)
+        if process.wait(READY_SECONDS):
+            raise RuntimeError(f"serve ended with {process.returncode}: {''.join(site.said[-20:])}")
         reader.join()
 
 
