@@ -13,6 +13,7 @@ from annotate.models import (
     Item,
     Judgment,
     LedgerEntry,
+    Panel,
     Payment,
     Qualification,
     QualificationTest,
@@ -68,6 +69,14 @@ class DraftAdmin(Inspected):
 @admin.register(Remark)
 class RemarkAdmin(Inspected):
     list_display = ("id", "assignment_id", "item_id", "is_flagged", "resolved_at")
+
+
+@admin.register(Panel)
+class PanelAdmin(Inspected):
+    list_display = ("project", "number", "name", "platform", "created_at", "ended_at")
+    list_filter = ("platform",)
+    list_select_related = ("project",)
+    exclude = ("token",)
 
 
 @admin.register(ControlJob)

@@ -4,6 +4,7 @@ from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevi
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.controls import ControlJob
 from annotate.models.imports import Import
+from annotate.models.panel import Outcome, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.models.payment import LedgerEntry, Payment
 from annotate.models.plan import OverlapPlan
 from annotate.models.qualification import Attempt, Grant, Qualification, QualificationItem, QualificationTest
@@ -36,7 +37,11 @@ __all__ = [
     "JudgmentRevision",
     "LedgerEntry",
     "Notice",
+    "Outcome",
     "OverlapPlan",
+    "Panel",
+    "PanelParticipant",
+    "PanelSession",
     "Payment",
     "Qualification",
     "QualificationItem",
@@ -44,6 +49,7 @@ __all__ = [
     "QualityRules",
     "Remark",
     "RemarkRevision",
+    "Reservation",
     "Review",
     "ReviewVerdict",
 ]

@@ -10,6 +10,7 @@ ANNOTATORS = frozenset(
         *(Act.SET_JUDGMENT_ASIDE, Act.COUNT_JUDGMENT_AGAIN),
         *(Act.WITHDRAW_CANDIDATE, Act.WITHDRAW_PASSAGE, Act.WITHDRAW_CONSENT, Act.CHANGE_QUALITY_RULES),
         Act.ERASE_ACCOUNT,
+        *(Act.EXCLUDE_SESSION, Act.COUNT_SESSION_AGAIN),
     )
 )
 """Acts that change which judgments count, or the quality rules: every annotator is compared with the others again."""
@@ -31,6 +32,7 @@ NOTHING = frozenset(
         *(Act.TAKE_SCORES, Act.ASK_FOR_JUDGMENT_SET, Act.FREEZE_JUDGMENT_SET, Act.RETIRE_JUDGMENT_SET),
         *(Act.CHANGE_DOI, Act.CHOOSE_HUMAN_SOURCES),
         *(Act.ADD_WEBHOOK, Act.DELETE_WEBHOOK, Act.RENEW_WEBHOOK_SECRET, Act.TURN_OFF_WEBHOOK, Act.TURN_ON_WEBHOOK),
+        *(Act.ADD_PANEL, Act.CHANGE_PANEL, Act.END_PANEL, Act.LET_IN, Act.MOVE_SESSION),
         *(Act.FIND, Act.DISMISS_FINDING, Act.ACT_ON_FINDING),
     )
 )

@@ -167,6 +167,10 @@ class Membership(models.Model):
     is_annotator = models.BooleanField(default=False)
     standing = models.CharField(max_length=12, choices=Standing.choices, default=Standing.ACTIVE)
     pseudonym = models.CharField(max_length=40, default=random_pseudonym)
+    is_participant = models.BooleanField(db_default=False, default=False)
+    """Whether a recruitment platform sent them, who work in sessions and have no password."""
+    is_paid_elsewhere = models.BooleanField(db_default=False, default=False)
+    """Whether that platform pays them, so that the project's ledger owes them nothing for HITs and tests."""
     joined_at = models.DateTimeField(db_default=Now())
 
     objects = MembershipQuerySet.as_manager()
