@@ -94,6 +94,8 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
             if n_open == 1
             else f"{n_open} HITs of this batch are still in progress. Archive the batch when they are finished."
         )
+    # No claim can begin them while the batch is locked, and none will after it.
+    places.release_batch(batch.pk)
     _move(batch, ARCHIVE, actor, seen)
 
 

@@ -60,13 +60,14 @@ LEDGER = (
     # IS DISTINCT FROM, because an assignment without an entry has NULLs, which <> would let pass.
     Rule(
         "hit_is_owed_once",
-        "A submitted assignment of a paid batch has one ledger entry for its HIT, with that pay; any other has none.",
+        "A submitted assignment of a paid batch has one ledger entry for its HIT, with that pay, unless a panel's "
+        "platform pays its annotator; any other has none.",
         "assignment",
-        f"""SELECT a.id FROM annotate_assignment a
+        f"""SELECT a.id FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
            LEFT JOIN (SELECT assignment_id, count(*) AS n, min(cents) AS cents, min(key) AS key
                       FROM annotate_ledgerentry WHERE kind = 'hit' GROUP BY assignment_id) e ON e.assignment_id = a.id
-           WHERE CASE WHEN {was_submitted("a")} AND {is_collected("b")}
+           WHERE CASE WHEN {was_submitted("a")} AND {is_collected("b")} AND NOT m.is_paid_elsewhere
                            AND {hit_pay("b", "cardinality(a.layout)")} > 0
                       THEN (e.n, e.cents, e.key) IS DISTINCT FROM
                            (1::bigint, {hit_pay("b", "cardinality(a.layout)")}, 'hit:' || a.uuid)

@@ -38,12 +38,14 @@ class Breach:
 RULES = (
     Rule(
         "places_held",
-        "A HIT's required places are its open ones plus those that assignments hold.",
+        "A HIT's required places are its open ones plus those that assignments hold and that panels have reserved.",
         "HIT",
         """SELECT h.id FROM annotate_hit h
            LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_assignment WHERE holds_place GROUP BY hit_id) held
              ON held.hit_id = h.id
-           WHERE h.places_wanted <> h.places_open + coalesce(held.n, 0)""",
+           LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_reservation GROUP BY hit_id) reserved
+             ON reserved.hit_id = h.id
+           WHERE h.places_wanted <> h.places_open + coalesce(held.n, 0) + coalesce(reserved.n, 0)""",
     ),
     Rule(
         "places_done",

@@ -2,12 +2,13 @@
 
 A HIT has as many places as judgments are required of its candidates. These equations must hold at every moment:
 
-    places_wanted = places_open + count(assignments that hold a place)
+    places_wanted = places_open + count(assignments that hold a place) + count(reservations)
     places_done   = count(assignments that hold a place and are submitted or approved)
 
-Locks are taken in the order membership, assignment, HIT, judgment, in ascending order of id within each, and always as
-FOR NO KEY UPDATE: inserting a row that refers to a HIT takes a key lock on it, which a plain FOR UPDATE would conflict
-with, so that SKIP LOCKED would pass over HITs that are in fact free. Every function expects the caller's transaction.
+Locks are taken in the order membership, assignment, reservation, HIT, judgment, in ascending order of id within each.
+HITs are locked FOR NO KEY UPDATE: inserting a row that refers to one takes a key lock on it, which a plain FOR UPDATE
+would conflict with, so that SKIP LOCKED would pass over HITs that are in fact free. Every function expects the caller's
+transaction.
 """
 
 import psycopg2.extras
@@ -27,6 +28,7 @@ from annotate.places.deciding import (
 from annotate.places.ending import (
     GRACE,
     Answer,
+    expire,
     finish,
     return_assignment,
     sweep,
@@ -43,6 +45,7 @@ from annotate.places.making import (
     set_wanted,
     withdraw_reserved,
 )
+from annotate.places.reserving import begin_reserved, keep_until, release, release_batch, release_overdue, reserve
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.taking import add_controls, extend, reopen, take, take_reserved, write_layout
 
@@ -60,6 +63,7 @@ __all__ = [
     "accept",
     "add_controls",
     "approve",
+    "begin_reserved",
     "count_acceptable",
     "count_restorable",
     "create_hits",
@@ -67,11 +71,17 @@ __all__ = [
     "delete_hits",
     "exclude",
     "exclude_for_good",
+    "expire",
     "extend",
     "finish",
+    "keep_until",
     "lock_with_hits",
     "reject",
+    "release",
+    "release_batch",
+    "release_overdue",
     "reopen",
+    "reserve",
     "restore",
     "return_assignment",
     "set_aside",

@@ -51,7 +51,8 @@ _MESSAGES = insert_messages(
 # counted the others.
 #
 # `written` stores controls without a candidate, so that no query over a candidate's judgments can meet one. `earned`
-# writes the pay of surplus work too: the annotator did it. Its key is unique, so that nothing is ever paid twice.
+# writes the pay of surplus work too: the annotator did it. Its key is unique, so that nothing is ever paid twice. Whom
+# a panel's platform pays, the project owes nothing.
 #
 # `told` writes a message to each webhook that wants to know of submissions; without one it is a look into an index.
 #
@@ -77,7 +78,8 @@ earned AS (
     SELECT b.project_id, %(me)s::bigint, 'hit', {hit_pay("b", "%(n_items)s::int")},
            'hit:' || %(uuid)s::text, %(id)s::bigint, b.id, ''
     FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
-    WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0),
+    WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0
+      AND NOT (SELECT m.is_paid_elsewhere FROM projects_membership m WHERE m.id = %(me)s::bigint)),
 told AS ({_MESSAGES})
 UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
        mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
@@ -145,6 +147,11 @@ def return_assignment(assignment: LockedAssignment, *, reason: str) -> None:
 def withdraw(assignment: LockedAssignment) -> None:
     """End an open assignment on the project's behalf and open its place; membership and assignment are locked."""
     _end(assignment, Assignment.State.WITHDRAWN)
+
+
+def expire(assignment: LockedAssignment) -> None:
+    """End an open assignment as if its time were over, so that it can still be submitted late; both are locked."""
+    _end(assignment, Assignment.State.EXPIRED)
 
 
 def withdraw_expired(assignment_ids: Iterable[int]) -> None:

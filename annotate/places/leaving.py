@@ -31,7 +31,10 @@ def lock_work(annotator: Membership, chosen: QuerySet[Assignment], *further: int
 
 
 def release_open_work(held: LockedWork) -> int:
-    """Withdraw the open assignment and the HITs reserved for the annotator; return how many HITs that were."""
+    """Withdraw the open assignment and the HITs reserved for the annotator; return how many HITs that were.
+
+    The places that a panel's participant has yet to begin open again too.
+    """
     open_assignment = held.open_assignment
     # The assignment may have been submitted between the first read and the lock, so its state is read again.
     is_open = open_assignment is not None and (
@@ -39,6 +42,7 @@ def release_open_work(held: LockedWork) -> int:
     )
     if is_open:
         places.withdraw(locked)
+    places.release(held.annotator.pk)
     return places.withdraw_reserved([held.annotator.pk]) + is_open
 
 

@@ -78,7 +78,7 @@ def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Locked
 
 
 def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = None) -> None:
-    """Lock assignments, then their HITs and the HITs reserved for one annotator.
+    """Lock assignments and one annotator's reservations, then their HITs and the HITs made for that annotator.
 
     Acts that combine several functions of this package call it first. Everything those functions lock later is then
     locked already, in the right order, so that no two acts can deadlock.
@@ -87,9 +87,13 @@ def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = 
     with connection.cursor() as cursor:
         lock_assignments(cursor, ids)
         cursor.execute(
+            "SELECT hit_id FROM annotate_reservation WHERE annotator_id = %s ORDER BY id FOR UPDATE", [reserved_for]
+        )
+        kept = [row[0] for row in cursor.fetchall()]
+        cursor.execute(
             """SELECT hit_id FROM annotate_assignment WHERE id = ANY(%s)
-               UNION SELECT id FROM annotate_hit WHERE reserved_for_id = %s AND places_open > 0""",
-            [ids, reserved_for],
+               UNION SELECT id FROM annotate_hit WHERE reserved_for_id = %s AND places_open > 0 OR id = ANY(%s)""",
+            [ids, reserved_for, kept],
         )
         lock_hits(cursor, [row[0] for row in cursor.fetchall()])
 

@@ -65,7 +65,8 @@ def assert_equation() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT h.id, h.places_wanted, h.places_open, h.places_done,
-                      count(a.id) FILTER (WHERE a.holds_place),
+                      count(a.id) FILTER (WHERE a.holds_place)
+                      + (SELECT count(*) FROM annotate_reservation r WHERE r.hit_id = h.id),
                       count(a.id) FILTER (WHERE a.holds_place AND a.state IN ('submitted', 'approved')),
                       CASE WHEN b.kind <> 'imported' THEN h.queue_key / %s %% 1024 END
                FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id

@@ -14,12 +14,13 @@ WRITERS = {
     "annotate/places/ending.py": "the one writer",
     "annotate/places/making.py": "the one writer",
     "annotate/places/deciding.py": "the one writer",
+    "annotate/places/reserving.py": "the one writer",
     "annotate/places/retiring.py": "the one writer",
     "annotate/imports/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
 DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"
 HARMLESS = {("demo/annotators.py", DATES_BACK): "dates simulated work back: times only"}
-TABLES = {"Assignment", "Hit", "Judgment"}
+TABLES = {"Assignment", "Hit", "Judgment", "Reservation"}
 WRITES = {"bulk_create", "bulk_update", "create", "delete", "get_or_create", "save", "update", "update_or_create"}
 FIELDS = {
     "holds_place",
@@ -32,7 +33,7 @@ FIELDS = {
     "queue_key",
 }
 SQL = re.compile(
-    r"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|COPY|MERGE\s+INTO|TRUNCATE)\s+(ONLY\s+)?annotate_(hit|assignment|judgment)\b",
+    r"\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|COPY|MERGE\s+INTO|TRUNCATE)\s+(ONLY\s+)?annotate_(hit|assignment|judgment|reservation)\b",
     re.IGNORECASE,
 )
 
@@ -57,7 +58,7 @@ def wrong_call(call: ast.Call) -> str:
     names = {keyword.arg for keyword in call.keywords}
     if call.func.attr == "update" and None not in names and not names & {*FIELDS, "state"}:
         return ""
-    if re.match(r"(models\.)?(Assignment|Hit|Judgment)\.objects\b", receiver):
+    if re.match(r"(models\.)?(Assignment|Hit|Judgment|Reservation)\.objects\b", receiver):
         return f"{receiver}.{call.func.attr}(…)"
     written = names & FIELDS
     if call.func.attr == "save" and re.search(r"\b(assignment|hit|judgment)$", receiver):
