@@ -13,6 +13,7 @@ from annotate.integrity import daily_counts, verifying
 from annotate.mailing import digests
 from annotate.models import ControlJob, Import
 from annotate.moderation import decisions
+from annotate.panels import sessions
 from annotate.quality import monitoring
 from annotate.reviews import spot_checks
 from projects.jobs import running
@@ -25,12 +26,18 @@ PORTION = 500
 
 @shared_task(name="annotate.sweep", ignore_result=True)
 def sweep() -> None:
-    """End expired assignments in portions, each in one transaction, so that locks are held for a short time."""
+    """End what is over, in portions with one transaction each, so that locks are held for a short time.
+
+    That is expired assignments, sessions of panels with their reserved places, and files that no row names.
+    """
     # A full portion means that there may be more.
     n_freed = PORTION
     while n_freed == PORTION:
         with transaction.atomic():
             n_freed = places.sweep(limit=PORTION)
+    sessions.end_overdue()
+    with transaction.atomic():
+        places.release_overdue(limit=PORTION)
     uploading.FILES.delete_orphans()
 
 

@@ -6,6 +6,7 @@ from annotate.data import urls as data_urls
 from annotate.desk import urls as desk_urls
 from annotate.imports import urls as imports_urls
 from annotate.moderation import urls as moderation_urls
+from annotate.panels import urls as panels_urls
 from annotate.payments import urls as payments_urls
 from annotate.planning import urls as planning_urls
 from annotate.qualification import urls as qualification_urls
@@ -22,6 +23,7 @@ urlpatterns = [
     *imports_urls.urlpatterns,
     *planning_urls.urlpatterns,
     *batches_urls.urlpatterns,
+    *panels_urls.urlpatterns,
     *controls_urls.urlpatterns,
     *qualification_urls.urlpatterns,
     *moderation_urls.urlpatterns,

@@ -63,6 +63,7 @@ SECTIONS = {
     "projects:log-list": "managers#audit-log",
     "projects:token-list": "researchers#api-tokens",
     "projects:webhook-list": "managers#webhooks",
+    "annotate:panel-list": "managers#people-from-a-panel",
     "projects:project-settings": "managers#settings",
     "projects:project-new": "managers#projects",
     "api:docs": "researchers#api-tokens",

@@ -15,6 +15,8 @@ _TOKEN = re.compile(
 )
 """The address of an invitation or of a reset link, as it is or within a query. A project may be called “join”."""
 
+_ARRIVAL = re.compile(r"""(?<!/p)(?P<kept>(?:/|%2f)panel(?:/|%2f))[^\s"']+""", re.IGNORECASE)
+"""The address with which a panel's participant arrives: the panel's token, and the platform's ids in the query."""
 
 _OUTAGES = frozenset({None, "53100", "57P01", "57P02", "57P03", "25006"})
 """PostgreSQL's codes where no statement is at fault: no connection, full disk, shutdown, crash, start, being moved."""
@@ -42,12 +44,12 @@ def _find_code(error: Exception) -> str | None:
 
 
 def hide_tokens(record: logging.LogRecord) -> bool:
-    """Keep the line of a request for an invitation or a reset link, without its token."""
+    """Keep the line of a request for an invitation, a reset link or a panel, without its token and the ids in it."""
     try:
         message = record.getMessage()
     except Exception:  # noqa: BLE001 - logging itself reports a message that does not fit its arguments
         return True
-    hidden = _TOKEN.sub(r"\g<kept>…", message)
+    hidden = _ARRIVAL.sub(r"\g<kept>…", _TOKEN.sub(r"\g<kept>…", message))
     if hidden != message:
         record.msg, record.args = hidden, ()
     return True

@@ -27,6 +27,7 @@ READ_BY_ANNOTATORS = (
     "annotate/mailing/*",
     "annotate/models/*",
     "annotate/onboarding/*",
+    "annotate/panels/links.py",
     "annotate/payments/_entries.html",
     "annotate/payments/_hourly.html",
     "annotate/payments/_waits.html",

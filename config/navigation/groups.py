@@ -107,6 +107,12 @@ COLLECTION = Group(
             below=("annotate:plan-new", "annotate:plan-show", "annotate:plan-edit", "annotate:plan-start"),
         ),
         Page(
+            "Panels",
+            "annotate:panel-list",
+            Right.MANAGE,
+            below=("annotate:panel-new", "annotate:panel-show", "annotate:panel-edit", "annotate:panel-test"),
+        ),
+        Page(
             "Annotators & invitations",
             "projects:invitation-list",
             Right.MANAGE,
@@ -263,6 +269,7 @@ DESK = Group(
             "annotate:project-desk",
             Right.MEMBER,
             below=(
+                "annotate:panel-session",
                 "annotate:consent",
                 "annotate:consent-withdraw",
                 "annotate:qualification",
@@ -293,6 +300,7 @@ DESK = Group(
             "annotate:earnings",
             Right.MEMBER,
             is_shown=lambda project: project.is_paid,
+            is_about_pay=True,
         ),
     ),
 )

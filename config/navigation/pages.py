@@ -14,7 +14,8 @@ from projects.models import Project
 class Page:
     """A page of the second row: its label, its URL name, the right that shows it, and the pages that belong to it.
 
-    Whoever lacks the right gets the page of `otherwise`, if there is one.
+    Whoever lacks the right gets the page of `otherwise`, if there is one. Whom a panel's platform pays sees no page
+    that is about the project's pay.
     """
 
     label: str | Promise
@@ -23,6 +24,7 @@ class Page:
     below: tuple[str, ...] = ()
     otherwise: str = ""
     is_shown: Callable[[Project], bool] | None = None
+    is_about_pay: bool = False
     count: Callable[[Waiting], int] | None = None
 
     @property

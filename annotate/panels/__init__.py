@@ -1,0 +1,1 @@
+"""Panels: people whom a recruitment platform sends, their sessions, and the managers' pages of both."""

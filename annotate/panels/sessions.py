@@ -1,0 +1,244 @@
+"""Sessions of participants: their states, the only moves between them, and what each does to places and work."""
+
+import secrets
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import places
+from annotate.models import Assignment, Outcome, PanelSession, Reservation
+from annotate.places import leaving
+from annotate.places.locking import lock_annotator, lock_assignment
+from projects import log
+from projects.access import lock_actor
+from projects.errors import Refused
+from projects.models import Act, Membership
+from projects.models.people import PSEUDONYM_ALPHABET
+
+State = PanelSession.State
+Access = PanelSession.Access
+
+LIVE = (State.ARRIVED, State.WORKING)
+"""In which a participant gets HITs."""
+MOVES: dict[str, tuple[State, ...]] = {
+    State.ARRIVED: (
+        *(State.WORKING, State.FINISHED, State.SCREENED_OUT),
+        *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    ),
+    State.WORKING: (
+        *(State.FINISHED, State.SCREENED_OUT),
+        *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    ),
+    State.FINISHED: (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    State.SCREENED_OUT: (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    State.SUBMITTED: (State.APPROVED, State.RETURNED, State.REJECTED, State.SCREENED_OUT),
+    # What arrives after its time can still be finished, submitted and paid.
+    State.TIMED_OUT: (State.FINISHED, State.SUBMITTED, State.APPROVED, State.RETURNED, State.REJECTED),
+    State.REJECTED: (State.APPROVED,),
+    State.APPROVED: (),
+    State.RETURNED: (),
+}
+BY_PLATFORM = (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED)
+"""What the platform decides; a manager records it by hand where the platform tells nothing."""
+UNFINISHED = "session not finished"
+"""Why work does not count of a session that was returned or timed out, where its panel is set so."""
+
+
+def find_session(annotator: Membership) -> PanelSession | None:
+    """Return a participant's newest session that was let in, with panel and participant; None for anybody else."""
+    if not annotator.is_participant:
+        return None
+    let_in = PanelSession.objects.filter(participant__membership=annotator).exclude(access=Access.HELD)
+    return let_in.select_related("panel", "participant").order_by("-pk").first()
+
+
+def may_take_hit(annotator: Membership) -> bool:
+    """Return whether a participant gets another HIT; the caller has locked the membership."""
+    session = find_session(annotator)
+    return session is not None and session.state in LIVE and not is_complete(session)
+
+
+def is_complete(session: PanelSession) -> bool:
+    """Return whether the participant has submitted their one set, in however many sessions."""
+    work = Assignment.objects.submitted().filter(annotator=session.participant.membership_id)
+    if minutes := session.panel.minutes_per_session:
+        spent = work.values_list("active_seconds", "wall_seconds")
+        return sum(active or min(wall or 0, 3600) for active, wall in spent) >= minutes * 60
+    due = session.participant.n_hits_due
+    return 0 < due <= work.count()
+
+
+def count_done(annotator: Membership) -> int:
+    return Assignment.objects.submitted().filter(annotator=annotator).count()
+
+
+def count_hits(annotator: Membership) -> int:
+    """Return the HITs that a participant has submitted, has open, and has places for."""
+    n_open = Assignment.objects.open().filter(annotator=annotator).count()
+    return count_done(annotator) + n_open + Reservation.objects.filter(annotator=annotator).count()
+
+
+def mark_working(annotator: Membership) -> None:
+    """Note that a participant began a HIT; the caller has locked the membership."""
+    sessions = PanelSession.objects.filter(participant__membership=annotator, state=State.ARRIVED)
+    sessions.exclude(access=Access.HELD).update(state=State.WORKING)
+
+
+@transaction.atomic
+def carry_on(session: PanelSession) -> PanelSession:
+    """Let a session carry on what the participant's earlier ones began, and return it as it is now.
+
+    The platform counts an earlier one that was not finished as returned. There is one set for each participant: who has
+    completed it gets the same code again. Doing it again changes nothing.
+    """
+    session = _lock(session)
+    if session.state not in LIVE or session.outcome:
+        return session
+    member = session.participant.membership
+    earlier = PanelSession.objects.filter(participant=session.participant_id, pk__lt=session.pk)
+    earlier.filter(state__in=LIVE).exclude(access=Access.HELD).update(state=State.RETURNED)
+    places.keep_until(member.pk, session.due_at)
+    finished = earlier.filter(outcome=Outcome.COMPLETED).order_by("-pk").first()
+    if finished is not None:
+        session.state, session.outcome, session.code = State.FINISHED, finished.outcome, finished.code
+        session.ended_at = timezone.now()
+        session.save(update_fields=["state", "outcome", "code", "ended_at"])
+    return session
+
+
+@transaction.atomic
+def end(session: PanelSession, outcome: Outcome) -> PanelSession:
+    """End a session with an outcome and keep the code that is shown for it; ending it again changes nothing.
+
+    One that is over without an outcome, such as a timed-out one that was completed late, gets it now.
+    """
+    session = _lock(session)
+    if session.outcome:
+        return session
+    state = State.FINISHED if outcome == Outcome.COMPLETED else State.SCREENED_OUT
+    session.outcome, session.ended_at = outcome, timezone.now()
+    session.code = _draw_code() if session.panel.has_own_codes and outcome == Outcome.COMPLETED else ""
+    session.code = session.code or session.panel.code_for(outcome)
+    session.save(update_fields=["outcome", "ended_at", "code"])
+    if state in MOVES[session.state]:
+        _move(session, state)
+    return session
+
+
+@transaction.atomic
+def record(session: PanelSession, state: str, *, actor: Membership | None = None, at: datetime | None = None) -> bool:
+    """Move a session to the state that the platform says; return False where that changes nothing.
+
+    `at` is the platform's time: an event older than the newest one that was told of changes nothing, and neither does
+    one told twice. Raises Refused for a move that there is not. Locks the membership, the session, then its work.
+    """
+    if actor is not None:
+        lock_actor(actor)
+    session = _lock(session)
+    if at is not None and session.told_at is not None and at < session.told_at:
+        return False
+    if at is not None:
+        session.told_at = at
+        session.save(update_fields=["told_at"])
+    if session.state == state:
+        return False
+    if state not in MOVES[session.state]:
+        raise Refused(f"A session that is {session.get_state_display()} can’t become {State(state).label}.")
+    before = session.state
+    _move(session, State(state))
+    member = session.participant.membership
+    log.record(member.project, actor, Act.MOVE_SESSION, member, before={"state": before}, after={"state": state})
+    return True
+
+
+@transaction.atomic
+def let_in(session: PanelSession, *, actor: Membership) -> None:
+    """Let in whoever opens the link of a session from now on. Raises Refused where nobody was turned away."""
+    lock_actor(actor)
+    session = _lock(session)
+    if session.refused_at is None:
+        raise Refused("No browser was turned away from this session.")
+    PanelSession.objects.filter(pk=session.pk).update(access=Access.TRUSTED, refused_at=None)
+    member = session.participant.membership
+    log.record(member.project, actor, Act.LET_IN, member)
+
+
+def end_overdue(*, now: datetime | None = None) -> int:
+    """Time out the sessions whose time is over, or finish those whose set is complete; return how many."""
+    now = now or timezone.now()
+    overdue = PanelSession.objects.filter(state__in=LIVE, due_at__lt=now - places.GRACE)
+    n = 0
+    for session in overdue.select_related("panel", "participant__membership__project").order_by("pk")[:500]:
+        if session.access != Access.HELD and is_complete(session):
+            end(session, Outcome.COMPLETED)
+        else:
+            record(session, State.TIMED_OUT)
+        n += 1
+    return n
+
+
+def _lock(session: PanelSession) -> PanelSession:
+    """Lock the participant's membership, then the session, and return it as it is now."""
+    related = PanelSession.objects.select_related("panel", "participant__membership__project")
+    lock_annotator(session.participant.membership)
+    return related.select_for_update(no_key=True, of=("self",)).get(pk=session.pk)
+
+
+def _move(session: PanelSession, state: State) -> None:
+    before = session.state
+    PanelSession.objects.filter(pk=session.pk).update(state=state)
+    session.state = state
+    member = session.participant.membership
+    # A newer session of theirs carries the work on, and one that was held never had any.
+    if session.access == Access.HELD or has_newer(session):
+        return
+    if state not in LIVE:
+        _stop_work(member, session, state)
+    if before == State.TIMED_OUT and state in (State.FINISHED, State.SUBMITTED, State.APPROVED):
+        _count_again(member)
+
+
+def has_newer(session: PanelSession) -> bool:
+    newer = PanelSession.objects.filter(participant=session.participant_id, pk__gt=session.pk)
+    return newer.exclude(access=Access.HELD).exists()
+
+
+def _stop_work(member: Membership, session: PanelSession, state: State) -> None:
+    """Open the places of a session that is over, end its open HIT, and exclude what is submitted if that is set.
+
+    The open HIT expires, so that it can be submitted late, unless it was returned.
+    """
+    is_unfinished = state in (State.RETURNED, State.TIMED_OUT) and not session.panel.counts_unfinished
+    counted = Assignment.objects.filter(annotator=member, mark__in=(Assignment.Mark.COUNTED, Assignment.Mark.LATE))
+    chosen = counted.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
+    chosen = chosen if is_unfinished else chosen.none()
+    held = leaving.lock_work(member, chosen)
+    places.release(member.pk)
+    places.withdraw_reserved([member.pk])
+    if held.open_assignment is not None:
+        # It may have been submitted between the first read and the lock.
+        locked = lock_assignment(member, held.open_assignment.uuid)
+        if locked.state == Assignment.State.OPEN and state == State.RETURNED:
+            places.return_assignment(locked, reason="")
+        elif locked.state == Assignment.State.OPEN:
+            places.expire(locked)
+    redone, final = leaving.split_by_reopening(held, chosen)
+    excluded = places.exclude(redone, reason=UNFINISHED, reopens=True)
+    excluded += places.exclude(final, reason=UNFINISHED, reopens=False)
+    if excluded:
+        log.record(member.project, None, Act.EXCLUDE_SESSION, member, after={"excluded": len(excluded)})
+
+
+def _count_again(member: Membership) -> None:
+    """Count work again that was excluded when its session timed out, as far as its places are still free."""
+    excluded = Assignment.objects.filter(annotator=member, mark=Assignment.Mark.EXCLUDED, mark_reason=UNFINISHED)
+    ids = list(excluded.values_list("pk", flat=True))
+    if ids:
+        restored = places.restore(ids)
+        after = {"counted": restored.n_counted, "surplus": restored.n_surplus}
+        log.record(member.project, None, Act.COUNT_SESSION_AGAIN, member, after=after)
+
+
+def _draw_code() -> str:
+    return "".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(12)).upper()

@@ -1,0 +1,188 @@
+"""Managers' pages of panels: the list, one with its link and sessions, the form, the test of a link."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.models import Assignment, Outcome, Panel, PanelSession
+from annotate.panels import links, managing, sessions
+from annotate.panels.forms import LinkForm, PanelForm, RecordForm
+from annotate.panels.platforms import PRESETS
+from projects.access import ProjectRequest, Right, requires
+from projects.models import Project
+from projects.web.links import absolute_url
+from projects.web.lists import paginate, read_word
+from projects.web.refusals import refusals
+
+State = PanelSession.State
+MANY = {
+    "n_live": Q(sessions__state__in=sessions.LIVE),
+    "n_completed": Q(sessions__outcome="completed"),
+}
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def panel_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    panels = project.panels.annotate(
+        n_sessions=Count("sessions"), **{name: Count("sessions", filter=which) for name, which in MANY.items()}
+    )
+    return render(request, "annotate/panels/list.html", {"panels": panels})
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def panel_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Show the platforms, then the form that the chosen one's preset fills in."""
+    platform = request.GET.get("platform", "")
+    if platform not in Panel.Platform.values:
+        return render(request, "annotate/panels/choose.html", {"platforms": Panel.Platform.choices})
+    preset = PRESETS[Panel.Platform(platform)]
+    start = {
+        "name": Panel.Platform(platform).label if platform != Panel.Platform.GENERIC else "",
+        **dict(zip(managing.PARAMETERS, preset.parameters, strict=True)),
+        "return_url": preset.return_url,
+        "hits_per_session": 1,
+    }
+    form = PanelForm(request.POST if request.method == "POST" else None, initial=start)
+    if request.method == "POST" and form.is_valid():
+        with refusals(request, form):
+            values = {"platform": platform, **form.cleaned_data}
+            panel = managing.create_panel(actor=request.membership, values=values)
+            messages.success(request, "Panel created. Copy its link to the platform.")
+            return redirect("annotate:panel-show", project.slug, panel.number)
+    context = {"form": form, "platform": Panel.Platform(platform).label}
+    return render(request, "annotate/panels/edit.html", context, status=_status_of(form))
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def panel_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    return _show(request, project, _fetch(project, number))
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_POST
+def panel_test(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Say what a pasted link would do. It is sent by POST, so that the ids in it are in no address."""
+    panel = _fetch(project, number)
+    form = LinkForm(request.POST)
+    ids = None
+    if form.is_valid():
+        with refusals(request, form, field="link"):
+            ids = links.check_link(panel, form.cleaned_data["link"])
+    return _show(request, project, panel, form=form, ids=ids, status=_status_of(form))
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def panel_edit(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    panel = _fetch(project, number)
+    form = PanelForm(request.POST if request.method == "POST" else None, instance=panel)
+    if request.method == "POST" and form.is_valid():
+        with refusals(request, form):
+            managing.change_panel(panel=panel, actor=request.membership, values=form.cleaned_data)
+            messages.success(request, "Changes saved.")
+            return redirect("annotate:panel-show", project.slug, number)
+    context = {"form": form, "panel": panel, "platform": panel.get_platform_display()}
+    return render(request, "annotate/panels/edit.html", context, status=_status_of(form))
+
+
+@requires(Right.MANAGE)
+@require_POST
+def panel_end(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    panel = _fetch(project, number)
+    with refusals(request):
+        managing.end_panel(panel=panel, actor=request.membership)
+        messages.success(request, "Panel ended. Nobody new can arrive.")
+    return redirect("annotate:panel-show", project.slug, number)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def panel_session_act(request: ProjectRequest, project: Project, number: int, session_id: int) -> HttpResponse:
+    """Let a held session in, or record what the platform says of one."""
+    panel = _fetch(project, number)
+    session = get_object_or_404(panel.sessions.select_related("participant__membership__project"), pk=session_id)
+    with refusals(request):
+        if request.POST.get("act") == "let in":
+            sessions.let_in(session, actor=request.membership)
+            messages.success(request, "Let in. The participant can open the link again.")
+        elif (form := RecordForm(request.POST)).is_valid():
+            sessions.record(session, form.cleaned_data["state"], actor=request.membership)
+            messages.success(request, "Recorded.")
+    return redirect("annotate:panel-show", project.slug, number)
+
+
+def _show(
+    request: ProjectRequest,
+    project: Project,
+    panel: Panel,
+    *,
+    form: LinkForm | None = None,
+    ids: links.Ids | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    url = absolute_url(links.make_path(panel), request)
+    state = read_word(request, "state", State.values)
+    rows = panel.sessions.select_related("participant__membership").order_by("-pk")
+    done = Count(
+        "participant__membership__assignments",
+        filter=Q(
+            participant__membership__assignments__state__in=(
+                Assignment.State.SUBMITTED,
+                Assignment.State.APPROVED,
+                Assignment.State.REJECTED,
+            )
+        ),
+    )
+    page = paginate(request, (rows.filter(state=state) if state else rows).annotate(n_done=done))
+    for session in page:
+        session.moves = [
+            (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
+        ]
+    context: dict[str, Any] = {
+        "panel": panel,
+        "length": _describe_length(panel),
+        "link": links.make_link(panel, url),
+        "sample": links.make_sample(panel, url),
+        "preset": PRESETS[Panel.Platform(panel.platform)],
+        "signing_key": links.make_key(panel) if panel.platform == Panel.Platform.GENERIC else "",
+        "codes": [(label, panel.code_for(value)) for value, label in Outcome.choices],
+        "page": page,
+        "state": state,
+        "states": State.choices,
+        "counts": _count_states(panel),
+        "form": form or LinkForm(initial={"link": links.make_sample(panel, url)}),
+        "ids": ids,
+    }
+    return render(request, "annotate/panels/show.html", context, status=status)
+
+
+def _describe_length(panel: Panel) -> str:
+    n, unit = (panel.hits_per_session, "HIT") if panel.hits_per_session else (panel.minutes_per_session, "minute")
+    return f"{n} {unit}{'' if n == 1 else 's'}"
+
+
+def _count_states(panel: Panel) -> list[tuple[str, int]]:
+    counts = dict(panel.sessions.order_by().values_list("state").annotate(n=Count("pk")))
+    return [(label, counts[value]) for value, label in State.choices if value in counts]
+
+
+def _fetch(project: Project, number: int) -> Panel:
+    return get_object_or_404(project.panels.select_related("project", "created_by"), number=number)
+
+
+def _status_of(form: Any) -> int:
+    return HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
