@@ -221,7 +221,7 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
         cents = sums[annotator.pk].total
         # Pay from before the project stopped paying is still shown.
         earned[annotator.pk] = Earned(
-            submitted.get(annotator.pk, 0), cents if cents or annotator.project.is_paid else None
+            submitted.get(annotator.pk, 0), cents if cents or _is_paid_here(annotator) else None
         )
     return earned
 
@@ -265,3 +265,7 @@ def _fetch_begun(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assi
         .distinct("annotator_id", "state")
     )
     return {(assignment.annotator_id, assignment.state): assignment for assignment in begun}
+
+
+def _is_paid_here(annotator: Membership) -> bool:
+    return annotator.project.is_paid and not annotator.is_paid_elsewhere

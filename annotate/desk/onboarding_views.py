@@ -12,9 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.desk.forms import WithdrawForm, read_version
+from annotate.models import Outcome
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
+from annotate.panels.sessions import LIVE, end, find_session
 from annotate.qualification.practice import Practice, find_practice
 from annotate.work.openings import explain_start
 from annotate.work.views import next_hit
@@ -36,6 +38,8 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method != "POST":
         return _show_consent(request, project)
     if request.POST.get("act") != "agree":
+        if _end_session(request.membership):
+            return redirect("annotate:panel-session", project.slug)
         messages.info(
             request,
             _("You didn't agree, so you can't start work that needs your consent. You can still agree at any time."),
@@ -61,6 +65,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         with refusals(request):
             done = onboarding_consent.withdraw(annotator=request.membership, removes_work=form.removes_work)
             messages.success(request, _describe_withdrawal(request.membership, done, removes_work=form.removes_work))
+            _end_session(request.membership)
         return _to_desk(request, project)
     context = {
         "form": form,
@@ -99,6 +104,16 @@ def instructions_read(request: ProjectRequest, project: Project, version: int) -
         onboarding_instructions.confirm(annotator=request.membership, instructions=guide.instructions)
         return _continue(request, project, request.POST.get("next", ""))
     return _show_guide(request, guide, can_start=True, following=_read_next(request), is_asked=True)
+
+
+def _end_session(annotator: Membership) -> bool:
+    """End the session of a participant who doesn't consent; return False for anybody else."""
+    session = find_session(annotator)
+    if session is None:
+        return False
+    if session.state in LIVE:
+        end(session, Outcome.NO_CONSENT)
+    return True
 
 
 def _continue(request: ProjectRequest, project: Project, following: str) -> HttpResponse:

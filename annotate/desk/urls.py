@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from annotate.desk import account_views, onboarding_views, views
+from annotate.desk import account_views, onboarding_views, panel_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("account/delete/", account_views.account_delete, name="account-delete"),
     path("desk/", views.desk, name="desk"),
+    # Not under p/, where the first part is the address of a project.
+    path("panel/<slug:token>/", panel_views.arrival, name="panel-arrival"),
+    path("p/<slug:slug>/session/", panel_views.session_show, name="panel-session"),
+    path("p/<slug:slug>/session/return/", panel_views.session_return, name="panel-return"),
     path("p/<slug:slug>/desk/", views.project_desk, name="project-desk"),
     path("p/<slug:slug>/consent/", onboarding_views.consent, name="consent"),
     path("p/<slug:slug>/consent/withdraw/", onboarding_views.consent_withdraw, name="consent-withdraw"),

@@ -40,8 +40,11 @@ def desk(request: SignedInRequest) -> HttpResponse:
         .order_by("project__name", "pk")
     )
     page = paginate(request, memberships, PROJECTS_ON_A_PAGE)
+    mine = list(page)
+    if sent := [each for each in mine if each.is_participant]:
+        return redirect("annotate:panel-session", sent[0].project.slug)
     context = {
-        "desks": fetch_desks(list(page)),
+        "desks": fetch_desks(mine),
         "page": page,
         # Former projects follow the list once, not each of its pages.
         "former": list_former_projects(request.user) if page.number == 1 else [],
@@ -55,6 +58,8 @@ def desk(request: SignedInRequest) -> HttpResponse:
 @require_safe
 @snapshot()
 def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
+    if request.membership.is_participant:
+        return redirect("annotate:panel-session", project.slug)
     return render(request, "annotate/desk/show.html", {"desks": fetch_desks([request.membership]), "is_one": True})
 
 

@@ -281,9 +281,9 @@ def _qualify(attempt: Attempt, *, has_passed: bool, now: datetime) -> None:
 
 
 def _pay(attempt: Attempt) -> None:
-    """Add the pay for the test to the ledger, once per person, pass or fail."""
+    """Add the pay for the test to the ledger, once per person, pass or fail; none for whom a panel's platform pays."""
     test = attempt.test
-    if not test.cents:
+    if not test.cents or attempt.annotator.is_paid_elsewhere:
         return
     entry = LedgerEntry(
         project=test.project,

@@ -71,7 +71,7 @@ def render_assignment(
         "positions_read": list_read(draft.answers if draft else {}),
         "before_url": _find_revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
-        "cents": batch.compute_pay(len(assignment.layout)),
+        "cents": 0 if assignment.annotator.is_paid_elsewhere else batch.compute_pay(len(assignment.layout)),
         # Asked only by the templates that show it.
         "duration": SimpleLazyObject(
             lambda: find_duration(assignment.hit_id, assignment.annotator_id, len(assignment.layout))

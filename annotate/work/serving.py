@@ -1,7 +1,9 @@
 """Serving: the next HIT of an annotator, or the reason why there is none."""
 
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import floor
 from typing import NamedTuple
 
@@ -13,8 +15,9 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import fetch_shown_controls, sample_controls
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, Reservation
 from annotate.models.conditions import counts_toward_caps, is_admitted
+from annotate.panels import sessions
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
 from projects.access import Right, explain_refusal
@@ -31,7 +34,7 @@ from projects.models import Membership
 # The batches are locked against archiving alone: whoever archives one waits for claims in progress and then sees what
 # they took, and a claim that waits for them no longer finds the batch. Pausing and closing wait for nobody, since HITs
 # in progress may be finished after them.
-_OPEN_TO = f"""
+_OFFERS = """
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
        b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
        EXISTS (SELECT 1 FROM projects_consent t WHERE t.project_id = b.project_id) AND NOT EXISTS (
@@ -42,12 +45,17 @@ SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits
            WHERE r.membership_id = %(me)s::bigint AND r.instructions_id = i.id))
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
-  AND {is_admitted(batch="b", annotator="%(me)s::bigint")}
-  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')
+  AND {only}
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
 ORDER BY b.priority DESC, b.number FOR KEY SHARE OF b
 """
+_OPEN_TO = _OFFERS.format(
+    only=f"""{is_admitted(batch="b", annotator="%(me)s::bigint")}
+  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')"""
+)
+# Places are reserved before consent and test, both of which the claim then asks for.
+_RESERVABLE = _OFFERS.format(only="true")
 
 # HITs that use up the caps, in all and today (UTC). Returned, expired and withdrawn ones do not.
 _WORKED = f"""
@@ -125,6 +133,11 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork | None:
     # No offer means an open HIT or no batch open to them, which one more query tells apart.
     if not offers:
         return Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
+    if annotator.is_participant:
+        if not sessions.may_take_hit(annotator):
+            return NoWork(_("You've done all HITs of this session."))
+        if reserved := list(Reservation.objects.filter(annotator=annotator).select_related("hit")):
+            return _begin_reserved(annotator, reserved, {offer.batch_id: offer for offer in offers})
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
@@ -136,6 +149,74 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork | None:
         elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
     return None
+
+
+def _begin_reserved(
+    annotator: Membership, reserved: Sequence[Reservation], offers: Mapping[int, Offer]
+) -> uuid.UUID | NoWork | None:
+    """Begin the first HIT reserved for a participant whose batch is open to them; None if there is none."""
+    for reservation in reserved:
+        offer = offers.get(reservation.hit.batch_id)
+        if offer is None:
+            continue
+        if not offer.is_confirmed:
+            return ConfirmFirst(_explain_confirmation(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
+        if (taken := _serve_reserved(annotator, offer, reservation)) is not None:
+            sessions.mark_working(annotator)
+            return taken
+    return None
+
+
+def _serve_reserved(annotator: Membership, offer: Offer, reservation: Reservation) -> uuid.UUID | None:
+    not_blind = not annotator.is_blind
+    if offer.control_plan is None:
+        return places.begin_reserved(reservation, minutes=offer.minutes, not_blind=not_blind)
+    plan = ControlPlan.read(orjson.loads(offer.control_plan))
+    history = fetch_shown_controls(annotator.pk, offer.batch_id)
+    work = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
+    if (hit_id := find_reserved(**work, plan=plan, history=history)) is not None:
+        return places.take_reserved(
+            hit_id=hit_id, annotator_id=annotator.pk, minutes=offer.minutes, not_blind=not_blind
+        )
+    taken = places.begin_reserved(reservation, minutes=offer.minutes, not_blind=not_blind)
+    if taken is not None and plan.is_in_hits:
+        sample_controls(taken, **work, presentation=offer.presentation, plan=plan, history=history)
+    return taken
+
+
+def reserve_place(annotator: Membership, *, most: int, until: datetime) -> bool:
+    """Reserve a place on the next HIT for a participant, before they agree to anything.
+
+    Return False if there is none, or if they have `most` HITs already: reserved, open or submitted. One place in one
+    transaction, because two participants who each held a HIT's lock and waited for the other's would deadlock. As a
+    claim does, it sweeps and asks again before it says that nothing is left.
+    """
+    if _reserve(annotator, most=most, until=until, wait=False):
+        return True
+    if sessions.count_hits(annotator) >= most:
+        return False
+    with transaction.atomic():
+        places.release_overdue()
+        places.sweep(project_id=annotator.project_id)
+    return _reserve(annotator, most=most, until=until, wait=True)
+
+
+@transaction.atomic
+def _reserve(annotator: Membership, *, most: int, until: datetime, wait: bool) -> bool:
+    lock_annotator(annotator)
+    # Counted under the lock: of two browsers at once, the second sees what the first has reserved.
+    if explain_refusal(annotator, Right.WORK) or sessions.count_hits(annotator) >= most:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(_RESERVABLE, {"me": annotator.pk, "project": annotator.project_id})
+        offers = [Offer(*row) for row in cursor.fetchall()]
+    for offer in offers:
+        n_reserved = Reservation.objects.filter(annotator=annotator, hit__batch=offer.batch_id).count()
+        if _is_within_caps(annotator.pk, offer, n_reserved) and places.reserve(
+            batch_id=offer.batch_id, annotator_id=annotator.pk, until=until, wait=wait
+        ):
+            return True
+    return False
 
 
 def _has_hit(annotator: Membership, offer: Offer, wait: bool) -> bool:
@@ -186,12 +267,12 @@ def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UU
     return taken
 
 
-def _is_within_caps(annotator_id: int, offer: Offer) -> bool:
+def _is_within_caps(annotator_id: int, offer: Offer, n_reserved: int = 0) -> bool:
     if offer.most is None and offer.most_a_day is None and offer.most_by_share is None:
         return True
     with connection.cursor() as cursor:
         cursor.execute(_WORKED, [annotator_id, offer.batch_id])
-        n_worked, n_today = cursor.fetchone()
+        n_worked, n_today = (n + n_reserved for n in cursor.fetchone())
     return (
         (offer.most is None or n_worked < offer.most)
         and (offer.most_a_day is None or n_today < offer.most_a_day)

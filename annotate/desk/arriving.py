@@ -1,0 +1,158 @@
+"""Arriving: a participant whom a panel sends becomes a member with a session, and a place is kept for them at once."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate.models import Panel, PanelParticipant, PanelSession
+from annotate.panels import sessions
+from annotate.panels.links import ForgedLink, Ids
+from annotate.places.locking import lock_annotator
+from annotate.work import serving
+from projects import log
+from projects.access import has_second_factor
+from projects.errors import Refused
+from projects.models import Act, Membership, User
+from projects.models.people import random_pseudonym
+
+Access = PanelSession.Access
+
+LEAST_SECRET = 16
+"""Characters from which the id of a session is too long to be guessed, so that knowing it is a proof."""
+
+
+class PanelEnded(Refused):
+    """The panel lets nobody new in."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Who arrived, and whether the browser may be theirs; a session that is held is not signed in."""
+
+    session: PanelSession
+    is_let_in: bool
+
+
+def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
+    """Find or make the participant and the session that a link names; `user` is who is signed in already, if anybody.
+
+    The same participant with a new session goes on with the same set. Anybody can type an id, so that what a
+    participant has done is opened only to a browser that is theirs: it is signed in, its link is signed, or it knows a
+    session of theirs by an id that cannot be guessed. Any other is turned away, which managers see.
+
+    Raises ForgedLink for a session of somebody else, PanelEnded for somebody new after the panel's end.
+    """
+    participant = _find_participant(panel, ids)
+    session, is_new = _find_session(participant, ids)
+    if session.participant_id != participant.pk:
+        raise ForgedLink(_("This link belongs to another participant."))
+    if not _is_theirs(session, ids, user, is_new=is_new):
+        access = Access.HELD if is_new else session.access
+        PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
+        return Arrival(session, is_let_in=False)
+    if session.access == Access.HELD:
+        session.access = Access.OPEN
+        PanelSession.objects.filter(pk=session.pk).update(access=Access.OPEN)
+    session = sessions.carry_on(session)
+    if session.state in sessions.LIVE and not sessions.is_complete(session):
+        reserve_set(session)
+    return Arrival(session, is_let_in=True)
+
+
+def _find_participant(panel: Panel, ids: Ids) -> PanelParticipant:
+    known = PanelParticipant.objects.select_related("membership__user", "membership__project", "panel")
+    found = known.filter(panel=panel, external_id=ids.participant).first()
+    if found is None:
+        if panel.ended_at is not None:
+            raise PanelEnded(_("This study has ended. Thank you for your interest!"))
+        # Of two arrivals at once, one row is stored, and both find it.
+        try:
+            with transaction.atomic():
+                _create_participant(panel, ids)
+        except IntegrityError:
+            pass
+        found = known.get(panel=panel, external_id=ids.participant)
+    return found
+
+
+def _create_participant(panel: Panel, ids: Ids) -> None:
+    user = User(username=f"participant{random_pseudonym()[1:]}")
+    user.set_unusable_password()
+    user.save()
+    member = Membership.objects.create(
+        project=panel.project,
+        user=user,
+        role=Membership.Role.ANNOTATOR,
+        is_annotator=True,
+        is_participant=True,
+        is_paid_elsewhere=panel.paid_by == Panel.Payer.PLATFORM,
+    )
+    PanelParticipant.objects.create(panel=panel, membership=member, external_id=ids.participant)
+    after = {"role": member.role, "is_annotator": True, "panel": panel.number}
+    log.record(panel.project, member, Act.JOIN, member, after=after)
+
+
+def _find_session(participant: PanelParticipant, ids: Ids) -> tuple[PanelSession, bool]:
+    """Return the session with this id, be it somebody else's, or a new one. Without ids there is one for each."""
+    panel = participant.panel
+    same = PanelSession.objects.filter(panel=panel, external_id=ids.session)
+    same = same if ids.session else same.filter(participant=participant)
+    if (found := same.select_related("panel", "participant__membership__user").first()) is not None:
+        return found, False
+    try:
+        with transaction.atomic():
+            session = PanelSession.objects.create(
+                panel=panel,
+                participant=participant,
+                external_id=ids.session,
+                study_id=ids.study,
+                due_at=timezone.now() + timedelta(minutes=panel.minutes_allowed),
+            )
+        return session, True
+    except IntegrityError:
+        return same.select_related("panel", "participant__membership__user").get(), False
+
+
+def _is_theirs(session: PanelSession, ids: Ids, user: User | None, *, is_new: bool) -> bool:
+    """Return whether the browser shows that it is the participant's, or they have never come before."""
+    member = session.participant.membership
+    if ids.is_signed or session.access == Access.TRUSTED or (user is not None and user.pk == member.user_id):
+        return True
+    if is_new:
+        return not PanelSession.objects.filter(participant=session.participant_id).exclude(pk=session.pk).exists()
+    return session.access == Access.OPEN and len(session.external_id) >= LEAST_SECRET
+
+
+def reserve_set(session: PanelSession) -> bool:
+    """Reserve what is missing of a participant's set; return False if they have no HIT to do.
+
+    Where fewer places are left than a session has HITs, the set is that much smaller: the last places of a batch are
+    filled too, and nobody waits for a HIT that does not come.
+    """
+    participant, panel = session.participant, session.panel
+    member = participant.membership
+    if panel.hits_per_session:
+        most = participant.n_hits_due or panel.hits_per_session
+    else:
+        most = sessions.count_done(member) + 1
+    while serving.reserve_place(member, most=most, until=session.due_at):
+        pass
+    with transaction.atomic():
+        lock_annotator(member)
+        n_hits = sessions.count_hits(member)
+        if panel.hits_per_session:
+            PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=min(n_hits, most))
+            participant.n_hits_due = min(n_hits, most)
+        return n_hits > sessions.count_done(member)
+
+
+def may_sign_in(user: User) -> bool:
+    """Return whether a link may open this account: only one that it made, which can do nothing but work here."""
+    is_plain = user.is_active and not (user.is_staff or user.is_superuser or user.can_create_projects)
+    if not is_plain or user.has_usable_password() or has_second_factor(user):
+        return False
+    memberships = list(user.memberships.all())
+    return len(memberships) == 1 and memberships[0].is_participant and not memberships[0].can_read

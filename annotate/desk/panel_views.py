@@ -1,0 +1,144 @@
+"""Pages of a panel's participants: their arrival, the steps of their session, and the way back to the platform."""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotate.desk import arriving, session_steps
+from annotate.desk.session_steps import Kind
+from annotate.models import Outcome, Panel, PanelSession
+from annotate.onboarding.consent import consent_state
+from annotate.panels import links, sessions
+from projects.access import ProjectRequest, Right, client_address, explain_refusal, public, requires
+from projects.accounts import signing_in
+from projects.accounts.views import locked_out
+from projects.language.languages import activate_for_visitor, is_known
+from projects.models import Guesses, Project, User
+
+
+@public
+@never_cache
+@require_safe
+def arrival(request: HttpRequest, token: str) -> HttpResponse:
+    """Let somebody in whom a platform sends, and lead to an address without their ids.
+
+    It stores something although it is a GET, because a platform opens links and sends no forms. Asking again stores
+    nothing new, and what only looks at links (a HEAD, a prefetch) is answered without an effect.
+    """
+    response = _answer_arrival(request, token)
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
+    address = client_address(request)
+    # Before the link is looked up, as for invitations.
+    if Guesses.are_too_many(address):
+        return locked_out(request)
+    panel = links.find_panel(token)
+    if panel is None:
+        Guesses.count(address)
+        return _refuse(request, None, "unknown", HTTPStatus.NOT_FOUND)
+    if request.method == "HEAD" or "prefetch" in request.headers.get("Sec-Purpose", ""):
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    activate_for_visitor(request, panel.project)
+    user = request.user if isinstance(request.user, User) else None
+    if user is not None and not arriving.may_sign_in(user):
+        return _refuse(request, panel, "signed in", HTTPStatus.CONFLICT)
+    try:
+        ids = links.read_ids(panel, dict(request.GET.lists()))
+        found = arriving.arrive(panel=panel, ids=ids, user=user)
+    except arriving.PanelEnded as refusal:
+        code = panel.code_for(Outcome.NOTHING_LEFT)
+        return _refuse(request, panel, "ended", HTTPStatus.GONE, reason=refusal.message, code=code)
+    except links.BadLink as refusal:
+        if isinstance(refusal, links.ForgedLink):
+            Guesses.count(address)
+        return _refuse(request, panel, "bad link", HTTPStatus.BAD_REQUEST, reason=refusal.message)
+    if not found.is_let_in:
+        Guesses.count(address)
+        return _refuse(request, panel, "held", HTTPStatus.FORBIDDEN)
+    return _sign_in(request, panel, found.session)
+
+
+def _sign_in(request: HttpRequest, panel: Panel, session: PanelSession) -> HttpResponse:
+    member = session.participant.membership
+    account = member.user
+    reason = explain_refusal(member, Right.MEMBER)
+    if account is None or reason or not arriving.may_sign_in(account):
+        return _refuse(request, panel, "no access", HTTPStatus.FORBIDDEN, reason=reason)
+    if request.user.is_authenticated and request.user.pk != account.pk:
+        logout(request)  # of another participant, at the same computer
+    if not request.user.is_authenticated:
+        signing_in.finish(request, account)
+        chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+        if is_known(chosen) and not account.language:
+            User.objects.filter(pk=account.pk).update(language=chosen)
+    return redirect("annotate:panel-session", panel.project.slug)
+
+
+def _refuse(
+    request: HttpRequest, panel: Panel | None, why: str, status: HTTPStatus, *, reason: str = "", code: str = ""
+) -> HttpResponse:
+    context = {"why": why, "reason": reason, "code": code, "panel": panel}
+    if panel is not None and code:
+        context["return_url"] = links.make_return_url(panel, code=code, participant="", session="")
+    return render(request, "annotate/desk/arrival_refused.html", context, status=status)
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Lead a participant to the next step, or show what they have done and, at the end, the code."""
+    member = request.membership
+    session = sessions.find_session(member)
+    if session is None:
+        raise Http404("No session.")
+    step = session_steps.find_step(member, session)
+    if step.kind is Kind.CONSENT:
+        return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
+    if step.kind is Kind.TEST:
+        return redirect("annotate:qualification", project.slug)
+    why_not = "" if step.kind is Kind.END else explain_refusal(member, Right.WORK)
+    context = {
+        "step": step,
+        "session": step.session,
+        "panel": step.session.panel,
+        "is_end": step.kind is Kind.END,
+        "has_return": bool(_make_return_url(step.session)),
+        "host": _find_host(step.session.panel),
+        "why_not": why_not,
+        "has_agreed": consent_state(member).agreed is not None,
+    }
+    return render(request, "annotate/desk/session_show.html", context)
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+def session_return(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Lead back to the platform, as often as wanted: the ids that it needs are in its own address alone."""
+    session = sessions.find_session(request.membership)
+    url = _make_return_url(session) if session is not None else ""
+    if not url:
+        return redirect("annotate:panel-session", project.slug)
+    return HttpResponseRedirect(url)
+
+
+def _make_return_url(session: PanelSession) -> str:
+    if not session.outcome:
+        return ""
+    participant = session.participant.external_id
+    return links.make_return_url(session.panel, code=session.code, participant=participant, session=session.external_id)
+
+
+def _find_host(panel: Panel) -> str:
+    return urlsplit(panel.return_url).hostname or ""

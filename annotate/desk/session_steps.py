@@ -1,0 +1,106 @@
+"""The steps of a participant's session: consent, test, HITs, and the end with its code."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from django.db import transaction
+
+from annotate import places
+from annotate.desk.arriving import reserve_set
+from annotate.models import Assignment, Batch, Outcome, PanelSession, Reservation
+from annotate.onboarding.consent import consent_state
+from annotate.panels import sessions
+from annotate.places.locking import lock_annotator
+from annotate.qualification.admission import Admission, find_admission
+from projects.access import Right, explain_refusal
+from projects.models import Membership
+
+State = PanelSession.State
+
+
+class Kind(Enum):
+    """What a participant does next."""
+
+    CONSENT = "consent"
+    TEST = "test"
+    HIT = "hit"
+    END = "end"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A participant's next step, and how far they are."""
+
+    kind: Kind
+    session: PanelSession
+    n_done: int
+    n_due: int
+    open_assignment: Assignment | None = None
+
+
+def find_step(annotator: Membership, session: PanelSession) -> Step:
+    """Return the next step of a session, and end it where there is none: complete, failed, or nothing left.
+
+    What it stores is true before it is stored, so that asking again, also at the same time, changes nothing.
+    """
+    ended = _end_if_over(annotator, session)
+    open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
+    n_done, n_due = sessions.count_done(annotator), session.participant.n_hits_due
+    if ended is not None:
+        return Step(Kind.END, ended, n_done, n_due)
+    if open_assignment is not None:
+        return Step(Kind.HIT, session, n_done, n_due, open_assignment)
+    if consent_state(annotator).is_missing:
+        return Step(Kind.CONSENT, session, n_done, n_due)
+    if _lacks_test(annotator) is not None:
+        return Step(Kind.TEST, session, n_done, n_due)
+    return Step(Kind.HIT, session, n_done, session.participant.n_hits_due)
+
+
+def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession | None:
+    """Return the session if it is over, ended by this act where it was not; None while there is something to do."""
+    if session.outcome or (session.state not in sessions.LIVE and session.state != State.TIMED_OUT):
+        return session
+    if sessions.is_complete(session):
+        return sessions.end(session, Outcome.COMPLETED)
+    if session.state == State.TIMED_OUT or explain_refusal(annotator, Right.WORK):
+        return session
+    if Assignment.objects.open().filter(annotator=annotator).exists():
+        return None
+    if consent_state(annotator).has_withdrawn:
+        return sessions.end(session, Outcome.NO_CONSENT)
+    admission = _lacks_test(annotator)
+    if admission is not None and _has_failed(admission, session):
+        return sessions.end(session, Outcome.FAILED_CHECK)
+    if _has_place(annotator) or reserve_set(session):
+        return None
+    # Whoever has rated what there was is done, and is paid like it.
+    return sessions.end(session, Outcome.COMPLETED if sessions.count_done(annotator) else Outcome.NOTHING_LEFT)
+
+
+def _has_place(annotator: Membership) -> bool:
+    """Return whether a reserved place can be begun; those of batches that no longer serve are given up."""
+    reserved = Reservation.objects.filter(annotator=annotator)
+    if reserved.exclude(hit__batch__state=Batch.State.OPEN).exists():
+        with transaction.atomic():
+            lock_annotator(annotator)
+            places.release(annotator.pk)
+    return reserved.exists()
+
+
+def _lacks_test(annotator: Membership) -> Admission | None:
+    """Return the admission of a participant who has yet to pass the test that their HITs require."""
+    reserved = Reservation.objects.filter(annotator=annotator)
+    if reserved.exists() and not reserved.filter(hit__batch__requires_qualification=True).exists():
+        return None
+    admission = find_admission(annotator)
+    return admission if admission is not None and admission.is_asked and not admission.is_qualified else None
+
+
+def _has_failed(admission: Admission, session: PanelSession) -> bool:
+    """Return whether a participant can't pass within this session: no attempt is left, or none in time."""
+    if admission.open_attempt is not None:
+        return False
+    if admission.revoked is not None or not admission.n_left:
+        return True
+    return admission.again_at is not None and admission.again_at > session.due_at
