@@ -13,6 +13,7 @@ from projects.api import tokens
 from projects.models import Candidate, Membership, Passage, Project, Question, User
 from results.reports import reports
 from tests import factories
+from tests.annotate.panels.samples import panel_samples
 from tests.annotate.payments.paid_work import earn
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
@@ -129,6 +130,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         **metric_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **webhook_samples(project.memberships.get(role=Membership.Role.OWNER)),
+        **panel_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
     }
 
 

@@ -36,6 +36,7 @@ from projects.importing import Kind
 from projects.models import ApiToken, Membership, Project, Pulse, User
 from projects.people import invitations
 from tests import factories
+from tests.annotate.panels.samples import panel_samples
 from tests.annotate.payments.paid_work import earn
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
@@ -84,6 +85,8 @@ READERS = ("researcher", "manager", "owner", "manager of another project", "supe
 OTHER_ANSWERS: dict[str, set[int]] = {
     "projects:single-sign-on-callback": {404},  # where no provider is configured
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
+    "annotate:panel-arrival": {204, 400, 409},  # without the platform's ids; or with an account of one's own
+    "annotate:panel-session": {404},  # of participants alone
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
     "results:planner-table": {404},  # of too few judgments for a plan
     "results:replication-chart": {404},  # of which two batches, the query says
@@ -168,6 +171,7 @@ def make_world() -> World:
             "item_id": 2**40,
             "token_id": 2**40,
             "webhook_id": 2**40,
+            "session_id": 2**40,
             "delivery_id": 2**40,
             "version": 2**20,
             "number": 2**20,
@@ -260,6 +264,7 @@ def _children(
         samples[f"annotate:{name} number"] = n_before + 1
     samples["api:payment-show number"] = n_before + 1
     samples |= webhook_samples(manager)
+    samples |= panel_samples(manager, n_before=n_before)
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     samples["annotate:import-skipped number"] = with_list = _import(project, manager)
     uploading.find_skipped_file(project.imports.get(number=with_list)).write_text("line\n")

@@ -28,7 +28,7 @@ WORDS = {
     "Overview": [],
     "Data": ["Passages", "Questions", "Candidates", "Minimal pairs", "Imports", "Split"],
     "Task": ["Rubric", "Instructions", "Consent", "Qualification test"],
-    "Collection": ["Batches", "Overlap plan", "Annotators & invitations"],
+    "Collection": ["Batches", "Overlap plan", "Panels", "Annotators & invitations"],
     "Review": ["Submissions", "Alerts", "Annotator quality", "Comments & flags", "Spot checks", "Adjudication"],
     "Results": [
         "Agreement",

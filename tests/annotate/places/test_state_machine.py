@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import suppress
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,23 +12,29 @@ from uuid import UUID
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from annotate import places
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.data import withdrawing
+from annotate.desk import arriving, session_steps
 from annotate.integrity import verifying
-from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, PanelParticipant, PanelSession
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
+from annotate.panels.links import Ids
+from annotate.panels.sessions import BY_PLATFORM, end_overdue, find_session, record
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
 from tests.annotate.imports.import_steps import import_text
 from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
+from tests.annotate.panels.samples import make_panel
 from tests.annotate.submitted_work import expire, make_reserved
 from tests.factories import make_membership, make_project
 
@@ -52,6 +59,7 @@ class Places(RuleBasedStateMachine):
         self.other = open_batch(self.project, n_hits=1, n_items=2, judgments=1)
         shared = Candidate.objects.filter(items__hit__batch=self.batch, items__hit__number=1).order_by("pk")
         add_hit(self.other, list(shared), 1)
+        self.panel = make_panel(self.manager, hits_per_session=2, counts_unfinished=False)
         self.folder = Path(tempfile.mkdtemp())
         self.imports = count(1)
 
@@ -271,6 +279,34 @@ class Places(RuleBasedStateMachine):
         person = Membership.objects.get(pk=self.people[who].pk)
         is_free = person.is_active and not Assignment.objects.open().filter(annotator=person).exists()
         make_reserved(self.batch, person, is_taken=is_free)
+
+    @rule(n=st.integers(0, 3), again=st.integers(0, 1), n_hits=st.integers(0, 2))
+    def arrive_from_the_panel(self, n: int, again: int, n_hits: int) -> None:
+        """A participant comes, perhaps with a new session, and rates something of their set."""
+        ids = Ids(f"p{n}", f"session-{again}-of-participant-{n}")
+        known = PanelParticipant.objects.filter(panel=self.panel, external_id=ids.participant).first()
+        user = known.membership.user if known else None
+        member = arriving.arrive(panel=self.panel, ids=ids, user=user).session.participant.membership
+        for _ in range(n_hits):
+            if isinstance(found := serving.claim(member), UUID):
+                self.send(Assignment.objects.get(uuid=found), 4)
+        if session := find_session(member):
+            session_steps.find_step(member, session)
+
+    @rule(n=WORK, state=st.sampled_from(BY_PLATFORM))
+    def hear_from_the_platform(self, n: int, state: str) -> None:
+        if sessions := list(PanelSession.objects.filter(panel=self.panel).order_by("pk")):
+            with suppress(Refused):
+                record(sessions[n % len(sessions)], state)
+
+    @rule(is_swept=st.booleans())
+    def let_sessions_end(self, is_swept: bool) -> None:
+        """Their time is over; perhaps the reserved places lapse before anybody has noted that."""
+        later = timezone.now() + timedelta(days=1)
+        if is_swept:
+            places.release_overdue(now=later)
+        else:
+            end_overdue(now=later)
 
     @invariant()
     def places_add_up(self) -> None:

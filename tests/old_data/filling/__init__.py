@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from tests.old_data.filling import data, messages, people, quality, results, work
+from tests.old_data.filling import data, messages, people, quality, recruiting, results, work
 from tests.old_data.filling.bay import Bay
 
 VISITORS = ("owner", "manager", "researcher", "anna", "hal", "emil", "ben")
@@ -37,6 +37,7 @@ def fill() -> dict[str, str]:
     results.freeze(bay)
     messages.answer_some()
     work.leave_open(bay)
+    recruiting.recruit(bay)
     people.found_others(bay)
     results.choose_about_human_sources()
     people.erase_somebody(bay)
@@ -64,6 +65,8 @@ def _let_nothing_end() -> None:
         cursor.execute(
             """UPDATE annotate_assignment SET due_at = %(then)s WHERE state = 'open';
                UPDATE annotate_attempt SET due_at = %(then)s WHERE state = 'open' AND due_at IS NOT NULL;
+               UPDATE annotate_panelsession SET due_at = %(then)s;
+               UPDATE annotate_reservation SET until = %(then)s;
                UPDATE projects_invitation SET expires_at = %(then)s;
                UPDATE projects_apitoken SET expires_at = %(then)s""",
             {"then": LONG_AFTER},

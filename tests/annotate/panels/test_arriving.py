@@ -1,0 +1,208 @@
+"""Arriving by a panel's link: who is let in, what is kept for them, and what nobody else can see."""
+
+import logging
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+
+from annotate.models import Assignment, Hit, Panel, PanelParticipant, PanelSession, Reservation
+from annotate.panels import links, managing, sessions
+from annotate.work import serving
+from config.log_filters import hide_tokens
+from projects.models import Guesses, LogEntry, Membership, Project, User
+from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
+from tests.concurrency import all_at_once
+from tests.factories import make_consent
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def panel(manager: Membership) -> Panel:
+    return make_panel(manager)
+
+
+def test_an_arrival_makes_a_member_with_a_place_and_no_password(project: Project, panel: Panel) -> None:
+    """The ids are in no address that follows, and no log names them."""
+    make_consent(project)
+    open_batch(project, n_hits=2)
+    client, answer = open_link(panel, "pia")
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/p/{project.slug}/session/"
+    assert answer["Referrer-Policy"] == "no-referrer"
+    member = member_of(panel, "pia")
+    assert member.is_participant
+    assert member.is_paid_elsewhere
+    assert member.user is not None
+    assert not member.user.has_usable_password()
+    assert Reservation.objects.get().annotator == member
+    assert_equation()
+    assert client.get(answer["Location"])["Location"] == f"/p/{project.slug}/consent/?next=work"
+    assert client.get("/desk/")["Location"] == client.get(f"/p/{project.slug}/desk/")["Location"] == answer["Location"]
+    assert not any("pia" in f"{entry.before} {entry.after} {entry.object_id}" for entry in LogEntry.objects.all())
+    line = logging.LogRecord(
+        "web", logging.INFO, "", 1, f'"GET {links.make_path(panel)}?participant=pia HTTP/1.1"', (), None
+    )
+    hide_tokens(line)
+    assert line.getMessage() == '"GET /panel/… HTTP/1.1"'
+
+
+def test_opening_the_link_again_changes_nothing(project: Project, panel: Panel) -> None:
+    """A reload, the back button, a second browser that knows the session, a look at the link by a program."""
+    open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    assert client.head(links.make_path(panel), {"participant": "p2"}).status_code == 204
+    assert (
+        Client().get(links.make_path(panel), {"participant": "p2"}, headers={"Sec-Purpose": "prefetch"}).status_code
+        == 204
+    )
+    uuid = serving.claim(member_of(panel, "pia"))
+    for browser in (client, Client()):
+        _, answer = open_link(panel, "pia", browser)
+        assert answer.status_code == 302
+        assert str(uuid) in browser.get(answer["Location"]).text
+    assert PanelParticipant.objects.count() == PanelSession.objects.count() == Assignment.objects.count() == 1
+    assert not Reservation.objects.exists()
+    assert_equation()
+
+
+def test_a_new_session_goes_on_with_the_same_set(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager, hits_per_session=2)
+    open_batch(project, n_hits=4)
+    client, _ = open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    _, answer = open_link(panel, "pia", client, session=session_id("pia again"))
+    assert answer.status_code == 400  # an id has no spaces
+    _, answer = open_link(panel, "pia", client, session=session_id("second"))
+    assert answer.status_code == 302
+    first, second = PanelSession.objects.order_by("pk")
+    assert (first.state, second.state) == ("returned", "arrived")
+    assert Reservation.objects.count() == 1
+    rate(member_of(panel, "pia"))
+    assert isinstance(serving.claim(member_of(panel, "pia")), serving.NoWork)
+    page = client.get(answer["Location"]).text
+    assert "CODE-completed" in page
+    # A third session begins no second set, and shows the same code, also when the panel has ended.
+    managing.end_panel(panel=panel, actor=manager)
+    open_link(panel, "pia", client, session=session_id("third"))
+    assert "CODE-completed" in client.get(answer["Location"]).text
+    assert Assignment.objects.count() == 2
+    assert not Reservation.objects.exists()
+    assert open_link(panel, "new")[1].status_code == 410
+    assert_equation()
+
+
+def test_an_id_of_somebody_else_opens_nothing(
+    project: Project, panel: Panel, client_of: SignIn, manager: Membership
+) -> None:
+    """Spoofed ids: turned away, shown to managers, and let in only by them or by a signature."""
+    open_batch(project, n_hits=3)
+    open_link(panel, "victim")
+    uuid = serving.claim(member_of(panel, "victim"))
+    browser, answer = open_link(panel, "victim", session=session_id("thief"))
+    assert answer.status_code == 403
+    assert "_auth_user_id" not in browser.session
+    assert str(uuid) not in answer.text
+    assert "CODE" not in answer.text
+    thief = session_of(panel, "victim")
+    assert (thief.access, sessions.find_session(member_of(panel, "victim"))) == (
+        "held",
+        PanelSession.objects.earliest("pk"),
+    )
+    assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 403  # trying again is no proof
+    assert open_link(panel, "other", session=session_id("victim"))[1].status_code == 400  # a known session, another id
+    signature = links.sign(panel, "victim", session_id("phone"))
+    assert open_link(panel, "victim", session=session_id("phone"), signature=f"{signature[:-1]}x")[1].status_code == 400
+    assert open_link(panel, "victim", session=session_id("phone"), signature=signature)[1].status_code == 302
+    page = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text
+    assert "turned away" in page
+    client_of(manager).post(f"/p/{project.slug}/panels/{panel.number}/sessions/{thief.pk}/", {"act": "let in"})
+    assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 302
+    # A short id of a session could be guessed, and so is no proof; those who guess are stopped.
+    open_link(panel, "short", session="17")
+    assert open_link(panel, "short", session="17")[1].status_code == 403
+    Guesses.objects.update(n=Guesses.MOST)
+    assert open_link(panel, "next")[1].status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"participant": ""}, "has no participant"),
+        ({"participant": "{{%PROLIFIC_PID%}}"}, "is not an id"),
+        ({"participant": "p\x00q"}, "is not an id"),
+        ({"session": "a" * 129}, "is not an id"),
+        ({"study": "other"}, "another study"),
+    ],
+)
+def test_odd_links_say_what_is_wrong(manager: Membership, query: dict[str, str], message: str) -> None:
+    panel = make_panel(manager, study_parameter="study", study_id="ours")
+    _, answer = open_link(panel, "pia", None, **{"study": "ours", **query})
+    assert answer.status_code == 400
+    assert message in answer.text
+    assert not PanelParticipant.objects.exists()
+
+
+def test_accounts_of_people_are_left_alone(
+    project: Project, panel: Panel, manager: Membership, client_of: SignIn
+) -> None:
+    """A manager who tries the link stays signed in; a participant who became more is not signed in by a link."""
+    open_batch(project)
+    browser = client_of(manager)
+    assert open_link(panel, "pia", browser)[1].status_code == 409
+    assert browser.session["_auth_user_id"] == str(manager.user_id)
+    open_link(panel, "pia")
+    Membership.objects.filter(pk=member_of(panel, "pia").pk).update(role=Membership.Role.MANAGER)
+    assert open_link(panel, "pia")[1].status_code == 403
+    # Two participants at one computer: each gets their own session.
+    browser, _ = open_link(panel, "ada")
+    open_link(panel, "ben", browser)
+    assert browser.session["_auth_user_id"] == str(member_of(panel, "ben").user_id)
+    Membership.objects.filter(pk=member_of(panel, "ben").pk).update(standing=Membership.Standing.REMOVED)
+    assert open_link(panel, "ben", Client())[1].status_code == 403
+    assert Client().get("/panel/unknown/").status_code == 404
+
+
+def arrive(place: tuple[Panel, str]) -> int:
+    panel, name = place
+    return int(open_link(panel, name)[1].status_code)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_fifty_arrivals_for_ten_places(project: Project, manager: Membership, scale: int) -> None:
+    """Real processes; five of them are one participant in five browsers. Ten get a place, and nobody waits in vain."""
+    panel = make_panel(manager)
+    batch = open_batch(project, n_hits=5, judgments=2)
+    n = 10 + 40 * (scale > 1)
+    names = [*(f"p{number}" for number in range(n + 4)), *["twin"] * 5]
+    assert set(all_at_once(arrive, [(panel, name) for name in names])) == {302}
+    assert Reservation.objects.count() == 10
+    assert set(Reservation.objects.values_list("annotator").distinct()) == set(
+        Reservation.objects.values_list("annotator")
+    )
+    assert PanelParticipant.objects.filter(external_id="twin").count() == 1
+    assert User.objects.filter(username__startswith="participant-").count() == n + 5
+    assert set(Hit.objects.filter(batch=batch).values_list("places_open", flat=True)) == {0}
+    assert_equation()
+
+
+def test_the_ids_are_in_their_own_tables_alone(project: Project, manager: Membership) -> None:
+    """Planted ids, and a whole session: every other table, and with it every export, the log and the API, has none."""
+    panel = make_panel(manager, study_parameter="study")
+    open_batch(project)
+    open_link(panel, "planted", session="planted-session-0001", study="planted-study")
+    rate(member_of(panel, "planted"))
+    open_link(panel, "planted", session="planted-session-0002", study="planted-study")
+    sessions.record(PanelSession.objects.earliest("pk"), "returned", actor=manager)
+    found = set()
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT EXISTS (SELECT 1 FROM "{table}" t WHERE t::text LIKE %s)', ["%planted%"])
+            found |= {table} if cursor.fetchone()[0] else set()
+    assert found == {"annotate_panelparticipant", "annotate_panelsession"}
+    assert not any("planted" in str(each.get_decoded()) for each in Session.objects.all())

@@ -1,0 +1,212 @@
+"""A participant's session, from the consent to the code, and what the platform says of it afterwards."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotate import places
+from annotate.batches import lifecycle
+from annotate.integrity import verifying
+from annotate.models import (
+    Assignment,
+    Batch,
+    Hit,
+    Judgment,
+    LedgerEntry,
+    PanelParticipant,
+    PanelSession,
+    Reservation,
+)
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion
+from annotate.onboarding import erasing
+from annotate.panels import sessions
+from annotate.work import serving, submitting
+from projects.errors import Refused
+from projects.models import Membership, Project
+from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
+from tests.annotate.qualification.factories import make_test, take
+from tests.factories import make_consent
+
+pytestmark = pytest.mark.django_db
+
+
+def show(client: Client, project: Project) -> str:
+    return client.get(f"/p/{project.slug}/session/", follow=True).text
+
+
+def check() -> None:
+    assert_equation()
+    assert verifying.verify() == []
+
+
+def test_the_code_comes_with_the_last_hit_and_stays(project: Project, manager: Membership) -> None:
+    """Two HITs: no code before the second is saved, the same one ever after, and a way back as often as wanted."""
+    consent = make_consent(project)
+    panel = make_panel(manager, hits_per_session=2, has_own_codes=True, code_completed="")
+    open_batch(project, n_hits=4, consent=consent, cents_per_hit=40)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    assert "I agree" in show(client, project)
+    client.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
+    assert "Continue rating" in show(client, project)
+    assert session_of(panel, "pia").state == "working"
+    rate(member)
+    assert "code" not in show(client, project).lower().replace("session-code", "").replace("<code", "")
+    assert "/session/" in client.get(f"/p/{project.slug}/session/return/")["Location"]
+    rate(member)
+    page = show(client, project)
+    session = session_of(panel, "pia")
+    assert (session.state, session.outcome, len(session.code)) == ("finished", "completed", 12)
+    assert session.code in page
+    lifecycle.close(batch=Batch.objects.get(), actor=manager)
+    assert session.code in show(client, project)
+    for _ in range(2):
+        back = client.get(f"/p/{project.slug}/session/return/")
+        assert back["Location"] == f"https://panel.example/done?cc={session.code}&who=pia"
+    assert not LedgerEntry.objects.exists()  # the platform pays
+    assert "$" not in client.get(f"/p/{project.slug}/history/").text
+    check()
+
+
+def test_who_does_not_agree_fails_or_finds_nothing_gets_another_code(project: Project, manager: Membership) -> None:
+    consent = make_consent(project)
+    panel = make_panel(manager)
+    batch = open_batch(project, n_hits=1, judgments=2, consent=consent, requires_qualification=True)
+    make_test(project, max_attempts=1)
+    declining, _ = open_link(panel, "ada")
+    failing, _ = open_link(panel, "ben")
+    late, _ = open_link(panel, "cem")
+    assert "CODE-nothing_left" in show(late, project)
+    assert session_of(panel, "cem").state == "screened_out"
+    declined = declining.post(f"/p/{project.slug}/consent/", {"act": "decline", "version": 1}, follow=True).text
+    assert "CODE-no_consent" in declined
+    assert Hit.objects.get().places_open == 1
+    ben = member_of(panel, "ben")
+    failing.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
+    assert isinstance(serving.claim(ben), serving.NoWork)
+    assert "CODE" not in show(failing, project)
+    take(ben, n_right=0)
+    assert "CODE-failed_check" in show(failing, project)
+    assert Hit.objects.get().places_open == 2
+    # Whoever takes the last places does fewer HITs, and is done with them.
+    other = make_panel(manager, hits_per_session=5)
+    Batch.objects.filter(pk=batch.pk).update(requires_qualification=False, consent=None)
+    few, _ = open_link(other, "dana")
+    assert PanelParticipant.objects.get(external_id="dana").n_hits_due == 1
+    few.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
+    rate(member_of(other, "dana"))
+    assert "CODE-completed" in show(few, project)
+    check()
+
+
+@pytest.mark.parametrize("state", ["returned", "timed_out"])
+@pytest.mark.parametrize("counts", [True, False])
+def test_places_open_again_and_late_work_is_late(
+    project: Project, manager: Membership, state: str, counts: bool
+) -> None:
+    """Three places: one rated, one open, one reserved. The session is returned, or its time is over."""
+    panel = make_panel(manager, hits_per_session=3, counts_unfinished=counts)
+    open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    member, session = member_of(panel, "pia"), session_of(panel, "pia")
+    rate(member)
+    uuid = serving.claim(member)
+    assert isinstance(uuid, UUID)
+    if state == "returned":
+        assert sessions.record(session, state, actor=manager)
+    else:
+        PanelSession.objects.update(due_at=timezone.now() - timedelta(hours=1))
+        assert sessions.end_overdue() == 1
+    assert not sessions.record(session_of(panel, "pia"), state)
+    assert sum(Hit.objects.values_list("places_open", flat=True)) == (2 if counts else 3)
+    assert Judgment.objects.filter(is_counted=True).count() == (3 if counts else 0)
+    assert "CODE" not in show(client, project)
+    assert isinstance(serving.claim(member), serving.NoWork)
+    check()
+    if state == "timed_out":
+        submitting.submit(annotator=member, assignment_uuid=uuid, sent=answered())
+        assert Assignment.objects.get(uuid=uuid).mark == "late"
+        assert "CODE" not in show(client, project)  # two of three
+        # The platform takes it all the same: what is still free counts again.
+        assert sessions.record(session_of(panel, "pia"), "approved")
+        assert Judgment.objects.filter(is_counted=True).count() == 6
+    else:
+        with pytest.raises(Refused, match="returned can’t become"):
+            sessions.record(session_of(panel, "pia"), "approved")
+    check()
+
+
+def test_events_are_ordered_by_the_platforms_time(project: Project, manager: Membership) -> None:
+    """Doubled and late messages change nothing, and nothing moves against the table."""
+    panel = make_panel(manager)
+    open_batch(project)
+    open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    then = timezone.now()
+    session = sessions.end(session_of(panel, "pia"), "completed")  # type: ignore[arg-type]
+    told = [("submitted", 2), ("returned", 1), ("submitted", 3), ("approved", 4), ("approved", 4), ("submitted", 0)]
+    moved = [sessions.record(session, state, at=then + timedelta(minutes=minute)) for state, minute in told]
+    assert moved == [True, False, False, True, False, False]
+    assert session_of(panel, "pia").state == "approved"
+    assert set(sessions.MOVES) == set(PanelSession.State)
+    assert all(before not in sessions.MOVES[before] for before in sessions.MOVES)
+    check()
+
+
+def test_minutes_instead_of_hits(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager, hits_per_session=None, minutes_per_session=5)
+    open_batch(project, n_hits=4)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    for _ in range(2):
+        assert "Start rating" in show(client, project)
+        rate(member)
+        Assignment.objects.update(active_seconds=151)
+    assert "CODE-completed" in show(client, project)
+    assert not Reservation.objects.exists()
+    check()
+
+
+def test_a_removal_a_lapse_and_an_archived_batch_open_reserved_places(
+    project: Project, manager: Membership, owner: Membership
+) -> None:
+    panel = make_panel(manager, hits_per_session=2)
+    batch = open_batch(project, n_hits=2, judgments=5)
+    for name in ("ada", "ben", "cem", "dana", "ed"):
+        open_link(panel, name)
+    members.remove(target=member_of(panel, "ada"), actor=manager, why="Two accounts.", exclusion=Exclusion())
+    assert Reservation.objects.count() == 8
+    ben = member_of(panel, "ben")
+    assert ben.user is not None
+    erasing.erase(user=ben.user, removes_work=True)
+    assert not PanelParticipant.objects.filter(external_id="ben").exists()
+    Reservation.objects.filter(annotator=member_of(panel, "cem")).update(until=timezone.now() - timedelta(hours=1))
+    assert places.release_overdue() == 2
+    check()
+    lifecycle.close(batch=batch, actor=manager)
+    client, _ = open_link(panel, "dana")
+    assert "CODE-nothing_left" in show(client, project)
+    assert Reservation.objects.count() == 2  # of the one who has not looked again
+    lifecycle.archive(batch=batch, actor=manager)
+    assert not Reservation.objects.exists()
+    check()
+
+
+def test_no_two_reserved_hits_share_a_candidate(project: Project, manager: Membership) -> None:
+    """Nobody judges an answer twice, also where two HITs that are reserved together show it."""
+    panel = make_panel(manager, hits_per_session=3)
+    batch = open_batch(project, n_hits=2)
+    first = Hit.objects.filter(batch=batch).earliest("pk")
+    add_hit(batch, [item.candidate for item in first.items.all() if item.candidate], 2)
+    open_link(panel, "pia")
+    reserved = set(Reservation.objects.values_list("hit", flat=True))
+    assert len(reserved) == 2
+    assert PanelParticipant.objects.get().n_hits_due == 2
+    for _ in range(2):
+        rate(member_of(panel, "pia"))
+    check()

@@ -1,0 +1,51 @@
+"""Panels of every platform, and sessions in every state."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from annotate.desk import arriving
+from annotate.models import Outcome, Panel, PanelSession
+from annotate.panels import managing, sessions
+from annotate.panels.links import Ids
+from annotate.panels.platforms import PRESETS
+from tests.old_data.filling.bay import Bay
+
+State = PanelSession.State
+
+
+def recruit(bay: Bay) -> None:
+    """A panel of each platform; those of Prolific came, and left in every way."""
+    panels = {platform: _make_panel(bay, platform) for platform in Panel.Platform}
+    managing.end_panel(panel=panels[Panel.Platform.SONA], actor=bay["manager"])
+    panel = panels[Panel.Platform.PROLIFIC]
+    ended = (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED)
+    for n, state in enumerate(ended):
+        sessions.record(_arrive(panel, n), state, at=timezone.now() - timedelta(minutes=n))
+    for n, outcome in enumerate(Outcome, start=len(ended)):
+        sessions.end(_arrive(panel, n), outcome)
+    for n, access in enumerate(PanelSession.Access, start=20):
+        session = _arrive(panel, n)
+        PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
+    sessions.mark_working(_arrive(panel, 30).participant.membership)
+
+
+def _make_panel(bay: Bay, platform: Panel.Platform) -> Panel:
+    preset = PRESETS[platform]
+    values = {
+        "name": f"On {platform.label}",
+        "platform": platform,
+        **dict(zip(managing.PARAMETERS, preset.parameters, strict=True)),
+        "code_completed": "C0DE",
+        "code_nothing_left": "N0NE",
+        "return_url": preset.return_url,
+        "paid_by": Panel.Payer.PROJECT if platform == Panel.Platform.GENERIC else Panel.Payer.PLATFORM,
+        "hits_per_session": None if platform == Panel.Platform.SONA else 2,
+        "minutes_per_session": 20 if platform == Panel.Platform.SONA else None,
+    }
+    return managing.create_panel(actor=bay["manager"], values=values)
+
+
+def _arrive(panel: Panel, n: int) -> PanelSession:
+    ids = Ids(participant=f"{n:024x}", session=f"{n + 1000:024x}", study="0" * 24)
+    return arriving.arrive(panel=panel, ids=ids, user=None).session
