@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import is_reserved_due
 from annotate.controls.sampling import fetch_shown_controls
-from annotate.models import Assignment
+from annotate.models import Assignment, Reservation
 from annotate.models.conditions import can_be_taken, counts_toward_caps, is_admitted, is_collected, is_new_to
 from annotate.models.pay import hit_pay
 from annotate.places import GRACE
@@ -138,6 +138,8 @@ def find_opening(annotator: Membership) -> Opening:
 def explain_start(annotator: Membership) -> str:
     """Return why an annotator who may work can't start or continue a HIT now; empty if they can."""
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
+        return ""
+    if annotator.is_participant and Reservation.objects.filter(annotator=annotator).exists():
         return ""
     opening = find_opening(annotator)
     return "" if opening.has_hit else _explain(opening, annotator)

@@ -10,6 +10,7 @@ from django.test import Client
 from annotate.models import Assignment, Hit, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.panels import links, managing, sessions
 from annotate.work import serving
+from annotate.work.openings import explain_start
 from config.log_filters import hide_tokens
 from projects.models import Guesses, LogEntry, Membership, Project, User
 from tests.annotate.open_batches import assert_equation, open_batch
@@ -29,7 +30,7 @@ def panel(manager: Membership) -> Panel:
 def test_an_arrival_makes_a_member_with_a_place_and_no_password(project: Project, panel: Panel) -> None:
     """The ids are in no address that follows, and no log names them."""
     make_consent(project)
-    open_batch(project, n_hits=2)
+    open_batch(project, n_hits=1)
     client, answer = open_link(panel, "pia")
     assert answer.status_code == 302
     assert answer["Location"] == f"/p/{project.slug}/session/"
@@ -40,6 +41,7 @@ def test_an_arrival_makes_a_member_with_a_place_and_no_password(project: Project
     assert member.user is not None
     assert not member.user.has_usable_password()
     assert Reservation.objects.get().annotator == member
+    assert explain_start(member) == ""  # the last place is theirs
     assert_equation()
     assert client.get(answer["Location"])["Location"] == f"/p/{project.slug}/consent/?next=work"
     assert client.get("/desk/")["Location"] == client.get(f"/p/{project.slug}/desk/")["Location"] == answer["Location"]

@@ -90,7 +90,10 @@ def test_who_does_not_agree_fails_or_finds_nothing_gets_another_code(project: Pr
     failing.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
     assert isinstance(serving.claim(ben), serving.NoWork)
     assert "CODE" not in show(failing, project)
-    take(ben, n_right=0)
+    attempt = take(ben, n_right=0)
+    result = failing.get(f"/p/{project.slug}/qualification/attempts/{attempt.uuid}/result/").text
+    assert f'href="/p/{project.slug}/session/"' in result
+    assert "contact a project manager" not in result
     assert "CODE-failed_check" in show(failing, project)
     assert Hit.objects.get().places_open == 2
     # Whoever takes the last places does fewer HITs, and is done with them.
