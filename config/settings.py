@@ -341,6 +341,7 @@ CELERY_BEAT_SCHEDULE = {
     "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},
     "tidy-sets": {"task": "results.tidy_sets", "schedule": crontab(minute=37)},
     "tidy-score-files": {"task": "results.tidy_score_files", "schedule": crontab(minute=47)},
+    "tidy-trainings": {"task": "results.tidy_trainings", "schedule": crontab(minute=57)},
     "purge-deleted": {"task": "projects.purge_deleted", "schedule": crontab(hour=4, minute=15)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }

@@ -7,6 +7,7 @@ from results.metrics import api as metrics_api
 from results.sets import api as sets_api
 from results.studies import api as studies_api
 from results.systems import api as systems_api
+from results.training import api as training_api
 
 urlpatterns = [
     path("projects/<slug:slug>/agreement/", api.Agreement.as_view(), name="agreement"),
@@ -26,6 +27,23 @@ urlpatterns = [
         "projects/<slug:slug>/studies/<int:number>/tables/<str:name>.<str:form>",
         studies_api.StudyTable.as_view(),
         name="study-table",
+    ),
+    path("projects/<slug:slug>/trainings/", training_api.TrainingList.as_view(), name="training-list"),
+    path("projects/<slug:slug>/trainings/<int:number>/", training_api.TrainingShow.as_view(), name="training-show"),
+    path(
+        "projects/<slug:slug>/trainings/<int:number>/start/",
+        training_api.TrainingStart.as_view(),
+        name="training-start",
+    ),
+    path(
+        "projects/<slug:slug>/trainings/<int:number>/cancel/",
+        training_api.TrainingCancel.as_view(),
+        name="training-cancel",
+    ),
+    path(
+        "projects/<slug:slug>/trainings/<int:number>/tables/<str:name>.<str:form>",
+        training_api.TrainingTable.as_view(),
+        name="training-table",
     ),
     path("projects/<slug:slug>/judgment-sets/", sets_api.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets_api.SetShow.as_view(), name="set-show"),

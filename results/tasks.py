@@ -1,14 +1,16 @@
-"""Celery tasks of results: reports, judgment sets, metrics and metric evaluations."""
+"""Celery tasks of results: reports, judgment sets, metrics, metric evaluations and trained metrics."""
 
 from celery import shared_task
 
 from projects.jobs import running
 from results.metrics import computing
-from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study
+from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study, Training
 from results.reports import reports
 from results.score_import import importing
 from results.sets import freezing, retiring
 from results.studies import running as studying
+from results.training import computing as training_metrics
+from results.training import files as training_files
 
 
 # The broker carries ids alone: what is to be done, and how it ended, is in the row.
@@ -55,3 +57,13 @@ def tidy_score_files() -> None:
 @shared_task(name=Study.task, ignore_result=True)
 def run_study(pk: int) -> None:
     running.run(Study, pk, studying.run, only_reads=True)
+
+
+@shared_task(name=Training.task, ignore_result=True)
+def train_metric(pk: int) -> None:
+    training_metrics.run(pk)
+
+
+@shared_task(name="results.tidy_trainings", ignore_result=True)
+def tidy_trainings() -> None:
+    training_files.delete_orphans()

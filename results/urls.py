@@ -12,6 +12,7 @@ from results.scores import urls as scores_urls
 from results.sets import urls as sets_urls
 from results.studies import urls as studies_urls
 from results.systems import urls as systems_urls
+from results.training import urls as training_urls
 
 app_name = "results"
 
@@ -27,5 +28,6 @@ urlpatterns = [
     *reports_urls.urlpatterns,
     *sets_urls.urlpatterns,
     *studies_urls.urlpatterns,
+    *training_urls.urlpatterns,
     *exports_urls.urlpatterns,
 ]

@@ -22,6 +22,7 @@ from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
 from tests.results.studies.factories import study_samples
+from tests.results.training.factories import training_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
@@ -129,6 +130,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **metric_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
+        **training_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **webhook_samples(project.memberships.get(role=Membership.Role.OWNER)),
         **panel_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
     }
@@ -157,6 +159,7 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "planner": "widths",
         "study": "scatter-1",
         "metric": "spread",
+        "training": "epochs",
     }
     tables = {
         "agreement": "parts",
@@ -173,6 +176,7 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "study": "overall",
         "study-compare": "overall",
         "systems": "scores",
+        "training": "overall",
     }
     routes = {f"{route}-chart": name for route, name in names.items()}
     routes |= {f"{route}-table": name for route, name in tables.items()}
@@ -180,7 +184,8 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
     routes["annotate:quality-table"] = "annotators"
     samples = {f"{route} name": name if of_ours else "other" for route, name in routes.items()}
     samples |= {f"{route} form": "csv" if of_ours else "exe" for route in routes}
-    return samples | {f"api:study-table {part}": samples[f"results:study-table {part}"] for part in ("name", "form")}
+    of_api = [(kind, part) for kind in ("study", "training") for part in ("name", "form")]
+    return samples | {f"api:{kind}-table {part}": samples[f"results:{kind}-table {part}"] for kind, part in of_api}
 
 
 def find_report(project: Project) -> int:

@@ -46,6 +46,7 @@ from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
 from tests.results.studies.factories import study_samples
+from tests.results.training.factories import training_samples
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -271,6 +272,7 @@ def _children(
     samples |= set_samples(project, manager, n_before=n_before)
     samples |= metric_samples(project, manager, n_before=n_before)
     samples |= study_samples(project, manager, n_before=n_before)
+    samples |= training_samples(project, manager, n_before=n_before)
     samples |= path_samples(annotator) | quality_samples(project) | acting_samples(annotator) | pair_samples(project)
     for _ in range(1 if n_before == 0 else 3):  # after the work: what was begun without a consent goes on without
         factories.make_consent(project)

@@ -16,7 +16,7 @@ from annotate.imports import uploading
 from annotate.models import Import
 from config import locks
 from projects.errors import Refused
-from results.models import JudgmentSet, ScoreFile
+from results.models import JudgmentSet, ScoreFile, Training
 from results.score_import import importing
 
 STAGING = "backup-"
@@ -40,6 +40,7 @@ STORES = (
     # A command that imports scores reads them where they are.
     Store(ScoreFile, "imports", has_derived=True, without=SCORES.over | SCORES.done | Q(state=ScoreFile.State.FAILED)),
     Store(JudgmentSet, "sets", has_derived=False, without=Q(pk__in=[])),
+    Store(Training, "trainings", has_derived=True, without=Q(pk__in=[])),
 )
 
 

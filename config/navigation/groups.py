@@ -189,6 +189,10 @@ RESULTS = Group(
                 "results:score-file",
                 "results:score-file-take",
                 "results:score-file-check",
+                "results:training-list",
+                "results:training-new",
+                "results:training-show",
+                "results:training-delete",
             ),
         ),
         Page(

@@ -103,11 +103,11 @@ class Job(models.Model):
         return _in_words(elapsed * (self.total - self.done) / self.done)
 
 
-def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) -> None:
+def queue(job: Job, *, only_if: dict[str, Any] | None = None, is_announced: bool = True, **changes: Any) -> None:
     """Put a job that is not live into the queue, for the first time or again, and announce it on commit.
 
-    `changes` are stored with it. Raises Refused if it waits or runs, if it has run since `job` was read, or if its
-    fields differ from `only_if`.
+    `changes` are stored with it. A command that runs the job itself at once does not announce it. Raises Refused if it
+    waits or runs, if it has run since `job` was read, or if its fields differ from `only_if`.
     """
     # One UPDATE compares and changes, so that of two clicks only one queues the job.
     as_read = {"state": job.state, "attempt": job.attempt, **(only_if or {})}
@@ -125,7 +125,8 @@ def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) ->
     if not n_queued:
         raise Refused("The state has changed in the meantime. Reload the page.")
     job.refresh_from_db()
-    enqueue_on_commit(job)
+    if is_announced:
+        enqueue_on_commit(job)
 
 
 def cancel(job: Job) -> bool:

@@ -53,21 +53,23 @@ def run(
     act: Callable[[J, OnProgress], dict[str, Any] | None],
     *,
     only_reads: bool = False,
+    is_outside: bool = False,
     finish: Callable[[J, dict[str, Any]], None] | None = None,
 ) -> str | None:
     """Claim the job and do its act in one transaction, whose last statement marks the job as done.
 
     The act gets the job and a function to report progress to, and returns the fields to store in the job. With
     `only_reads` it runs in a snapshot before that transaction, and `finish`, given the job and those fields, may then
-    write. A job that is no longer queued is left alone, because messages may come twice. Return the state in which the
-    job ended, or None if this call did not end it.
+    write. With `is_outside` it runs before that transaction in none at all: hours of computing must not keep the
+    database from cleaning up after itself. A job that is no longer queued is left alone, because messages may come
+    twice. Return the state in which the job ended, or None if this call did not end it.
     """
     attempt = _claim(model, pk)
     if attempt is None:
         return None
     started = time.perf_counter()
     with count_statements() as count:
-        state = _run_claimed(model, pk, attempt, act, only_reads, finish)
+        state = _run_claimed(model, pk, attempt, act, only_reads, is_outside, finish)
     _log_end(model, pk, attempt, state, seconds=time.perf_counter() - started, n_statements=count.n)
     return state
 
@@ -78,6 +80,7 @@ def _run_claimed(
     attempt: int,
     act: Callable[[J, OnProgress], dict[str, Any] | None],
     only_reads: bool,
+    is_outside: bool,
     finish: Callable[[J, dict[str, Any]], None] | None,
 ) -> str | None:
     job = model._default_manager.get(pk=pk)
@@ -87,8 +90,10 @@ def _run_claimed(
             if only_reads:
                 with snapshot():
                     changes = act(job, heartbeat.on_progress) or {}
+            elif is_outside:
+                changes = act(job, heartbeat.on_progress) or {}
             with transaction.atomic():
-                if not only_reads:
+                if not (only_reads or is_outside):
                     changes = act(job, heartbeat.on_progress) or {}
                 if finish is not None:
                     finish(job, changes)

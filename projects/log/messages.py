@@ -51,6 +51,7 @@ VERBS: dict[str, str] = {
     "delete minimal pair": "deleted",
     "delete project": "deleted the project",
     "delete study": "deleted",
+    "delete training": "deleted",
     "delete webhook": "deleted",
     "dismiss a finding": "dismissed an alert about",
     "download payment": "downloaded the payment file, with names, of",
@@ -114,6 +115,7 @@ VERBS: dict[str, str] = {
     "suspend": "suspended",
     "take back adjudication": "withdrew the adjudicated score of",
     "take up remark again": "reopened",
+    "train metric": "requested",
     "turn off webhook": "turned off",
     "turn on webhook": "turned on",
     "want judgments": "changed the number of judgments of",
@@ -165,6 +167,7 @@ KINDS: dict[str, str] = {
     "review": "spot check",
     "rubric": "rubric",
     "study": "metric evaluation",
+    "training": "trained metric",
     "webhook": "webhook",
 }
 """Kinds of objects, by Django's verbose name of their model."""
@@ -185,6 +188,7 @@ PAGES = {
     "payment": ("annotate:payment-show", "number"),
     "scorefile": ("results:score-file", "number"),
     "study": ("results:study-show", "number"),
+    "training": ("results:training-show", "number"),
 }
 """Objects that have a page: its URL name, and the field that its address contains."""
 

@@ -62,11 +62,12 @@ def _make_answers(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[s
 
 def _fetch_passages(ids: Sequence[int]) -> list[str]:
     rows = Passage.objects.filter(pk__in=set(ids)).values_list("id", "text", "documents")
-    texts = {pk: _join_documents(text, documents) for pk, text, documents in rows}
+    texts = {pk: join_documents(text, documents) for pk, text, documents in rows}
     return [texts[each] for each in ids]
 
 
-def _join_documents(text: str, documents: list[dict[str, str]] | None) -> str:
+def join_documents(text: str, documents: list[dict[str, str]] | None) -> str:
+    """Return a passage as one text: its own, then each of its documents with its title."""
     listed = [part for each in documents or () for part in (each["title"], each["text"])]
     # Titled documents are one text for a metric, as they are one passage for an annotator.
     return "\n\n".join(part for part in (text, *listed) if part)

@@ -31,7 +31,7 @@ def request_run(
 
     Raises Refused for an unknown metric or setting, a value that is not allowed, or what this machine lacks.
     """
-    metric = make_metric(name, settings)
+    metric = make_metric(name, settings, project)
     if not count_candidates(project):
         raise Refused("No candidates to score yet.")
     configured = metric.settings()
@@ -46,7 +46,7 @@ def request_run(
                     "project": project,
                     "origin": Origin.COMPUTED,
                     "metric": name,
-                    "title": find_metric(name).title,
+                    "title": find_metric(name, project).title,
                     "settings": configured,
                     "subject": subject,
                     "requested_by": actor,
@@ -67,9 +67,8 @@ def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
     """Request the same metric with the same settings. Raises Refused as `request_run` does."""
     if run.origin != Origin.COMPUTED:
         raise Refused("Scores from a file are not computed here. Upload a newer file under the same name.")
-    return request_run(
-        project=run.project, actor=actor, name=run.metric, settings=find_metric(run.metric).chosen(run.settings)
-    )
+    settings = find_metric(run.metric, run.project).chosen(run.settings)
+    return request_run(project=run.project, actor=actor, name=run.metric, settings=settings)
 
 
 def run_now(
@@ -95,10 +94,10 @@ def run_now(
     return job
 
 
-def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
-    """Return the configured metric. Raises Refused as `request_run` does."""
+def make_metric(name: str, settings: Mapping[str, Any], project: Project | None = None) -> Metric:
+    """Return the configured metric, one that was trained in the project too. Raises Refused as `request_run` does."""
     try:
-        metric = find_metric(name).make(**settings)
+        metric = find_metric(name, project).make(**settings)
     except (ValueError, TypeError) as error:
         raise Refused(str(error)) from error
     if missing := metric.lacks():

@@ -65,7 +65,7 @@ class ComputeForm(forms.Form):
 
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data)
-        self._metrics = load_metrics()
+        self._metrics = load_metrics(project)
         self._default_metrics = {name: each.make() for name, each in self._metrics.items()}
         self._lacks = {name: metric.lacks() for name, metric in self._default_metrics.items()}
         done = set(project.metric_runs.done().values_list("subject", flat=True))

@@ -13,20 +13,35 @@ from django.conf import settings as site
 import measures.neural  # noqa: F401 - registers learned metrics
 from measures.metrics import METRICS, Metric
 from measures.metrics.registry import Registered
+from measures.neural.lerc.metric import PREFIX, make_registered
 from projects.errors import Refused
+from projects.models import Project
+from results.models import Training
 
 logger = logging.getLogger(__name__)
 
 
-def load_metrics() -> dict[str, Registered]:
-    """Return every metric by its name. Modules from outside are imported on the first call."""
+def load_metrics(project: Project | None = None) -> dict[str, Registered]:
+    """Return every metric by its name, with those that were trained in a project where one is given.
+
+    Modules from outside are imported on the first call.
+    """
     explain_not_imported()
-    return METRICS
+    if project is None:
+        return METRICS
+    trained = Training.objects.usable().filter(project=project).order_by("number")
+    return {**METRICS, **{each.metric: make_registered(each.metric, digest=each.sha256) for each in trained}}
 
 
-def find_metric(name: str) -> Registered:
-    """Return the metric of this name. Raises Refused for an unknown one."""
-    metrics = load_metrics()
+def find_metric(name: str, project: Project | None = None) -> Registered:
+    """Return the metric of this name. Raises Refused for an unknown one.
+
+    A metric that was trained in a project is found in this one alone; without a project, as one of a run that is stored
+    with the digest of its model.
+    """
+    if name.startswith(PREFIX) and project is None:
+        return make_registered(name)
+    metrics = load_metrics(project)
     if name not in metrics:
         names = ", ".join(sorted(metrics))
         raise Refused(f"There is no metric “{name}”. Choose one of: {names}.", details=list(explain_not_imported()))

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from measures.metrics.metric import AGAINST, Answers, MeanMetric, setting
+from measures.metrics.metric import Answers, setting
 from measures.metrics.registry import Registered, register
 from measures.neural.environment import SETUP, is_installed
-from measures.neural.folders import BadFolder, ModelFolder, explain_missing, find_model, read_folder
-from measures.neural.lerc.seen import REASONS, TRAINING, Seen
+from measures.neural.folders import BadFolder, Kind, ModelFolder, explain_missing, find_model, read_folder
+from measures.neural.learned import LearnedMetric, Session
+from measures.neural.lerc.seen import REASONS, TRAINING
 from measures.patterns import Floats
 
 LEAVE_OUT, KEEP_TUNING, SCORE = "leave_out", "keep_tuning", "score"
@@ -27,29 +28,22 @@ FindFolder = Callable[[str], Path | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LercMetric(MeanMetric):
+class LercMetric(LearnedMetric):
     """A metric that was trained on human judgments; its scores are about 1 to 5.
 
     An answer that the model has seen has no score, unless `seen` asks for it: the correlation with people on such
-    answers says nothing about new ones. Of several references the best counts.
+    answers says nothing about new ones. Of several references the best counts. An empty text is an empty segment.
 
     References
     ----------
     A. Chen et al. (2020), MOCHA: A Dataset for Training and Evaluating Generative Reading Comprehension Metrics, EMNLP.
     """
 
-    against: str = setting("first", "references that an answer is compared with", choices=AGAINST)
-    model: str = setting("", "name of the trained model")
     digest: str = setting("", "SHA-256 of a model that was trained in a project; empty for a registered one")
     seen: str = setting(LEAVE_OUT, "answers that the model has seen", choices=SEEN)
-    trained: ClassVar[Any] = None
-    """The loaded model, within `ready()`."""
-    folder_seen: ClassVar[Seen] = Seen(frozenset(), frozenset())
 
+    kinds: ClassVar[tuple[Kind, ...]] = ("lerc",)
     needs: ClassVar[tuple[str, ...]] = ("references", "questions", "passages")
-    low: ClassVar[float] = -np.inf
-    high: ClassVar[float] = np.inf
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     batch_size: ClassVar[int] = 256
 
     @property
@@ -58,7 +52,7 @@ class LercMetric(MeanMetric):
 
     def lacks(self) -> str:
         if not self.digest:
-            return explain_missing(self.model, "lerc")
+            return explain_missing(self.model, *self.kinds)
         if not is_installed():
             return SETUP
         try:
@@ -70,7 +64,7 @@ class LercMetric(MeanMetric):
     def find_folder(self) -> ModelFolder:
         """Return the folder of the model. Raises BadFolder if it is gone or has changed."""
         if not self.digest:
-            return find_model(self.model, "lerc")
+            return find_model(self.model, *self.kinds)
         path = _finder(self.digest)
         if path is None:
             raise BadFolder(f"the model “{self.model}” is gone: train it again")
@@ -79,50 +73,64 @@ class LercMetric(MeanMetric):
             raise BadFolder(f"the model “{self.model}” has changed since it was trained: train it again")
         return folder
 
+    def open(self, folder: ModelFolder) -> Session:
+        return _LercSession(folder)
+
     @contextmanager
     def ready(self) -> Iterator[None]:
-        from measures.neural.lerc.scoring import load_trained, read_seen
-
-        folder = self.find_folder()
-        object.__setattr__(self, "trained", load_trained(folder))
-        object.__setattr__(self, "folder_seen", read_seen(folder))
+        object.__setattr__(self, "session", self.open(self.find_folder()))
         try:
             yield
         finally:
-            object.__delattr__(self, "trained")
-            object.__delattr__(self, "folder_seen")
+            object.__delattr__(self, "session")
 
     def refuse(self, answers: Answers) -> list[str]:
-        needs_reference = "reference" in self.trained.settings.inputs
-        questions = answers.questions or [""] * len(answers)
+        assert self.session is not None, "refuse() must be called within ready()"
+        needs_reference = "reference" in self.session.inputs
+        found = self.session.find_seen(answers)
         return [
             "no reference"
             if needs_reference and not (answers.references and answers.references[row])
-            else self._refuse_seen(question, candidate)
-            for row, (question, candidate) in enumerate(zip(questions, answers.candidates, strict=True))
+            else self._refuse_seen(each)
+            for row, each in enumerate(found)
         ]
 
-    def _refuse_seen(self, question: str, candidate: str) -> str:
-        found = self.folder_seen.find(question, candidate)
+    def _refuse_seen(self, found: str) -> str:
         is_left_out = self.seen == LEAVE_OUT or (self.seen == KEEP_TUNING and found == TRAINING)
         return REASONS[found] if found and is_left_out else ""
 
+
+class _LercSession(Session):
+    """A trained model, and which answers it has seen."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        super().__init__(folder)
+        from measures.neural.lerc.scoring import load_trained, read_seen
+
+        self._trained, self._seen = load_trained(folder), read_seen(folder)
+        self.inputs: tuple[str, ...] = self._trained.settings.inputs
+
+    def find_seen(self, answers: Answers) -> list[str]:
+        """Return for each answer whether the model has seen it, as `Seen.find` does."""
+        blank = [""] * len(answers)
+        texts = zip(answers.passages or blank, answers.questions or blank, answers.candidates, strict=True)
+        return [self._seen.find(*each) for each in texts]
+
     def score_each(self, answers: Answers) -> Floats:
-        n, rows, owners = len(answers), list[dict[str, str]](), list[int]()
-        for row in range(n):
+        rows, owners = list[dict[str, str]](), list[int]()
+        for row, candidate in enumerate(answers.candidates):
             texts = {
                 "passage": answers.passages[row] if answers.passages else "",
                 "question": answers.questions[row] if answers.questions else "",
-                "candidate": answers.candidates[row],
+                "candidate": candidate,
             }
             references = answers.references[row] if answers.references else ()
             # A model without the reference as an input scores each answer once.
-            compared = references if "reference" in self.trained.settings.inputs else ("",)
-            for reference in compared:
+            for reference in references if "reference" in self.inputs else ("",):
                 rows.append({**texts, "reference": reference})
                 owners.append(row)
-        found = np.full(n, -np.inf)
-        np.maximum.at(found, owners, self.trained.score(rows))
+        found = np.full(len(answers), -np.inf)
+        np.maximum.at(found, owners, self._trained.score(rows))
         return found
 
 

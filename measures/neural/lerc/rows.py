@@ -115,7 +115,8 @@ def split_passages(rows: Sequence[Row], *, seed: int, dev: float = 0.1, test: fl
     seed : int
         Of the draw.
     dev, test : float
-        The shares of the passages; where a dataset has three or more, each part has at least one.
+        The shares of the passages. Where a dataset has ten or more, each part has at least three, without which there
+        is no interval; where it has three or more, each has at least one.
 
     Returns
     -------
@@ -126,12 +127,12 @@ def split_passages(rows: Sequence[Row], *, seed: int, dev: float = 0.1, test: fl
     --------
     >>> rows = [Row(key=str(n), dataset="d", group=str(n), reference="a", candidate="b", score=1) for n in range(10)]
     >>> sorted(row.split for row in split_passages(rows, seed=1))
-    ['dev', 'test', 'test', 'train', 'train', 'train', 'train', 'train', 'train', 'train']
+    ['dev', 'dev', 'dev', 'test', 'test', 'test', 'train', 'train', 'train', 'train']
     """
     splits: dict[tuple[str, str], str] = {}
     for dataset in sorted({row.dataset for row in rows}):
         groups = sorted({row.group for row in rows if row.dataset == dataset})
-        least = 1 if len(groups) >= 3 else 0
+        least = 3 if len(groups) >= 10 else 1 if len(groups) >= 3 else 0
         n_dev, n_test = (max(least, round(share * len(groups))) for share in (dev, test))
         drawn = np.random.default_rng(seed).permutation(len(groups))
         for place, at in enumerate(drawn.tolist()):

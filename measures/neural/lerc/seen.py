@@ -11,16 +11,16 @@ REASONS = {TRAINING: "seen in training", TUNING: "used to choose the learning ra
 _LENGTH = 32
 
 
-def hash_answer(question: str, candidate: str) -> str:
-    """Return by what an answer is known in every project: a hash of its question and its text.
+def hash_answer(passage: str, question: str, candidate: str) -> str:
+    """Return by what an answer is known in every project: a hash of its passage, its question and its text.
 
     Examples
     --------
-    >>> hash_answer("who?", "a cat") == hash_answer("who?", "a cat "), len(hash_answer("", ""))
+    >>> hash_answer("p", "who?", "a cat") == hash_answer("p", "who?", "a cat "), len(hash_answer("", "", ""))
     (True, 32)
     """
     # Spaces at the ends do not make another answer.
-    text = f"{question.strip()}\0{candidate.strip()}"
+    text = "\0".join(each.strip() for each in (passage, question, candidate))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
@@ -33,7 +33,9 @@ class Seen:
 
     @classmethod
     def of(cls, train: Iterable[Row], dev: Iterable[Row]) -> "Seen":
-        return cls(*(frozenset(hash_answer(row.question, row.candidate) for row in rows) for rows in (train, dev)))
+        return cls(
+            *(frozenset(hash_answer(row.passage, row.question, row.candidate) for row in rows) for rows in (train, dev))
+        )
 
     def as_dict(self) -> dict[str, list[str]]:
         return {TRAINING: sorted(self.training), TUNING: sorted(self.tuning)}
@@ -42,7 +44,7 @@ class Seen:
     def from_dict(cls, stored: Mapping[str, Sequence[str]]) -> "Seen":
         return cls(frozenset(stored.get(TRAINING, ())), frozenset(stored.get(TUNING, ())))
 
-    def find(self, question: str, candidate: str) -> str:
+    def find(self, passage: str, question: str, candidate: str) -> str:
         """Return `TRAINING` or `TUNING` for an answer that the model has seen; otherwise an empty text."""
-        found = hash_answer(question, candidate)
+        found = hash_answer(passage, question, candidate)
         return TRAINING if found in self.training else TUNING if found in self.tuning else ""

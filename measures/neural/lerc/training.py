@@ -478,3 +478,9 @@ def read_state(folder: Path) -> dict[str, Any] | None:
     path = folder / _STATE
     found: dict[str, Any] | None = json.loads(path.read_text()) if path.is_file() else None
     return found
+
+
+def forget_weights(folder: Path) -> None:
+    """Delete the weights of a finished training; its predictions and its curve stay."""
+    for path in folder.glob(f"*{_WEIGHTS}"):
+        path.unlink()

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from measures.metrics import METRICS
 from projects.commands import ProjectCommand, ReportingCommand
+from projects.models import Project
 from results.metrics import computing
 from results.metrics.forms import find_default
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
@@ -47,10 +48,10 @@ class Command(ProjectCommand):
             raise CommandError("Name the project: --project SLUG", returncode=2)
         project = self.project(options)
         names = list(dict.fromkeys(options["metric"]))
-        settings = _read_settings(names, options["set"])
+        settings = _read_settings(project, names, options["set"])
         for name in names:
             # Refuse what cannot be computed before anything is.
-            computing.make_metric(name, settings[name])
+            computing.make_metric(name, settings[name], project)
         runs = [
             computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)
             for name in names
@@ -67,9 +68,9 @@ class Command(ProjectCommand):
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
 
 
-def _read_settings(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
+def _read_settings(project: Project, names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
     """Return the settings of each metric. Raises Refused for an unknown metric, CommandError for an unknown setting."""
-    fields = {name: {each.name: each for each in find_metric(name).settings()} for name in names}
+    fields = {name: {each.name: each for each in find_metric(name, project).settings()} for name in names}
     settings: dict[str, dict[str, Any]] = {name: {} for name in names}
     for each in given:
         key, equals, value = each.partition("=")

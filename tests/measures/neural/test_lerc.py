@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,17 @@ def test_a_training_that_was_killed_twice_ends_with_the_same_weights(tiny_models
     assert len(seen) - n_before == 4
     bench.settings = Settings(**SMALL, rates=(1e-3,), seeds=(1,), epochs=1)
     assert len(bench.train(parts, killed).runs) == 1
+
+
+def test_two_trainings_at_once_end_as_one_after_the_other(tiny_models: TinyModels, tmp_path: Path) -> None:
+    encoder, settings = make_encoder(tiny_models), Settings(**SMALL, rates=(1e-3,), seeds=(1,), epochs=1)
+    parts = Parts(make_rows(48, "train"), make_rows(20, "dev"), make_rows(20, "test"))
+    first, second = Bench(encoder, settings), Bench(encoder, settings)
+    alone = first.train(parts, tmp_path / "alone")
+    with ThreadPoolExecutor(2) as pool:
+        started = [pool.submit(bench.train, parts, tmp_path / name) for bench, name in ((first, "a"), (second, "b"))]
+    for each in started:
+        assert np.array_equal(each.result().predictions[1]["test"], alone.predictions[1]["test"])
 
 
 def test_padding_and_the_order_of_texts_change_no_score(tiny_models: TinyModels) -> None:

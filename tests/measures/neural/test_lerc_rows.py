@@ -145,9 +145,9 @@ def test_settings_are_checked_and_survive_storing() -> None:
 
 def test_seen_answers_are_known_by_question_and_text() -> None:
     seen = Seen.from_dict(Seen.of([make_row(1)], [make_row(2)]).as_dict())
-    assert seen.find("q1", " a ") == TRAINING
-    assert seen.find("q2", "a") == TUNING
-    assert seen.find("q1", "b") == seen.find("q3", "a") == ""
+    assert seen.find("p", "q1", " a ") == TRAINING
+    assert seen.find("p", "q2", "a") == TUNING
+    assert seen.find("p", "q1", "b") == seen.find("p", "q3", "a") == seen.find("", "q1", "a") == ""
 
 
 def test_a_trained_metric_is_judged_beside_words_on_the_same_answers() -> None:
