@@ -20,7 +20,6 @@ from config.backups import moving
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
 from measures.neural.environment import is_installed
-from projects.jobs.queue import NEURAL_QUEUE
 
 DEFAULT_PORT = 8000
 
@@ -149,6 +148,8 @@ def worker_command(*, has_beat: bool) -> list[str]:
 
 def neural_command() -> list[str]:
     """Return the command of the worker for learned metrics, which does one job after another."""
+    from projects.jobs.queue import NEURAL_QUEUE  # models: benchmarks ask for the other commands without them
+
     return [*_celery_worker(concurrency=1), "--queues", NEURAL_QUEUE, "--hostname", f"{NEURAL_QUEUE}@%h"]
 
 
