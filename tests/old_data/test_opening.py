@@ -32,7 +32,8 @@ SINCE = {
     *(f"{name}.parquet" for name in ("aggregated", "annotators", "candidates", "metric_scores", "passages")),
 }
 """Files that sets hold now and did not at first."""
-FROZEN_AGAIN = {"6a79f4b": {2: {}, 3: {"stage": "all", "gold": "z", "comments": True, "blind": True, "study": [14]}}}
+AGAIN = {"stage": "all", "gold": "z", "comments": True, "blind": True}
+FROZEN_AGAIN = {"6a79f4b": {2: {}, 3: {**AGAIN, "study": [14]}}, "cdda9e6": {2: {}, 3: {**AGAIN, "study": [13]}}}
 """Of each dump the sets that can be frozen again, as `freeze` is asked for them."""
 COMPUTED = re.compile(r"figures\.json|study-\d+\.(md|tex)")
 """Files of statistics: their intervals and tests have become better since, and their tables have other columns."""
@@ -43,6 +44,11 @@ def open_dump(dump: Dump, folder: Path, blocker: DjangoDbBlocker) -> ExitStack:
         stack.enter_context(blocker.unblock())
         stack.enter_context(dump.restored(folder))
         return stack.pop_all()
+
+
+OLDEST, *LATER = Dump.all()
+IN_SOAK = [OLDEST, *(pytest.param(dump, marks=pytest.mark.drill) for dump in LATER)]
+"""What takes long is tried with the oldest dump, whose way is the longest; with all of them in `make soak`."""
 
 
 @pytest.fixture(scope="module", params=Dump.all(), ids=str)
@@ -93,6 +99,7 @@ def test_frozen_sets_have_the_same_bytes(opened: Dump, clients: Callable[[str], 
             assert (folder / "croissant.json").exists()
 
 
+@pytest.mark.parametrize("opened", IN_SOAK, indirect=True, ids=str)
 @pytest.mark.parametrize("number", [2, 3])
 def test_the_same_judgments_give_the_same_files(opened: Dump, number: int, clients: Callable[[str], Client]) -> None:
     asked = FROZEN_AGAIN[str(opened)][number]
@@ -123,6 +130,7 @@ def _content(name: str, content: bytes) -> Any:
     return pq.read_table(io.BytesIO(content)).to_pydict() if name.endswith(".parquet") else content
 
 
+@pytest.mark.parametrize("opened", IN_SOAK, indirect=True, ids=str)
 @pytest.mark.parametrize("who", sorted({each.who for dump in Dump.all() for each in dump.addresses}))
 def test_every_address_answers(opened: Dump, who: str, clients: Callable[[str], Client]) -> None:
     paths = [address.path for address in opened.addresses if address.who == who]
@@ -137,7 +145,7 @@ def test_people_sign_in_with_their_old_passwords(opened: Dump) -> None:
     assert response.wsgi_request.user.get_username() == "anna"
 
 
-@pytest.mark.parametrize("dump", Dump.all(), ids=str)
+@pytest.mark.parametrize("dump", IN_SOAK, ids=str)
 def test_migrations_run_back_and_forth(
     dump: Dump, django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path
 ) -> None:
