@@ -9,6 +9,7 @@ the reason, and a new one fails until it is split over two versions or listed to
 import logging
 import os
 import sys
+from typing import Any
 
 APPS = ("annotate", "projects", "results")
 KNOWN = {
@@ -69,10 +70,10 @@ def lint() -> dict[str, set[str]]:
             self.name = f"{app_label}.{migration_name}"
             found[self.name] = set()
 
-        def print_errors(self, errors: list[object]) -> None:
+        def print_errors(self, errors: list[Any]) -> None:
             found[self.name] |= {error.code for error in errors}
 
-        def print_warnings(self, warnings: list[object]) -> None:
+        def print_warnings(self, warnings: list[Any]) -> None:
             found[self.name] |= {warning.code for warning in warnings}
 
     Collecting(include_apps=APPS, no_cache=True, ignore_initial_migrations=True).lint_all_migrations()

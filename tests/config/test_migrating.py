@@ -1,5 +1,6 @@
 """`migrate` beside a site at work: it waits briefly for locks, tries again, and says who holds them."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,7 @@ def reader() -> Iterator[Any]:
 def test_a_table_in_use_is_tried_again(
     attempts: list[str], reader: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(migrate.time, "sleep", lambda _: reader.execute("COMMIT"))
+    monkeypatch.setattr(time, "sleep", lambda _: reader.execute("COMMIT"))
     call_command("migrate")
     assert attempts == ["50ms", "50ms"]
     assert "a long export" in capsys.readouterr().err
@@ -55,7 +56,7 @@ def test_a_table_in_use_is_tried_again(
 def test_a_table_that_stays_in_use_ends_it_with_the_reason(
     attempts: list[str], reader: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrate.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     with pytest.raises(CommandError, match=r"process \d+, a long export, since .* UTC.*stop the web server"):
         call_command("migrate")
     assert len(attempts) == 3

@@ -16,14 +16,14 @@ from config.management.commands.serve import web_command
 from projects.models import Project
 from tests import processes
 from tests.annotate.open_batches import open_batch
-from tests.annotate.shifts import assert_all_is_stored_once, hire, start
+from tests.annotate.shifts import Shift, assert_all_is_stored_once, hire, start
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 
 
 @contextmanager
-def two_workers() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    port = processes.free_port()
+def two_workers(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    port = port or processes.free_port()
     _python, _m, *command = web_command(f"127.0.0.1:{port}", workers=2)
     with processes.process(*command, "--log-level", "critical") as master:
         processes.wait_for_port(port, master)
@@ -77,3 +77,31 @@ def test_a_polite_end_finishes_what_is_in_flight(project: Project, scale: int) -
         stored = Assignment.objects.submitted().filter(annotator__project=project, hit__batch__state="open")
         assert {str(uuid) for uuid in stored.values_list("uuid", flat=True)} == acknowledged, "a reply was cut off"
         Batch.objects.update(state=Batch.State.CLOSED)
+
+
+@pytest.mark.drill
+def test_two_deployments_under_load_lose_nothing(project: Project) -> None:
+    """The web server is stopped and started twice while people work, who send again what was not answered."""
+    open_batch(project, n_hits=1_500, judgments=3)
+    stop, port = threading.Event(), processes.free_port()
+    shifts: list[Shift] = []
+    threads: list[threading.Thread] = []
+    for n in range(3):
+        with two_workers(port) as (url, master):
+            if not shifts:
+                shifts = hire(project, url, stop)
+                threads = start(shifts)
+            before = sum(len(shift.acknowledged) for shift in shifts)
+            until = time.monotonic() + processes.PATIENCE
+            while sum(len(shift.acknowledged) for shift in shifts) < before + 30 and time.monotonic() < until:
+                time.sleep(0.02)
+            if n == 2:
+                stop.set()
+                for thread in threads:
+                    thread.join(processes.PATIENCE)
+            began = time.monotonic()
+            master.send_signal(signal.SIGTERM)
+            assert master.wait(processes.PATIENCE) == 0
+            print(f"deployment {n + 1}: the web server ended in {time.monotonic() - began:.1f} s")
+    assert sum(shift.n_retries for shift in shifts) > 0, "nobody met a deployment: the test has shown nothing"
+    assert_all_is_stored_once(shifts)
