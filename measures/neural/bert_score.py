@@ -139,9 +139,8 @@ class _BertScoreSession(Session):
         if layer < n_layers:
             holder = getattr(model, "encoder", None) or getattr(model, "transformer", None)
             if not hasattr(holder, "layer"):
-                raise Broken(
-                    f"{self.folder.name} is a {model.config.model_type}, which can be used with its last layer."
-                )
+                kind = model.config.model_type
+                raise Broken(f"{self.folder.name} is of the kind {kind}, of which only the last layer can be used.")
             holder.layer = holder.layer[:layer]
         return layer
 
@@ -199,8 +198,8 @@ def _hash(*texts: str) -> bytes:
 
 
 def _hash_rows(part: Answers) -> Iterator[tuple[bytes, str, tuple[str, ...]]]:
-    for candidate, references in zip(part.candidates, map(tuple, part.references), strict=True):
-        if candidate.strip() and any(map(str.strip, references)):
+    for candidate, texts in zip(part.candidates, part.references, strict=True):
+        if candidate.strip() and (references := tuple(filter(str.strip, texts))):
             yield _hash(candidate, *references), candidate, references
 
 

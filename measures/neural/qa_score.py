@@ -61,10 +61,9 @@ class QaScore(LearnedMetric):
 
 
 class _Copy(NamedTuple):
-    """An input with one masked token of the answer: where it is, the row, and the tokens before they were masked."""
+    """An input with one masked token of the answer: its place, and the tokens as they were."""
 
     tokens: Tokens
-    row: int
     place: int
     truth: list[int]
 
@@ -100,20 +99,19 @@ class _QaScoreSession(Session):
         ids = dict(zip(texts, self.runner.tokenise(list(texts), is_whole=True), strict=True))
         sums, n_copies = np.zeros(len(answers)), np.zeros(len(answers))
         for row, (passage, question, answer) in enumerate(zip(*columns, strict=True)):
-            parts = ids[passage].ids, ids[question].ids, ids[answer].ids
-            copies = list(self._copy(row, *parts))
+            copies = list(self._copy(ids[passage].ids, ids[question].ids, ids[answer].ids))
             n_copies[row] = len(copies)
             sums[row] = sum(self._predict(copies))
         return sums if self.metric.form == "definition" and self.metric.average == "sum" else sums / n_copies
 
-    def _copy(self, row: int, passage: list[int], question: list[int], answer: list[int]) -> Iterator[_Copy]:
+    def _copy(self, passage: list[int], question: list[int], answer: list[int]) -> Iterator[_Copy]:
         """Yield the input once for each token of the answer, with that token masked."""
         truth = [*passage, self.end, *question, self.end, *answer]
         start = len(truth) - len(answer)
         cut = max(0, len(truth) - self.runner.limit)
         for place in range(start, len(truth)):
             masked = [*truth[:place], self.mask, *truth[place + 1 :]][cut:]
-            yield _Copy(Tokens(masked, [0] * len(masked)), row, place - cut, truth[cut:])
+            yield _Copy(Tokens(masked, [0] * len(masked)), place - cut, truth[cut:])
 
     def _predict(self, copies: list[_Copy]) -> Iterator[float]:
         """Yield the log probability of each copy: of its masked token, or the mean over its tokens."""

@@ -22,6 +22,8 @@ def draw_value(field: "Field[Any]") -> st.SearchStrategy[Any]:
         return st.booleans()
     if isinstance(default, int):
         return st.integers(int(allowed["low"]), int(allowed["high"]))
+    if isinstance(default, str):  # the name of a model
+        return st.text(max_size=8)
     assert isinstance(default, float)
     return st.floats(allowed["low"], allowed["high"])
 

@@ -18,7 +18,7 @@ REFERENCES = [
     ["the boats", "a ship sailed"],
     ["Anthony Edward Stark", "Tony", "stark the man"],
     ["she wrote the story", "a letter"],
-    ["he sailed"],
+    ["he sailed", "the cat sat on the mat"],  # one that is a reference of two answers counts twice
 ]
 ANSWERS = Answers(candidates=CANDIDATES, references=REFERENCES)
 MEASURES = ("precision", "recall", "f1")
