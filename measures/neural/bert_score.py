@@ -137,7 +137,7 @@ class _BertScoreSession(Session):
         if layer > n_layers:
             raise Broken(f"{self.folder.name} has {n_layers} layers. Choose one of 1 to {n_layers}, or 0 for its own.")
         if layer < n_layers:
-            holder = getattr(model, "encoder", None) or getattr(model, "transformer", None)
+            holder: Any = getattr(model, "encoder", None) or getattr(model, "transformer", None)
             if not hasattr(holder, "layer"):
                 kind = model.config.model_type
                 raise Broken(f"{self.folder.name} is of the kind {kind}, of which only the last layer can be used.")

@@ -123,7 +123,11 @@ def _load_dense(folder: ModelFolder, path: str) -> Callable[[Vectors], Vectors]:
     torch = load_torch()
     config = _read_json(folder, f"{path}/config.json")
     name = str(config.get("activation_function", "")).rpartition(".")[2]
-    activations = {"Tanh": np.tanh, "Identity": lambda values: values, "ReLU": lambda values: np.maximum(values, 0)}
+    activations: dict[str, Callable[[Any], Any]] = {
+        "Tanh": np.tanh,
+        "Identity": lambda values: values,
+        "ReLU": lambda values: np.maximum(values, 0),
+    }
     if name == "GELU":
         activations["GELU"] = lambda values: torch.nn.functional.gelu(torch.from_numpy(values)).numpy()
     if name not in activations:

@@ -67,7 +67,8 @@ def test_it_is_a_plain_loop_over_tokens(registered_models: TinyModels) -> None:
         inputs = tokenizer(f" {text}", return_tensors="pt", truncation=True)
         with torch.inference_mode():
             vectors = encoder(**inputs, output_hidden_states=True).hidden_states[1][0].numpy()
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        found: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return found
 
     expected = []
     for candidate, references in zip(CANDIDATES, REFERENCES, strict=True):
@@ -125,7 +126,7 @@ def test_a_baseline_moves_scores_but_not_their_order(registered_models: TinyMode
 
 def test_texts_without_words_and_long_ones(registered_models: TinyModels) -> None:
     for architecture in ("bert", "roberta"):
-        model = registered_models.register(architecture)  # type: ignore[arg-type]
+        model = registered_models.register(architecture)
         texts = ["", " \n", "😀", "\u200b", "[SEP] <mask> </s>", "cat " * 511, "cat " * 5000]
         for settings in ({}, {"idf": True}, {"special_tokens": "left_out"}):
             own, reasons = score(

@@ -1,6 +1,7 @@
 """Cross-encoders against the logits of tiny models, and against sentence-transformers."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,8 +48,8 @@ def test_it_is_the_models_output_for_other_texts_too(
             return float(network(**tokenizer([first], [second], return_tensors="pt", truncation=True)).logits[0, 0])
 
     passages, questions = ["the boat " * n for n in (1, 10, 400, 3)], ["who?", "what?", "why?", "where?"]
-    expected = [compute(*pair) for pair in zip(passages, CANDIDATES, strict=True)]
-    given = {"model": model, "activation": "identity", "passages": passages, "questions": questions}
+    expected: Any = [compute(*pair) for pair in zip(passages, CANDIDATES, strict=True)]
+    given: dict[str, Any] = {"model": model, "activation": "identity", "passages": passages, "questions": questions}
     monkeypatch.setitem(TOKENS_AT_ONCE, "cpu", 1)
     monkeypatch.setattr(CrossEncoder, "batch_size", 3)
     np.testing.assert_allclose(score("passage_cross_encoder", CANDIDATES, **given), expected, atol=1e-5)

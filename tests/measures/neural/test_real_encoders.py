@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_bert_score(folder: Path, items: tuple[list[str], list[list[str]]]) -> N
             scorer._idf = True
             scorer.compute_idf([text for texts in references for text in texts])
         expected = scorer.score(candidates, references, batch_size=16)
-        given = {"model": folder.name, "layer": layer, "idf": idf}
+        given: dict[str, Any] = {"model": folder.name, "layer": layer, "idf": idf}
         found = score("bert_score", candidates, references, **given)
         np.testing.assert_allclose(found, expected[2].numpy(), atol=1e-5, rtol=0)
         if not idf:  # whose weights depend on all references
