@@ -15,6 +15,7 @@ from annotate.desk import arriving, session_steps
 from annotate.desk.session_steps import Kind
 from annotate.models import Outcome, Panel, PanelSession
 from annotate.onboarding.consent import consent_state
+from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
 from projects.access import ProjectRequest, Right, client_address, explain_refusal, public, requires
 from projects.accounts import signing_in
@@ -116,6 +117,7 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_return": bool(_make_return_url(step.session)),
         "host": _find_host(step.session.panel),
         "why_not": why_not,
+        "notices": fetch_unread([member]).get(member.pk, ()),
         "has_agreed": consent_state(member).agreed is not None,
     }
     return render(request, "annotate/desk/session_show.html", context)

@@ -48,7 +48,7 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     n_done, n_due = sessions.count_done(annotator), session.participant.n_hits_due
     if ended is not None:
         return Step(Kind.END, ended, n_done, n_due)
-    if open_assignment is not None:
+    if open_assignment is not None or explain_refusal(annotator, Right.WORK):
         return Step(Kind.HIT, session, n_done, n_due, open_assignment)
     if consent_state(annotator).is_missing:
         return Step(Kind.CONSENT, session, n_done, n_due)
@@ -63,9 +63,10 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
         return session
     if sessions.is_complete(session):
         return sessions.end(session, Outcome.COMPLETED)
-    if session.state == State.TIMED_OUT or explain_refusal(annotator, Right.WORK):
+    if session.state == State.TIMED_OUT:
         return session
-    if Assignment.objects.open().filter(annotator=annotator).exists():
+    # Whoever is on hold may come back, and an open HIT can be submitted.
+    if explain_refusal(annotator, Right.WORK) or Assignment.objects.open().filter(annotator=annotator).exists():
         return None
     if consent_state(annotator).has_withdrawn:
         return sessions.end(session, Outcome.NO_CONSENT)

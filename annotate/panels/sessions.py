@@ -170,12 +170,20 @@ def end_overdue(*, now: datetime | None = None) -> int:
     overdue = PanelSession.objects.filter(state__in=LIVE, due_at__lt=now - places.GRACE)
     n = 0
     for session in overdue.select_related("panel", "participant__membership__project").order_by("pk")[:500]:
-        if session.access != Access.HELD and is_complete(session):
-            end(session, Outcome.COMPLETED)
-        else:
-            record(session, State.TIMED_OUT)
-        n += 1
+        n += _end_overdue(session)
     return n
+
+
+@transaction.atomic
+def _end_overdue(session: PanelSession) -> bool:
+    session = _lock(session)
+    # It may have been finished, or have ended on the platform, since the list was read.
+    if session.state not in LIVE:
+        return False
+    if session.access != Access.HELD and is_complete(session):
+        end(session, Outcome.COMPLETED)
+        return True
+    return record(session, State.TIMED_OUT)
 
 
 def _lock(session: PanelSession) -> PanelSession:

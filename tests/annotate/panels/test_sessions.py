@@ -161,11 +161,30 @@ def test_events_are_ordered_by_the_platforms_time(project: Project, manager: Mem
     check()
 
 
+def test_what_is_over_meanwhile_does_not_time_out(project: Project, manager: Membership) -> None:
+    """A session is completed, or finished, between the moment it is found overdue and its lock."""
+    panel = make_panel(manager)
+    open_batch(project)
+    open_link(panel, "pia")
+    overdue = session_of(panel, "pia")
+    rate(member_of(panel, "pia"))
+    PanelSession.objects.update(due_at=timezone.now() - timedelta(hours=1))
+    assert sessions.end_overdue() == 1
+    assert session_of(panel, "pia").code == "CODE-completed"
+    assert not sessions._end_overdue(overdue)
+    assert session_of(panel, "pia").state == "finished"
+
+
 def test_minutes_instead_of_hits(project: Project, manager: Membership) -> None:
     panel = make_panel(manager, hits_per_session=None, minutes_per_session=5)
     open_batch(project, n_hits=4)
     client, _ = open_link(panel, "pia")
     member = member_of(panel, "pia")
+    members.warn(target=member, actor=manager, text="Please read to the end.")
+    assert "Please read to the end." in show(client, project)  # there is no desk to read it on
+    members.suspend(target=member, actor=manager, why="To be looked at.")
+    assert "on hold" in show(client, project)
+    members.restore(target=member, actor=manager, why="All is well.")
     for _ in range(2):
         assert "Start rating" in show(client, project)
         rate(member)
