@@ -28,7 +28,7 @@ from measures.studies.grids import Grid
 from measures.studies.pairwise import AnswerPairs
 from measures.studies.permutation import Permuted, permute
 from measures.studies.significance import compare_all
-from measures.studies.soft_pairwise import SoftAccuracies, compare_system_pairs
+from measures.studies.soft_pairwise import SoftAccuracies, SoftAccuracy, compare_system_pairs
 from measures.studies.within_groups import correlate_within
 
 ALPHA = 0.05
@@ -88,7 +88,8 @@ def _estimate(study: Study, rng: np.random.Generator, *, with_soft: bool) -> dic
     if with_soft:
         grid = Grid.of(human, {"m": metric}, systems=systems.astype(str), questions=questions, units=passages)
         soft = compare_system_pairs(grid, rng=rng)
-        if isinstance(soft, SoftAccuracies) and (one_soft := soft.metrics["m"]).low is not None:
+        one_soft = soft.metrics["m"] if isinstance(soft, SoftAccuracies) else soft
+        if isinstance(one_soft, SoftAccuracy) and one_soft.low is not None:
             found["soft pairwise accuracy"] = (one_soft.soft, one_soft.low, one_soft.high or 1.0)
     return found
 

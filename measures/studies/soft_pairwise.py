@@ -47,8 +47,8 @@ class SoftAccuracies:
 
     Attributes
     ----------
-    metrics : dict of str to SoftAccuracy
-        By metric.
+    metrics : dict of str to SoftAccuracy or Undefined
+        By metric; undefined for one that gives every answer the same score, which is sure of nothing.
     n_systems, n_pairs, n_questions, n_units : int
         What they rest on; the questions are those that every system has, the units their passages.
     n_patterns : int
@@ -57,7 +57,7 @@ class SoftAccuracies:
         Whether these are all patterns.
     """
 
-    metrics: dict[str, SoftAccuracy]
+    metrics: dict[str, SoftAccuracy | Undefined]
     n_systems: int
     n_pairs: int
     n_questions: int
@@ -96,7 +96,8 @@ def compare_system_pairs(
     -------
     SoftAccuracies or Undefined
         Undefined with fewer than four systems, or fewer than two questions that every system has. Intervals leave out
-        one passage at a time.
+        one passage at a time. A metric whose scores are all equal is undefined: it has p = 1 for every pair, in
+        whichever order.
 
     References
     ----------
@@ -125,8 +126,11 @@ def compare_system_pairs(
     signs = _draw_signs(n_signs, n_patterns, rng)
     human = _Leads(grid.human[:, is_used], signs[:, flipped])
     p_human, p_human_without = human.whole(), list(human.without(units))
-    found = {}
+    found: dict[str, SoftAccuracy | Undefined] = {}
     for name, scores in grid.metrics.items():
+        if np.ptp(scores[:, is_used]) < _SAME:
+            found[name] = Undefined(reason="all scores of the metric are equal")
+            continue
         metric = _Leads(scores[:, is_used], signs[:, flipped])
         soft = _soften(p_human, metric.whole())
         left_out = [_soften(one, other) for one, other in zip(p_human_without, metric.without(units), strict=True)]
@@ -153,7 +157,7 @@ def _draw_signs(n: int, n_patterns: int, rng: np.random.Generator) -> Floats:
     if n <= MOST_ENUMERATED:
         bits: Ints = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         return (1 - 2 * bits).astype(np.float64)
-    return 1.0 - 2.0 * rng.integers(2, size=(n_patterns, n))
+    return 1.0 - 2.0 * rng.integers(2, size=(n_patterns, n)).astype(np.float64)
 
 
 def _soften(p_human: Floats, p_metric: Floats) -> float:

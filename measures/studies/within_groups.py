@@ -108,7 +108,8 @@ def correlate_within(
     -------
     WithinGroups
         A correlation is undefined in a group of fewer than three items, and where all human scores or all scores of
-        the metric in it are equal; a mean over no group is undefined. Intervals leave out one unit at a time: of a mean
+        the metric in it are equal; a mean over no group is undefined, and a metric without any correlation leaves no
+        group out for the others. Intervals leave out one unit at a time: of a mean
         on its own scale, of a single group on Fisher's z. There is none where a group becomes undefined without a
         unit.
 
@@ -142,7 +143,11 @@ def correlate_within(
         name: ~is_small & ~is_equal & (_spans(column.values, codes, n_groups) < _SAME)
         for name, column in items.metrics.items()
     }
-    is_out = np.logical_or.reduce([is_small, is_equal, *constant.values()])
+    # A metric that has no correlation anywhere leaves nothing out for the others.
+    hopeless = {name for name, each in constant.items() if (each | is_small | is_equal).all()}
+    is_out = np.logical_or.reduce(
+        [is_small, is_equal, *(each for name, each in constant.items() if name not in hopeless)]
+    )
     averaged = np.arange(n_groups) if undefined_as is UndefinedAs.ZERO else np.flatnonzero(~is_out)
     # Questions lie within passages, while the answers of a system come from all of them.
     is_within = len(np.unique(np.stack([codes, its_units], axis=1), axis=0)) == n_groups
@@ -150,6 +155,7 @@ def correlate_within(
         its_units = merge_at_random(its_units, N_BLOCKS, rng)
     find = _average_whole_groups if is_within else _average_parts
     means = find(items, codes, its_units, averaged, undefined_as=undefined_as)
+    means |= {name: tuple(_find_nowhere() for _ in COEFFICIENTS) for name in hopeless}
     scale = Scale.PLAIN if len(averaged) > 1 else Scale.FISHER_Z
     return WithinGroups(
         metrics={
@@ -185,6 +191,10 @@ def _as_result(value: float | Undefined, left_out: Floats, *, scale: Scale, conf
     return WithinCorrelation(value=value, low=max(-1.0, found.low), high=min(1.0, found.high), why_no_interval="")
 
 
+def _find_nowhere() -> Mean:
+    return Undefined(reason="defined in no group"), np.zeros(0)
+
+
 def _average_whole_groups(
     items: Items, codes: Ints, units: Ints, averaged: Ints, *, undefined_as: UndefinedAs
 ) -> dict[str, tuple[Mean, ...]]:
@@ -210,7 +220,7 @@ def _average(values: Floats, units: Ints, n_left: Ints, undefined_as: UndefinedA
     if undefined_as is UndefinedAs.ZERO:
         values = np.nan_to_num(values)
     if not len(values):
-        return Undefined(reason="defined in no group"), np.zeros(0)
+        return _find_nowhere()
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(values.mean()), (values.sum() - np.bincount(units, values)) / n_left
 
@@ -241,8 +251,7 @@ def _average_parts(
                 column[its_units] = without
                 left_out[name][at] += np.nan_to_num(column) if undefined_as is UndefinedAs.ZERO else column
     if not len(averaged):
-        nowhere = Undefined(reason="defined in no group")
-        return {name: tuple((nowhere, np.zeros(0)) for _ in COEFFICIENTS) for name in items.metrics}
+        return {name: tuple(_find_nowhere() for _ in COEFFICIENTS) for name in items.metrics}
     if undefined_as is UndefinedAs.ZERO:
         values = {name: np.nan_to_num(each) for name, each in values.items()}
     return {

@@ -210,7 +210,7 @@ def fill_in(project: Project, kind: Kind, given: Mapping[str, Any]) -> StudyForm
             value = value or IN
         values = value if isinstance(value, list) else [value]
         # An empty or false value is not sent, as a browser would not.
-        data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
+        data.setlist(name, [str(each) for each in values if each is not None and each is not False and each != ""])
     return StudyForm(project, kind, data)
 
 

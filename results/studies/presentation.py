@@ -1,8 +1,10 @@
-"""How an evaluation is groups: settings and exclusions in words, its tables and charts, and two side by side."""
+"""How an evaluation is shown: settings and exclusions in words, its tables and charts, and two side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from django import forms
 
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
@@ -132,7 +134,9 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
     kind = KINDS.get(study.kind)
     fields = kind.fields(study.project) if kind else {}
     options = [
-        (str(fields[name].label), _format_value(value)) for name, value in settings.options.items() if name in fields
+        (str(fields[name].label), _name_choice(fields[name], value))
+        for name, value in settings.options.items()
+        if name in fields
     ]
     return [
         ("Criterion", settings.criterion),
@@ -141,6 +145,12 @@ def list_settings(study: Study) -> list[tuple[str, str]]:
         *([("Resamples", f"{settings.n_resamples:,}")] if _has_resamples(kind, study) else []),
         *([("Seed", str(study.seed))] if kind is None or kind.has_seed or _has_resamples(kind, study) else []),
     ]
+
+
+def _name_choice(field: forms.Field, value: Any) -> str:
+    """Return a setting as the form words it."""
+    offered: dict[Any, Any] = dict(list(field.choices)) if isinstance(field, forms.ChoiceField) else {}  # type: ignore[arg-type]
+    return str(offered.get(value, "")) or _format_value(value)
 
 
 def _has_resamples(kind: Kind | None, study: Study) -> bool:

@@ -146,10 +146,9 @@ def _make_floors(figures: Figures) -> list[list[Value]]:
     if not isinstance(floors, list):
         return []
     constant, coin = floors
-    blank: list[Value] = [None, None, None]
     return [
-        ["Floor: everything tied", constant, None, constant, *blank],
-        ["Floor: a coin, no ties", coin, None, coin, *blank],
+        [label, floor, None, floor, None, None, floor]
+        for label, floor in (("Floor: everything tied", constant), ("Floor: a coin, no ties", coin))
     ]
 
 

@@ -11,6 +11,7 @@ from measures.studies.permutation import Level, Permutations, Swap, bootstrap_co
 from measures.studies.significance import correct_pairs
 from results.scope.gold_settings import RESAMPLES
 from results.studies.frame import Frame
+from results.studies.kinds.groups import sort_by
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.kinds.soft import make_grid
 from results.studies.settings import Settings
@@ -119,9 +120,11 @@ def make_boot_section(about: About) -> list[Section]:
         return []
     columns = [Column("metric", "Metric"), Column("boot_both", f"Pearson, {LEVELS[found[LEVEL]]}", "estimate")]
     rows: list[list[Value]] = []
-    for subject, label in about.labels.items():
+    for subject in sort_by(about, lambda each: {"value": found["values"][each]}):
         value, ends = found["values"][subject], found["intervals"][subject]
-        rows.append([label, read_value({"value": value, "low": ends.get("low"), "high": ends.get("high")})])
+        rows.append(
+            [about.labels[subject], read_value({"value": value, "low": ends.get("low"), "high": ends.get("high")})]
+        )
     title = "Pearson's r for conclusions about new systems and new passages"
     method = (
         f"95 % intervals by the percentile bootstrap over systems and passages (BOOT-BOTH), "

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from django import forms
 
+from measures.outcome import Undefined
 from measures.studies.grids import Grid
-from measures.studies.soft_pairwise import LEAST_QUESTIONS, LEAST_SYSTEMS, SoftAccuracies, compare_system_pairs
+from measures.studies.soft_pairwise import LEAST_QUESTIONS, LEAST_SYSTEMS, compare_system_pairs
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
@@ -22,10 +23,13 @@ from results.studies.tables import Column, Missing, Table, Value, read_value
 
 SIGNS = "signs"
 BY_QUESTION, BY_PASSAGE = "question", "passage"
+MOST_CELLS = 20_000_000
+"""A grid of so many cells takes 160 MB for each metric."""
 
 
 def make_grid(frame: Frame) -> Grid:
-    """Return the scores as systems by questions."""
+    """Return the scores as systems by questions. Raises Refused where these are too many."""
+    check_size(frame.table[SOURCE].nunique(), frame.table[QUESTION].nunique())
     return Grid.of(
         frame.gold,
         {metric.subject: frame.scores(metric) for metric in frame.metrics},
@@ -33,6 +37,15 @@ def make_grid(frame: Frame) -> Grid:
         questions=frame.codes(QUESTION),
         units=frame.codes(PASSAGE),
     )
+
+
+def check_size(n_systems: int, n_questions: int) -> None:
+    """Refuse a grid that would not fit into memory, as where each candidate has a source of its own."""
+    if n_systems * n_questions > MOST_CELLS:
+        raise Refused(
+            f"Systems are compared question by question, and {n_systems:,} systems on {n_questions:,} questions are "
+            "too many. Filter the sources; a metric comparison also works without its permutation test (off)."
+        )
 
 
 def make_fields(project: Project) -> dict[str, forms.Field]:
@@ -66,12 +79,15 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         n_patterns=settings.n_resamples,
     )
     steps.take()
-    stored = {"intervals": Intervals.choose(frame, settings).store(), **store(found)}
-    if isinstance(found, SoftAccuracies):
-        stored["intervals"] |= {"unit": "passages", "n": found.n_units}
-    else:
-        stored["metrics"] = {metric.subject: store(found) for metric in frame.metrics}
-    return stored
+    intervals = Intervals.choose(frame, settings).store()
+    if isinstance(found, Undefined):
+        nothing = {metric.subject: store(found) for metric in frame.metrics}
+        return {"intervals": intervals, **store(found), "metrics": nothing}
+    return {
+        **store(found),
+        "intervals": intervals | {"unit": "passages", "n": found.n_units},
+        "metrics": {subject: store(each) for subject, each in found.metrics.items()},
+    }
 
 
 def make_sections(about: About) -> list[Section]:

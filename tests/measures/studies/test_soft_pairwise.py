@@ -10,7 +10,7 @@ from scipy.stats import permutation_test
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.grids import Grid
-from measures.studies.soft_pairwise import SoftAccuracies, compare_system_pairs
+from measures.studies.soft_pairwise import SoftAccuracies, SoftAccuracy, compare_system_pairs
 from tests.measures.studies.grids import HUMAN, METRIC, draw_scores, make_grid
 
 
@@ -18,6 +18,12 @@ def compare(grid: Grid, **over: bool) -> SoftAccuracies:
     found = compare_system_pairs(grid, rng=np.random.default_rng(1), **over)
     assert isinstance(found, SoftAccuracies)
     return found
+
+
+def read_one(found: SoftAccuracies, name: str) -> SoftAccuracy:
+    each = found.metrics[name]
+    assert isinstance(each, SoftAccuracy)
+    return each
 
 
 def enumerate_p(scores: Floats, units: Any) -> Any:
@@ -34,7 +40,7 @@ def test_the_worked_example() -> None:
     assert enumerate_p(HUMAN, np.arange(3)).tolist() == [0.25, 0.25, 0.125, 0.5, 0.25, 0.25]
     assert enumerate_p(METRIC, np.arange(3)).tolist() == [0.125, 0.125, 0.125, 0.25, 0.375, 0.375]
     found = compare(make_grid(HUMAN, m=METRIC))
-    assert (found.metrics["m"].soft, found.n_pairs, found.n_patterns, found.is_exact) == (0.875, 6, 8, True)
+    assert (read_one(found, "m").soft, found.n_pairs, found.n_patterns, found.is_exact) == (0.875, 6, 8, True)
     # scipy: with paired samples it flips the signs of the differences.
     p = permutation_test((HUMAN[0], HUMAN[3]), lambda x, y, axis: np.sum(x - y, axis=axis), vectorized=True,
                          permutation_type="samples", alternative="greater").pvalue  # fmt: skip
@@ -49,14 +55,14 @@ def test_it_equals_enumeration_by_question_and_by_passage_also_without_a_passage
         found = compare(grid, by_unit=by_unit)
         for name, metric in (("one", one), ("other", other)):
             expected = 1 - np.abs(enumerate_p(human, flipped) - enumerate_p(metric, flipped)).mean()
-            assert found.metrics[name].soft == pytest.approx(expected)
+            assert read_one(found, name).soft == pytest.approx(expected)
     without = []
     for unit in range(5):
         kept = units != unit
         flipped = np.unique(units[kept], return_inverse=True)[1]
         without.append(1 - np.abs(enumerate_p(human[:, kept], flipped) - enumerate_p(one[:, kept], flipped)).mean())
     se = np.sqrt(4 / 5 * ((without - np.mean(without)) ** 2).sum())
-    first = compare(grid, by_unit=True).metrics["one"]
+    first = read_one(compare(grid, by_unit=True), "one")
     assert first.low == pytest.approx(max(0.0, first.soft - 2.7764451 * se))
 
 
@@ -65,15 +71,15 @@ def test_random_signs_come_near_to_all_and_are_drawn_once() -> None:
     found = compare(make_grid(human, one=one, other=other, same=human))
     assert (found.is_exact, found.n_patterns) == (False, 1000)
     expected = 1 - np.abs(enumerate_p(human, np.arange(14)) - enumerate_p(one, np.arange(14))).mean()
-    assert found.metrics["one"].soft == pytest.approx(expected, abs=0.02)
-    assert (found.metrics["same"].soft, found.metrics["same"].plain) == (1.0, 1.0), "The same signs on both sides."
+    assert read_one(found, "one").soft == pytest.approx(expected, abs=0.02)
+    assert (read_one(found, "same").soft, read_one(found, "same").plain) == (1.0, 1.0), "The same signs on both sides."
 
 
 def test_plain_accuracy_counts_a_tie_of_one_side_as_wrong() -> None:
     human = np.array([[5.0, 5], [4, 4], [3, 3], [3, 3]])
     ties = np.array([[5.0, 5], [5, 5], [3, 3], [3, 3]])
     found = compare(make_grid(human, ties=ties))
-    assert found.metrics["ties"].plain == pytest.approx(5 / 6)
+    assert read_one(found, "ties").plain == pytest.approx(5 / 6)
 
 
 def test_only_questions_of_all_systems_count_and_too_few_are_said() -> None:
@@ -85,3 +91,9 @@ def test_only_questions_of_all_systems_count_and_too_few_are_said() -> None:
     human[1, :7] = np.nan
     short = compare_system_pairs(make_grid(human, one=one), rng=np.random.default_rng(1))
     assert short == Undefined(reason="fewer than two questions that every system has")
+
+
+def test_a_metric_of_equal_scores_is_undefined_and_the_others_are_not() -> None:
+    found = compare(make_grid(HUMAN, flat=np.ones(HUMAN.shape), m=METRIC))
+    assert found.metrics["flat"] == Undefined(reason="all scores of the metric are equal")
+    assert read_one(found, "m").soft == 0.875

@@ -87,6 +87,9 @@ def test_a_group_that_one_metric_leaves_undefined_is_left_out_for_all_or_counts_
     assert (found.n_groups, found.n_averaged, found.n_small, found.n_equal) == (4, 1, 1, 1)
     assert found.n_constant == {"good": 0, "flat": 1}
     assert found.metrics["flat"]["pearson"].value == pytest.approx(-0.5)
+    beside = correlate(human, {"good": good, "none": np.ones(11)}, groups, groups)
+    assert beside.n_averaged == 2, "a metric without any correlation leaves nothing out for the others"
+    assert beside.metrics["none"]["kendall"].value == Undefined(reason="defined in no group")
     as_zero = correlate(human, {"good": good, "flat": flat}, groups, groups, undefined_as="zero")
     assert as_zero.metrics["flat"]["pearson"].value == pytest.approx(-0.5 / 4)
     assert as_zero.n_averaged == 4

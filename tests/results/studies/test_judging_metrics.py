@@ -10,7 +10,7 @@ import pytest
 from measures.studies.grids import Grid
 from measures.studies.pairwise import AnswerPairs, PairwiseAccuracy
 from measures.studies.permutation import Permuted, permute
-from measures.studies.soft_pairwise import SoftAccuracies, compare_system_pairs
+from measures.studies.soft_pairwise import SoftAccuracies, SoftAccuracy, compare_system_pairs
 from measures.studies.within_groups import correlate_within
 from projects.models import Membership, Project, Question, Reference
 from projects.tables.writing import write
@@ -79,7 +79,7 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     runs = [near, far, flat]
     options: dict[str, Any] = {"criterion": criteria[0], "n_resamples": 200}
     made = {
-        "groups": study(league, researcher, [near, far], "groups", **options),
+        "groups": study(league, researcher, runs, "groups", **options),
         "pairwise": study(league, researcher, runs, "pairwise", options={"epsilon": 0.1}, **options),
         "soft": study(league, researcher, runs, "soft", **options),
         "significance": study(league, researcher, runs, "significance", options={"permutation": "inputs"}, **options),
@@ -88,7 +88,7 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
         assert each.state == Study.State.DONE, (kind, each.error)
     frame = KINDS["groups"].read(league, Settings.from_dict(made["groups"].settings))
     questions, passages = frame.codes("question"), frame.codes("passage")
-    scores = {metric.label: frame.scores(metric) for metric in frame.metrics}
+    scores = {metric.label: frame.scores(metric) for metric in frame.metrics if metric.label != "Flat"}
     by_question = correlate_within(
         frame.gold, scores, questions, units=passages, rng=np.random.default_rng(1)
     ).metrics  # fmt: skip
@@ -104,7 +104,10 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     grid = Grid.of(frame.gold, scores, systems=frame.table["source"].to_numpy(str), questions=questions, units=passages)
     soft = compare_system_pairs(grid, rng=np.random.default_rng(1))
     assert isinstance(soft, SoftAccuracies)
-    assert rows(made["soft"], "soft")["Near"] == [soft.metrics["Near"].soft, soft.metrics["Near"].plain]
+    near_soft = soft.metrics["Near"]
+    assert isinstance(near_soft, SoftAccuracy)
+    assert rows(made["soft"], "soft")["Near"] == [near_soft.soft, near_soft.plain]
+    assert rows(made["soft"], "soft")["Flat"] == [Missing("all scores of the metric are equal")] * 2
     pair = permute(grid, rng=np.random.default_rng(1)).pairs["Near", "Far"]
     assert isinstance(pair, Permuted)
     assert [row for row in rows(made["significance"], "permutation")["Near"] if isinstance(row, float)] == [
