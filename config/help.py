@@ -53,6 +53,7 @@ SECTIONS = {
     "results:metric-list": "researchers#automatic-metrics",
     "results:model-list": "operations#models-of-learned-metrics",
     "results:study-list": "researchers#metric-evaluation",
+    "results:leaderboard": "researchers#leaderboard",
     "results:training-list": "metrics#a-metric-trained-on-your-judgments",
     "results:training-new": "metrics#a-metric-trained-on-your-judgments",
     "results:training-show": "metrics#a-metric-trained-on-your-judgments",

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from results.agreement import api
+from results.leaderboard import api as leaderboard_api
 from results.metrics import api as metrics_api
 from results.sets import api as sets_api
 from results.studies import api as studies_api
@@ -19,6 +20,7 @@ urlpatterns = [
         metrics_api.MetricScores.as_view(),
         name="metric-scores",
     ),
+    path("projects/<slug:slug>/leaderboard/", leaderboard_api.Leaderboard.as_view(), name="leaderboard"),
     path("projects/<slug:slug>/studies/", studies_api.StudyList.as_view(), name="study-list"),
     path("projects/<slug:slug>/studies/<int:number>/", studies_api.StudyShow.as_view(), name="study-show"),
     path("projects/<slug:slug>/studies/<int:number>/cancel/", studies_api.StudyCancel.as_view(), name="study-cancel"),

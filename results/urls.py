@@ -3,6 +3,7 @@
 from results.agreement import urls as agreement_urls
 from results.disagreements import urls as disagreements_urls
 from results.exports import urls as exports_urls
+from results.leaderboard import urls as leaderboard_urls
 from results.learned import urls as learned_urls
 from results.metrics import urls as metrics_urls
 from results.overview import urls as overview_urls
@@ -28,6 +29,7 @@ urlpatterns = [
     *reports_urls.urlpatterns,
     *sets_urls.urlpatterns,
     *studies_urls.urlpatterns,
+    *leaderboard_urls.urlpatterns,
     *training_urls.urlpatterns,
     *exports_urls.urlpatterns,
 ]

@@ -89,6 +89,8 @@ OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:panel-arrival": {204, 400, 409},  # without the platform's ids; or with an account of one's own
     "annotate:panel-session": {404},  # of participants alone
     "annotate:qualification-file-skipped": {404},  # without the token of a file of one's own
+    "results:leaderboard-chart": {404},  # of figures that a job has not computed yet
+    "results:leaderboard-table": {404},
     "results:planner-table": {404},  # of too few judgments for a plan
     "results:replication-chart": {404},  # of which two batches, the query says
     "results:replication-table": {404},

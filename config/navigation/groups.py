@@ -206,6 +206,7 @@ RESULTS = Group(
                 "results:study-delete",
             ),
         ),
+        Page("Leaderboard", "results:leaderboard"),
         Page("Sample-size planner", "results:planner"),
     ),
 )

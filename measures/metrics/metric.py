@@ -168,6 +168,11 @@ class Metric(ABC):
         return ""
 
     @property
+    def held_out(self) -> str:
+        """The dataset that a trained metric has not learned from; empty for a metric that is not trained."""
+        return ""
+
+    @property
     def tokenisation(self) -> str:
         """How texts are split into words; empty for a metric of whole texts."""
         return str(getattr(self, "tokeniser", ""))

@@ -244,6 +244,26 @@ GLOSSARY = {
         "The same correlation among answers of equal length (partial correlation).",
     ),
     "study-gain": Entry("Gain by pooling", "Score with pooled references minus score with the best reference."),
+    "leaderboard-rank": Entry(
+        "Rank",
+        "From one more than the number of significantly better metrics to the number that are not significantly worse.",
+    ),
+    "leaderboard-segment": Entry(
+        "Segment level, Pearson",
+        "Linear correlation of the metric with the gold scores of single candidates, from −1 to 1.",
+    ),
+    "leaderboard-system": Entry(
+        "System level, Pearson",
+        "Linear correlation of the systems' mean scores by the metric and by people, for these same systems.",
+    ),
+    "leaderboard-held-out": Entry(
+        "Held-out dataset",
+        "Pearson's r of a trained metric on a dataset that it has not learned from.",
+    ),
+    "leaderboard-cost": Entry(
+        "Seconds per 1,000 answers",
+        "Measured time of the metric's run here for 1,000 answers, with what it had to load.",
+    ),
     "study-gap": Entry("Gap", "How far the two scores lie apart once both are on one scale."),
     # Collection
     "batch-done": Entry("Done", "Assignments submitted and counted."),

@@ -168,6 +168,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
         "variant": metric.variant,
         "tokenisation": metric.tokenisation,
         "signature": metric.signature,
+        **({"held_out": metric.held_out} if metric.held_out else {}),
         "low": _drop_infinite(metric.low),
         "high": _drop_infinite(metric.high),
         "versions": list_versions(metric),

@@ -36,8 +36,12 @@ KINDS = {
     "systems": "results.systems.scores.system_figures",
     "replication": "results.systems.scores.replication_figures",
     "plan": "results.agreement.precision.plan_figures",
+    "leaderboard": "results.leaderboard.figures.leaderboard_figures",
 }
 """Every kind of figures with the function that computes it, by path: a room below must not import those above."""
+OF_METRICS = frozenset(("leaderboard",))
+"""Kinds that depend on the scores of metrics too. A job computes them always, and is given the figures before, so that
+it can keep those parts that still hold."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,12 @@ class ReportState:
 
 def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> ReportState:
     """Return the figures that are stored, or compute them now where that is quick. Writes nothing."""
-    subject, content = _hash_question(kind, settings), _hash_judgments(project)
+    subject, content = _hash_question(kind, settings), _hash_content(project, kind)
     newest = Report.objects.filter(project=project, subject=subject)
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
         return ReportState(figures=done.result, report=done)
-    if not has_many_judgments(project, settings.get("criterion", "")):
+    if kind not in OF_METRICS and not has_many_judgments(project, settings.get("criterion", "")):
         return ReportState(
             figures=_compute_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}")
         )
@@ -98,8 +102,15 @@ def make(report: Report, on_progress: OnProgress) -> dict[str, Any]:
     """Compute the figures of a report with the version of the judgments that they are from; the act of the job."""
     on_progress(0, 0)
     # Counted before the figures are read: a change in between makes them stale once too often, never too seldom.
-    content = _hash_judgments(report.project)
-    return {"result": _compute(report.project, report.kind, report.settings), "content": content}
+    content = _hash_content(report.project, report.kind)
+    known = _find_known(report) if report.kind in OF_METRICS else None
+    return {"result": _compute(report.project, report.kind, report.settings, known), "content": content}
+
+
+def _find_known(report: Report) -> dict[str, Any]:
+    """Return the newest figures of the same question; none for the first."""
+    done = Report.objects.filter(project=report.project, subject=report.subject, state=Job.State.DONE).first()
+    return (done.result if done else None) or {}
 
 
 def forget_old() -> None:
@@ -117,9 +128,13 @@ def _compute_at_once(project: Project, kind: str, settings: Mapping[str, Any], k
     return figures
 
 
-def _compute(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _compute(
+    project: Project, kind: str, settings: Mapping[str, Any], known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the figures as JSON holds them: dataclasses as objects, NaN as null."""
-    figures: dict[str, Any] = orjson.loads(orjson.dumps(import_string(KINDS[kind])(project, settings)))
+    compute = import_string(KINDS[kind])
+    found = compute(project, settings) if known is None else compute(project, settings, known)
+    figures: dict[str, Any] = orjson.loads(orjson.dumps(found))
     return figures
 
 
@@ -129,12 +144,18 @@ def _hash_question(kind: str, settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(asked).hexdigest()
 
 
-def _hash_judgments(project: Project) -> str:
-    """Return a hash of the methods and the judgments: acts that reach results and the submitted work are counted."""
+def _hash_content(project: Project, kind: str) -> str:
+    """Return a hash of the methods and what the figures rest on: acts that reach results, the submitted work, and for
+    some kinds the runs of metrics that are done.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"project": project.pk})
-        row = cursor.fetchone()
-    return hashlib.sha256(repr((METHODS, row)).encode()).hexdigest()
+        rows = [cursor.fetchone()]
+        if kind in OF_METRICS:
+            cursor.execute(_RUNS, {"project": project.pk})
+            rows.append(cursor.fetchone())
+    found = (METHODS, rows[0]) if len(rows) == 1 else (METHODS, *rows)
+    return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
 def has_many_judgments(project: Project, criterion: str) -> bool:
@@ -152,6 +173,10 @@ FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(proje
      (SELECT count(*) AS n, max(a.id) AS last, max(a.submitted_at) AS at
       FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
       WHERE b.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
+"""
+# A run counts once it is done, and a deleted one no longer.
+_RUNS = """
+SELECT count(*), max(id), max(finished_at) FROM results_metricrun WHERE project_id = %(project)s AND state = 'done'
 """
 # The limit stops the count one row after the answer is known, so that a million judgments are never counted here.
 _MANY = """

@@ -23,6 +23,7 @@ from measures.patterns import Floats
 from projects.database.frames import copy_frame
 from projects.errors import Refused
 from projects.models import Project
+from results.models import MetricRun
 from results.scope.human_sources import APART, LEAVE_OUT
 from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 from results.scores.gold import fetch_adjudicated
@@ -110,13 +111,24 @@ class Frame:
         return self.judgments if rows is None else self.judgments[rows[self.judgments[columns.UNIT].to_numpy()]]
 
 
-def read_frame(project: Project, settings: Settings, *, with_counts: bool = False) -> Frame:
-    """Read and join gold scores and metric scores. Raises Refused where no candidate is left, with the reason."""
+def read_frame(
+    project: Project,
+    settings: Settings,
+    *,
+    with_counts: bool = False,
+    keeps_unscored: bool = False,
+    current: Sequence[MetricRun] | None = None,
+) -> Frame:
+    """Read and join gold scores and metric scores. Raises Refused where no candidate is left, with the reason.
+
+    With `keeps_unscored`, candidates that lack scores stay, with NaN and without the reasons. `current` are
+    the current runs, where they are known already.
+    """
     scopes = read_scopes(project, list_scope_settings(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
-    runs = find_chosen_runs(project, settings)
+    runs = find_chosen_runs(project, settings, current)
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
@@ -127,10 +139,11 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
     table, left_out = _filter_rows(make_gold_table(project, settings, scope, criteria, judgments), settings)
     if table.empty:
         raise Refused(_explain_empty(left_out))
-    table, metrics = with_scores(table, runs)
+    table, metrics = with_scores(table, runs, with_reasons=not keeps_unscored)
     # Metrics are compared on the same candidates: one that any metric lacks is dropped for all, unless missing scores
     # shall count as zero.
-    kept = table if settings.as_zero else table.dropna(subset=[metric.subject for metric in metrics])
+    keeps_all = settings.as_zero or keeps_unscored
+    kept = table if keeps_all else table.dropna(subset=[metric.subject for metric in metrics])
     left_out = LeftOut(**{**left_out.__dict__, "no_score": len(table) - len(kept)})
     if kept.empty:
         raise Refused(_explain_missing(metrics, len(table)))

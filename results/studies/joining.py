@@ -42,8 +42,13 @@ class MetricColumn:
     reasons: dict[str, int] = field(default_factory=dict)
 
 
-def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
-    """Return the table with a column for each metric, NaN where it has no score, and the metrics."""
+def with_scores(
+    table: pd.DataFrame, runs: Sequence[MetricRun], *, with_reasons: bool = True
+) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
+    """Return the table with a column for each metric, NaN where it has no score, and the metrics.
+
+    The reasons of missing scores take a query for each metric that lacks some.
+    """
     scores = copy_frame(_SCORES, {"runs": [run.pk for run in runs]}, _SCORE_TYPES)
     labels, names = make_labels(runs), table[EXTERNAL_ID].to_numpy()
     found, metrics = {}, []
@@ -52,7 +57,7 @@ def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.Data
         # reindex leaves NaN where a candidate has no score, which is missing and not zero.
         found[run.subject] = own.reindex(table[CANDIDATE]).to_numpy(np.float64)
         is_missing = np.isnan(found[run.subject])
-        reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if is_missing.any() else {}
+        reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if with_reasons and is_missing.any() else {}
         low, high = _read_range(run)
         metrics.append(
             MetricColumn(

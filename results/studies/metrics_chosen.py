@@ -61,10 +61,13 @@ def make_labels(runs: Sequence[MetricRun]) -> dict[str, str]:
     return {subject: f"{label} [{subject[:6]}]" if counts[label] > 1 else label for subject, label in labels.items()}
 
 
-def find_chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
+def find_chosen_runs(
+    project: Project, settings: Settings, current: Sequence[MetricRun] | None = None
+) -> list[MetricRun]:
+    """Return the runs of the chosen metrics, among the current ones if these are known already. Raises Refused."""
     if not settings.metrics:
         raise Refused("Choose at least one metric.")
-    by_subject = {run.subject: run for run in current_runs(project)}
+    by_subject = {run.subject: run for run in (current_runs(project) if current is None else current)}
     gone = [subject for subject in settings.metrics if subject not in by_subject]
     if gone:
         raise Refused(f"{len(gone)} of the metrics no longer have scores. Compute them again or choose others.")

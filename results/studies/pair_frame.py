@@ -1,7 +1,7 @@
 """The frame of an evaluation on minimal pairs: human and metric scores of both candidates of each pair."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from measures.gold_scores import N
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
+from results.models import MetricRun
 from results.scope.scopes import (
     choose_criterion_to_measure,
     choose_scope,
@@ -105,17 +106,27 @@ def make_column(name: str, number: int) -> str:
     return f"{name}_{number}"
 
 
-def read_pairs(project: Project, settings: Settings) -> PairFrame:
-    """Read and join pairs, human scores and metric scores. Raises Refused where no pair is left, with the reasons."""
+def read_pairs(
+    project: Project,
+    settings: Settings,
+    *,
+    keeps_unscored: bool = False,
+    current: Sequence[MetricRun] | None = None,
+) -> PairFrame:
+    """Read and join pairs, human scores and metric scores. Raises Refused where no pair is left, with the reasons.
+
+    With `keeps_unscored`, pairs for which a metric has no score stay, with NaN and without the reasons. `current` are
+    the current runs, where they are known already.
+    """
     scope, golds, judgments = _read_golds(project, settings)
-    runs = find_chosen_runs(project, settings)
+    runs = find_chosen_runs(project, settings, current)
     pairs = _read_table(project)
     if pairs.empty:
         raise Refused("The project has no minimal pairs. Add some on the page of a question, or import them.")
     pairs = pairs[_is_selected(pairs, settings)].reset_index(drop=True)
     pairs = _with_human(pairs, golds, settings)
-    pairs, metrics = _with_metrics(pairs, runs)
-    reason = _find_reasons(pairs, metrics, settings)
+    pairs, metrics = _with_metrics(pairs, runs, with_reasons=not keeps_unscored)
+    reason = _find_reasons(pairs, metrics, is_score_needed=not (settings.as_zero or keeps_unscored))
     is_in = (reason == "").to_numpy()
     if not is_in.any():
         raise Refused(_explain_empty(reason))
@@ -189,13 +200,15 @@ def _with_human(pairs: pd.DataFrame, golds: pd.DataFrame, settings: Settings) ->
     return joined
 
 
-def _with_metrics(pairs: pd.DataFrame, runs: Any) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
+def _with_metrics(
+    pairs: pd.DataFrame, runs: Any, *, with_reasons: bool
+) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
     """Return the pairs with both scores by each metric; missing ones are counted without withdrawn candidates."""
     present = pairs[~_is_withdrawn(pairs)]
     both = [
         present[[f"{CANDIDATE}_{n}", f"{EXTERNAL_ID}_{n}"]].set_axis([CANDIDATE, EXTERNAL_ID], axis=1) for n in NUMBERS
     ]
-    scored, metrics = with_scores(pd.concat(both, ignore_index=True), runs)
+    scored, metrics = with_scores(pd.concat(both, ignore_index=True), runs, with_reasons=with_reasons)
     scores = scored.set_index(CANDIDATE)
     found = {
         make_column(metric.subject, number): scores[metric.subject].reindex(pairs[f"{CANDIDATE}_{number}"]).to_numpy()
@@ -209,7 +222,7 @@ def _is_withdrawn(pairs: pd.DataFrame) -> pd.Series:
     return pairs["passage_gone"].notna() | pairs["gone_1"].notna() | pairs["gone_2"].notna()
 
 
-def _find_reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settings: Settings) -> pd.Series:
+def _find_reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], *, is_score_needed: bool) -> pd.Series:
     """Return the first reason why each pair is excluded; empty where it is included."""
     scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     is_unscored = pairs["human_1"].isna() | pairs["human_2"].isna()
@@ -218,7 +231,7 @@ def _find_reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settin
         SAME_TEXT: pairs["text_1"] == pairs["text_2"],
         UNSCORED: is_unscored,
         NOT_HIGHER: ~is_unscored & (pairs["human_1"] <= pairs["human_2"]),
-        NO_METRIC: pairs[scores].isna().any(axis=1) & (not settings.as_zero),
+        NO_METRIC: pairs[scores].isna().any(axis=1) & is_score_needed,
     }
     # np.select takes the first condition that holds.
     return pd.Series(np.select(list(reasons.values()), list(reasons), default=""), index=pairs.index)

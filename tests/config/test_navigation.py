@@ -36,6 +36,7 @@ WORDS = {
         "Systems",
         "Automatic metrics",
         "Metric evaluation",
+        "Leaderboard",
         "Sample-size planner",
     ],
     "Releases": ["Judgment sets", "Raw export"],

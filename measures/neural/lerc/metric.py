@@ -50,6 +50,13 @@ class LercMetric(LearnedMetric):
     def variant(self) -> str:
         return self.model
 
+    @property
+    def held_out(self) -> str:
+        try:
+            return str(self.find_folder().details.get("held_out", ""))
+        except BadFolder:
+            return ""
+
     def lacks(self) -> str:
         if not self.digest:
             return explain_missing(self.model, *self.kinds)

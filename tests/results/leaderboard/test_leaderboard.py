@@ -1,0 +1,190 @@
+"""The leaderboard: ranks that metrics share, what is missing said, parts that hold kept, its page, files and API."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from measures.studies.permutation import Permuted, permute
+from measures.studies.system_means import correlate_means
+from projects.jobs import running
+from projects.models import Membership, Project
+from results.leaderboard.tables import list_notes, tabulate_leaderboard
+from results.models import MetricRun, Report
+from results.reports import reports
+from results.studies.frame import read_frame
+from results.studies.kinds.soft import make_grid
+from results.studies.tables import Estimate, Missing
+from tests.factories import make_pair
+from tests.page_reader import read
+from tests.people import SignIn
+from tests.projects.api.client import Script
+from tests.projects.tables.latex import check_latex
+from tests.results.studies.factories import give_scores, list_candidates, make_settings
+
+pytestmark = pytest.mark.django_db
+
+HERE = "/p/bridges/leaderboard/"
+SETTINGS: dict[str, Any] = {
+    "criterion": "correctness", "stage": "full", "batch": None, "blind": False, "gold": "mean", "controls": True,
+    "adjudication_wins": False, "datasets": [], "splits": [],
+}  # fmt: skip
+
+
+def compute(project: Project, **over: Any) -> dict[str, Any]:
+    return reports._compute(project, "leaderboard", {**SETTINGS, **over})
+
+
+def read_pairs(figures: dict[str, Any]) -> list[list[Any]]:
+    return [list(row) for row in tabulate_leaderboard(figures)[1].rows]
+
+
+def rows(figures: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    table = tabulate_leaderboard(figures)[0]
+    keys = [column.key for column in table.columns]
+    return {str(row[0]): dict(zip(keys, row, strict=True)) for row in table.rows}
+
+
+def test_metrics_are_ranked_on_the_same_candidates(judged: Project, runs: list[MetricRun]) -> None:
+    start = timezone.now()
+    MetricRun.objects.filter(pk=runs[0].pk).update(
+        origin=MetricRun.Origin.COMPUTED, started_at=start, finished_at=start + timedelta(seconds=0.5)
+    )
+    figures = compute(judged)
+    near, far, flat = (rows(figures)[run.title] for run in runs)
+    assert (near["rank"], near["rank_last"], far["rank"], far["rank_last"]) == (1, 1, 2, 2)
+    assert flat["rank"] == Missing("all scores are equal"), "nothing can be said of its place"
+    frame = read_frame(judged, make_settings(judged, runs[:2]))
+    pair = permute(make_grid(frame), rng=np.random.default_rng(1)).pairs[runs[0].subject, runs[1].subject]
+    assert isinstance(pair, Permuted)
+    ((first, second, difference, p, holm),) = read_pairs(figures)
+    assert (first, second) == ("Near", "Far & <b>away</b>")
+    assert p == pytest.approx(pair.p_first), "ten passages, so every pattern is tried"
+    assert (difference, holm) == pytest.approx((pair.difference, 2 * pair.p_first))
+    assert near["system"] == Missing("fewer than three systems")
+    assert near["soft"] == Missing("fewer than four systems")
+    assert near["pairs"] == Missing("no minimal pairs with human scores")
+    assert (near["cost"], far["cost"]) == (pytest.approx(25), Missing("from a file"))
+    assert isinstance(near["segment"], Estimate)
+    assert near["segment"].low is not None
+    assert "No metric was trained with a dataset held out." in list_notes(figures)
+    assert "share a rank" in list_notes(figures)[0]
+
+
+def test_a_metric_with_few_scores_is_named_and_not_ranked(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    candidates = list_candidates(judged)
+    news = {each.pk: each.pk % 5 / 5 for each in candidates if each.dataset.name == "news"}
+    about = {"report": {"about": {"held_out": "news"}}}
+    give_scores(judged, owner, "Trained", dict(news), **about)
+    pair = make_pair(candidates[0].question, "pair", score_1=5, score_2=1)
+    give_scores(judged, owner, "Whole", {**{each.pk: each.pk % 3 / 3 for each in candidates},
+                                         pair.candidate_1_id: 0.9, pair.candidate_2_id: 0.1})  # fmt: skip
+    figures = compute(judged)
+    trained = rows(figures)["Trained"]
+    assert trained["rank"] == Missing("scored 10 of 20 judged candidates")
+    assert (trained["n"], rows(figures)["Near"]["n"]) == (10, 20), "it takes no candidate from the others"
+    assert trained["held_out_dataset"] == "news"
+    assert trained["held_out"].value == trained["segment"].value
+    assert rows(figures)["Near"]["held_out"] == Missing("not trained with a dataset held out")
+    assert rows(figures)["Whole"]["pairs"].value == 100
+    assert rows(figures)["Near"]["pairs"] == Missing("scored 0 of 1 pairs")
+    there = rows(compute(judged, datasets=["news"]))
+    assert isinstance(there["Trained"]["rank"], int), "on its own dataset it has all scores"
+
+
+def do_job(report: Report) -> dict[str, Any]:
+    """What the worker does."""
+    running.run(Report, report.pk, reports.make, only_reads=True)
+    report.refresh_from_db()
+    assert report.result, report.error
+    return dict(report.result)
+
+
+def test_a_job_keeps_what_has_not_changed(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
+    def run() -> dict[str, Any]:
+        return do_job(reports.request_report(project=judged, actor=owner, kind="leaderboard", settings=SETTINGS))
+
+    first = run()
+    assert first["n_computed"] == 3
+    assert reports.find_report(judged, "leaderboard", SETTINGS).is_current
+    give_scores(judged, owner, "Another", {each.pk: each.pk % 4 / 4 for each in list_candidates(judged)})
+    state = reports.find_report(judged, "leaderboard", SETTINGS)
+    assert not state.is_current, "a new metric makes it stale"
+    assert state.figures == first
+    second = run()
+    assert second["n_computed"] == 1
+    Report.objects.all().delete()
+    anew = run()
+    assert anew["n_computed"] == 4
+    assert {**anew, "n_computed": 1} == second
+    give_scores(judged, owner, "Near", {each.pk: each.pk % 6 / 6 for each in list_candidates(judged)})
+    assert run()["n_computed"] == 1, "of a metric that was scored again"
+
+
+def test_the_page_its_files_and_the_api_show_the_same(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client: Client = client_of(researcher)
+    assert "computed in the background on request" in client.get(HERE).content.decode()
+    assert client.get(f"{HERE}tables/metrics.csv").status_code == 404
+    client.post(HERE)
+    do_job(Report.objects.get())
+    page = client.get(HERE).content.decode()
+    listed = read(page).rows("Leaderboard")
+    assert [row["Metric"] for row in listed] == ["Near", "Far & <b>away</b>", "Constant"]
+    assert "<b>away</b>" not in page
+    assert re.search(r"Results.*Leaderboard", re.sub(r"\s+", " ", page))
+    for name in ("metrics", "pairs"):
+        for form in ("csv", "tex", "md"):
+            found = client.get(f"{HERE}tables/{name}.{form}")
+            assert found.status_code == 200
+            assert "Far" in found.content.decode()
+            if form == "tex":
+                check_latex(found.content.decode())
+    assert client.get(f"{HERE}charts/segment.svg").status_code == 200
+    assert client.get(f"{HERE}tables/other.csv").status_code == 404
+    assert client.get(HERE, {"dataset": "nowhere"}).status_code == 400
+    assert "Compute figures" in client.get(HERE, {"dataset": "news"}).content.decode()
+    script = Script(researcher)
+    given = script.read("leaderboard/")
+    assert [(each["label"], each.get("rank")) for each in given["figures"]["metrics"]] == [
+        ("Near", 1),
+        ("Far & <b>away</b>", 2),
+        ("Constant", None),
+    ]
+    assert given["settings"] == SETTINGS
+    MetricRun.objects.all().delete()
+    assert "Recompute figures" in client.get(HERE).content.decode()
+    client.post(HERE)
+    do_job(Report.objects.first() or Report())
+    assert "No metric has scores yet." in client.get(HERE).content.decode()
+
+
+def test_a_project_without_judgments_says_what_comes_first(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    assert "No judgments yet" in client_of(researcher).get(HERE).content.decode()
+
+
+def test_means_of_systems_equal_a_loop_over_passages_left_out() -> None:
+    rng = np.random.default_rng(1)
+    systems, units = rng.integers(5, size=120), rng.integers(12, size=120)
+    human = systems / 4 + rng.normal(size=120)
+    metric = human + rng.normal(size=120)
+    found = correlate_means(human, {"m": metric}, systems=systems.astype(str), units=units)["m"]
+
+    def correlate(rows: Any) -> float:
+        means = [[each[rows & (systems == system)].mean() for system in range(5)] for each in (human, metric)]
+        return float(np.corrcoef(means)[0, 1])
+
+    assert found.value == pytest.approx(correlate(np.ones(120, bool)))
+    z = np.arctanh([correlate(units != unit) for unit in range(12)])
+    reach = 2.2009852 * np.sqrt(11 / 12 * ((z - z.mean()) ** 2).sum())
+    assert found.low == pytest.approx(np.tanh(np.arctanh(correlate(np.ones(120, bool))) - reach))
+    assert (found.n, found.n_parts) == (5, 12)
