@@ -170,7 +170,8 @@ def correlate_within(
         n_small=int(is_small.sum()),
         n_equal=int(is_equal.sum()),
         n_constant={name: int(each.sum()) for name, each in constant.items()},
-        n_units=int(its_units.max(initial=-1)) + 1,
+        # Units without a group that counts are none of these.
+        n_units=max((len(left_out) for each in means.values() for _value, left_out in each), default=0),
     )
 
 

@@ -14,7 +14,7 @@ from projects.models import Project
 from results.models import Study
 from results.studies.charts import draw_estimates
 from results.studies.frame import PASSAGE, QUESTION, SOURCE, Frame
-from results.studies.intervals import Intervals
+from results.studies.intervals import PASSAGES, Intervals
 from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store_number
@@ -78,7 +78,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         undefined_as=settings.options.get(UNDEFINED_AS, UndefinedAs.LEFT_OUT),
     )
     steps.take()
-    return {GROUP_BY: group_by, "intervals": Intervals.choose(frame, settings).store(), **_as_dict(found)}
+    intervals = Intervals.choose(frame, settings).store() | {"unit": PASSAGES, "n": found.n_units}
+    return {GROUP_BY: group_by, "intervals": intervals, **_as_dict(found)}
 
 
 def _as_dict(found: WithinGroups) -> dict[str, Any]:
