@@ -129,8 +129,8 @@ def test_the_length_of_a_hit_does_not_tell_what_it_is_made_of(project: Project) 
     """HITs of different lengths, because passages have different numbers of candidates."""
     make_places(project, n_passages=6, n_questions=1, n_candidates=8, name="known")
     make_batch(project, datasets=("known",), judgments=2)
-    for value in (2, 4):
-        work(make_membership(project), answer=lambda item, value=value: value)
+    work(make_membership(project), answer=lambda item: 2)
+    work(make_membership(project), answer=lambda item: 4)
     names = tuple(f"new {n}" for n in range(2, 7))
     for n, name in enumerate(names, start=2):
         make_places(project, n_passages=4, n_questions=1, n_candidates=n, name=name)

@@ -43,7 +43,7 @@ def _run_until(share: float, pk: int, run: Callable[[int], object], sender: Conn
             sender.send(share)
             signal.pause()
 
-    running.Heartbeat.on_progress = stop_at_share  # type: ignore[method-assign]
+    running.Heartbeat.on_progress = stop_at_share  # type: ignore[assignment,method-assign]
     run(pk)
     sender.send(None)
 
