@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from projects.jobs import running
+from results.learned import checkpoints
 from results.metrics import computing
 from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study, Training
 from results.reports import reports
@@ -52,6 +53,7 @@ def read_scores(pk: int) -> None:
 @shared_task(name="results.tidy_score_files", ignore_result=True)
 def tidy_score_files() -> None:
     importing.FILES.delete_orphans()
+    checkpoints.delete_orphans()
 
 
 @shared_task(name=Study.task, ignore_result=True)

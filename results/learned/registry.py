@@ -17,6 +17,7 @@ from measures.neural.environment import is_installed
 from measures.neural.folders import BadFolder, ModelFolder, Unusable, check_hashes, check_name, list_models, read_folder
 from projects.errors import Refused
 from projects.jobs.queue import Job
+from results.learned import costs
 from results.models import MetricRun
 
 DOWNLOAD_SECONDS = 3600
@@ -133,7 +134,10 @@ def remove(name: str) -> None:
 
 
 def try_to_load(folder: ModelFolder) -> None:
-    """Load a new model once, and remove it again if that fails; without torch, nothing is tried. Raises Refused."""
+    """Load a new model once and measure its speed, or remove it again if that fails. Raises Refused.
+
+    Without torch, nothing is tried.
+    """
     if not is_installed():
         return
     from measures.neural import loading
@@ -141,7 +145,7 @@ def try_to_load(folder: ModelFolder) -> None:
     load = {"masked": loading.load_masked, "cross": loading.load_cross, "encoder": loading.load_encoder}
     try:
         if folder.kind in load:
-            load[folder.kind](folder)
+            costs.measure_speed(folder, load[folder.kind](folder).model)
     except BadFolder as problem:
         adding.remove_model(settings.MODELS_DIR, folder.name)
         raise Refused(f"The model was not added. {problem}") from problem

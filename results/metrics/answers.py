@@ -23,12 +23,12 @@ def count_candidates(project: Project) -> int:
     return Candidate.objects.in_project(project).judgeable().count()
 
 
-def read_answers(project: Project, metric: Metric) -> Iterator[Slice]:
+def read_answers(project: Project, metric: Metric, size: int = SLICE) -> Iterator[Slice]:
     """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side."""
     # In the order of questions a slice fetches each question, its references and its passage once.
     rows = Candidate.objects.in_project(project).judgeable().order_by("question_id", "id")
-    fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=SLICE)
-    while part := list(islice(fields, SLICE)):
+    fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=size)
+    while part := list(islice(fields, size)):
         # Passages are long, and most metrics compare with references alone.
         ids, questions, texts, opinions = zip(*part, strict=True)
         answers = _make_answers(questions, texts, opinions, with_passages="passages" in metric.needs)

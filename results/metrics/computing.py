@@ -1,5 +1,6 @@
 """Computing a metric over the candidates of a project: requested once, done by a job, stored as one run."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from math import isfinite
@@ -7,14 +8,17 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from measures.metrics import Broken, MeanMetric, Metric, score_slice
+from measures.metrics import Broken, MeanMetric, Metric, Scores, score_slice
 from projects import log
 from projects.errors import Refused
 from projects.jobs import queue, running
-from projects.jobs.queue import Job
+from projects.jobs.queue import DEFAULT_QUEUE, NEURAL_QUEUE, Job
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
-from results.metrics.answers import count_candidates, read_answers
+from results.learned import checkpoints
+from results.learned.checkpoints import Checkpoint
+from results.learned.choices import is_learned
+from results.metrics.answers import SLICE, Slice, count_candidates, read_answers
 from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.registry import find_metric, list_versions
 from results.metrics.storing import Column, store_scores
@@ -50,7 +54,10 @@ def request_run(
                     "settings": configured,
                     "subject": subject,
                     "requested_by": actor,
-                    "report": {"about": describe_metric(metric)},
+                    "report": {
+                        "about": describe_metric(metric),
+                        "queue": NEURAL_QUEUE if is_learned(metric) else DEFAULT_QUEUE,
+                    },
                 }
             )
             if is_new:
@@ -85,7 +92,8 @@ def run_now(
 
         return compute(run, report_progress)
 
-    running.run(MetricRun, job.pk, act, only_reads=True, finish=store)
+    if running.run(MetricRun, job.pk, act, only_reads=True, finish=store):
+        checkpoints.discard(job.pk)
     job.refresh_from_db()
     if job.is_live:
         raise Refused(f"{job.title} is being computed by a worker already.")
@@ -107,7 +115,10 @@ def make_metric(name: str, settings: Mapping[str, Any], project: Project | None 
 
 def run(pk: int) -> str | None:
     """Do the job: read and score as of one moment, then store. Returns the state in which it ended."""
-    return running.run(MetricRun, pk, compute, only_reads=True, finish=store)
+    state = running.run(MetricRun, pk, compute, only_reads=True, finish=store)
+    if state:  # else the job belongs to another worker, which may use what is kept
+        checkpoints.discard(pk)
+    return state
 
 
 def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
@@ -116,7 +127,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
         raise Refused("The project has been deleted.")
     # Made again from the stored settings: a metric that has vanished since, or a model that is gone, fails the job
     # with its reason.
-    metric = make_metric(run.metric, find_metric(run.metric).chosen(run.settings))
+    metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
     total = count_candidates(run.project)
     n_self = find_self_references(run.project).count() if takes_all_references(metric) else 0
     # Statistics take more room than scores. They are kept where the corpus score is not the mean, and where notes on
@@ -130,10 +141,13 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
                 # The snapshot gives the same answers again below.
                 parts = (part.answers for part in read_answers(run.project, metric))
                 metric.read_all(parts, lambda: on_progress(0, total))
-            for part in read_answers(run.project, metric):
+            checkpoint = Checkpoint(run, metric.identify()) if is_learned(metric) else None
+            started = time.perf_counter()
+            for part in read_answers(run.project, metric, checkpoints.PART if checkpoint else SLICE):
                 report_slice = _shift_progress(len(column), total, on_progress)
-                column.add(part.ids, score_slice(metric, part.answers, report_slice))
+                column.add(part.ids, _score_part(metric, part, checkpoint, report_slice))
                 on_progress(len(column), total)
+            speed = measure_pace(len(column) - (checkpoint.n_found if checkpoint else 0), started)
             about = describe_metric(metric)
             about["versions"] |= metric.identify()
     except Broken as error:
@@ -148,8 +162,26 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             "notes": dict(column.notes),
             "about": about,
             "n_self_references": n_self,
+            **({"per_second": speed} if checkpoint and speed else {}),
         },
     }
+
+
+def measure_pace(n: int, started: float) -> float:
+    """Return how many candidates were scored in a second since `started`; 0 where too few to tell."""
+    seconds = time.perf_counter() - started
+    return n / seconds if n >= 20 and seconds > 0 else 0.0
+
+
+def _score_part(metric: Metric, part: Slice, checkpoint: Checkpoint | None, on_progress: OnProgress) -> Scores:
+    """Return the scores of a part, those of an earlier attempt where it had finished the part."""
+    found = checkpoint.find(metric, part.ids, part.answers) if checkpoint else None
+    if found is not None:
+        return found
+    scores = score_slice(metric, part.answers, on_progress)
+    if checkpoint:
+        checkpoint.keep(part.ids, part.answers, scores)
+    return scores
 
 
 def store(run: MetricRun, changes: dict[str, Any]) -> None:

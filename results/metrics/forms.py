@@ -1,6 +1,6 @@
 """The form of new metric runs: a box for each metric, and fields for its settings."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
 from typing import Any
 
@@ -10,7 +10,10 @@ from django.utils.text import capfirst
 
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
+from measures.neural.folders import ModelFolder, list_models
 from projects.models import Project
+from results.learned.choices import MODEL, find_models, preset_model
+from results.learned.costs import estimate
 from results.metrics.metric_key import make_metric_key
 from results.metrics.registry import load_metrics
 
@@ -36,6 +39,8 @@ class Choice:
     lacks: str
     has_scores: bool
     """Whether the project has its scores with the default settings already."""
+    model: str = ""
+    """The model of a learned metric that is used unless another is chosen, with how long that takes."""
 
     @property
     def has_errors(self) -> bool:
@@ -66,7 +71,11 @@ class ComputeForm(forms.Form):
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data)
         self._metrics = load_metrics(project)
-        self._default_metrics = {name: each.make() for name, each in self._metrics.items()}
+        listed = list_models()
+        self._models = {name: find_models(each, listed) for name, each in self._metrics.items()}
+        self._default_metrics = {
+            name: each.make(**preset_model(each, self._models[name])) for name, each in self._metrics.items()
+        }
         self._lacks = {name: metric.lacks() for name, metric in self._default_metrics.items()}
         done = set(project.metric_runs.done().values_list("subject", flat=True))
         self._scored = {
@@ -84,6 +93,8 @@ class ComputeForm(forms.Form):
             )
             for setting in _list_own_settings(each):
                 self.fields[f"{name}:{setting.name}"] = make_field(setting)
+            if models := self._models[name]:
+                self.fields[f"{name}:{MODEL}"] = make_model_field(project, each, models)
 
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
         """Yield each family with its metrics, small families first: they are the simple metrics."""
@@ -92,7 +103,15 @@ class ComputeForm(forms.Form):
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
             settings = [self[f"{name}:{setting.name}"] for setting in _list_own_settings(each)]
             variant = self._default_metrics[name].variant
-            choice = Choice(each, self[f"use:{name}"], settings, variant, self._lacks[name], name in self._scored)
+            choice = Choice(
+                each,
+                self[f"use:{name}"],
+                settings,
+                variant,
+                self._lacks[name],
+                name in self._scored,
+                self.fields[f"{name}:{MODEL}"].choices[0][1] if self._models[name] else "",  # type: ignore[attr-defined]
+            )
             found.setdefault(each.family, []).append(choice)
         yield from sorted(found.items(), key=lambda item: len(item[1]))
 
@@ -117,7 +136,10 @@ class ComputeForm(forms.Form):
     def _read_setting(self, name: str, setting: "Field[Any]") -> Any:
         """Return the value that was sent, or the default."""
         sent = self.cleaned_data.get(f"{name}:{setting.name}")
-        return find_default(setting) if sent is None or sent == "" else sent
+        if sent is None or sent == "":
+            is_model = setting.name == MODEL and self._models[name]
+            return self._models[name][0].name if is_model else find_default(setting)
+        return sent
 
 
 def _list_own_settings(metric: Registered) -> "list[Field[Any]]":
@@ -147,6 +169,21 @@ def make_field(setting: "Field[Any]") -> forms.Field:
             min_value=low, max_value=high or None, widget=forms.NumberInput(attrs={"step": "any"}), **options
         )
     return forms.CharField(max_length=200, **options)
+
+
+def make_model_field(project: Project, metric: Registered, models: Sequence[ModelFolder]) -> forms.Field:
+    """Return the field in which the model of a learned metric is chosen, with how long each will take."""
+    choices = []
+    for folder in models:
+        cost = estimate(project, metric.name, metric.metric, folder)
+        choices.append((folder.name, f"{folder.name} ({cost})" if cost else f"{folder.name} (time not known yet)"))
+    return forms.ChoiceField(
+        label="Model",
+        choices=choices,
+        required=False,
+        initial=models[0].name,
+        help_text="A registered model, with how long it takes about for the candidates of this project",
+    )
 
 
 def find_default(setting: "Field[Any]") -> Any:

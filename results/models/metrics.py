@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from projects.jobs.queue import Job
+from projects.jobs.queue import DEFAULT_QUEUE, Job
 from projects.models import Candidate, Project
 
 HASH_LENGTH = 12
@@ -92,6 +92,11 @@ class MetricRun(Job):
 
     def __str__(self) -> str:
         return f"run {self.pk} of {self.title}"
+
+    @property
+    def queue_name(self) -> str:
+        """That of learned metrics for a run that loads a model; `results.metrics.computing` notes it in the report."""
+        return str(self.report.get("queue") or DEFAULT_QUEUE)
 
     @property
     def signature(self) -> str:

@@ -8,6 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from measures.metrics import METRICS
 from projects.commands import ProjectCommand, ReportingCommand
 from projects.models import Project
+from results.learned.choices import MODEL, find_models, preset_model
+from results.learned.costs import estimate
 from results.metrics import computing
 from results.metrics.forms import find_default
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
@@ -52,6 +54,7 @@ class Command(ProjectCommand):
         for name in names:
             # Refuse what cannot be computed before anything is.
             computing.make_metric(name, settings[name], project)
+            self._tell_cost(project, name, settings[name])
         runs = [
             computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)
             for name in names
@@ -66,6 +69,13 @@ class Command(ProjectCommand):
             )
         ]
         self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
+
+    def _tell_cost(self, project: Project, name: str, settings: dict[str, Any]) -> None:
+        """Say on stderr how long a learned metric will take, before it starts."""
+        metric = find_metric(name, project)
+        for folder in find_models(metric):
+            if folder.name == settings.get(MODEL) and (cost := estimate(project, name, metric.metric, folder)):
+                self.stderr.write(f"{metric.title} with {folder.name}: {cost}")
 
 
 def _read_settings(project: Project, names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
@@ -135,15 +145,18 @@ def _score(run: MetricRun) -> str:
 
 def _describe(name: str) -> dict[str, Any]:
     metric = METRICS[name]
+    models = find_models(metric)
     return {
         "name": name,
         "title": metric.title,
         "family": metric.family,
-        "lacks": metric.make().lacks(),
+        "lacks": metric.make(**preset_model(metric, models)).lacks(),
         "settings": {
             each.name: {
                 "default": find_default(each),
-                "choices": list(each.metadata.get("choices", ())),
+                "choices": [folder.name for folder in models]
+                if each.name == MODEL and models
+                else list(each.metadata.get("choices", ())),
                 "meaning": each.metadata.get("meaning", ""),
             }
             for each in metric.settings()

@@ -190,6 +190,7 @@ def test_a_model_that_does_not_load_is_not_kept(
 def test_the_page_shows_states_and_use_and_verifies_and_removes(
     models_dir: Path, source: Path, owner: Membership, client_of: Callable[[Membership], Client]
 ) -> None:
+    assert owner.user is not None
     owner.user.can_create_projects = True
     owner.user.save()
     client = client_of(owner)
