@@ -316,7 +316,8 @@ def _save(
             settings=bench.settings(variant),
             seen=Seen.of(parts.train, parts.dev),
             card=text,
-            details={"name": bench.training.name, "result": dict(result)},
+            # The leaderboard shows the correlation on the dataset that the model has not learned from.
+            details={"name": bench.training.name, "held_out": variant.held_out, "result": dict(result)},
             trained_on=f"judgment set {result['set']['number']} (SHA-256 {result['set']['sha256']})",
         )
         # The name that the row stores is a file of its own, beside which its folder stands: see backups.

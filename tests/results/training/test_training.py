@@ -69,6 +69,7 @@ def test_a_researcher_measures_trains_and_scores(
     # The model is a folder of its own, with a card, and says what it has seen.
     folder = read_folder(files.find_model(training))
     assert (folder.kind, folder.digest) == ("lerc", training.sha256)
+    assert folder.details["held_out"] == "", "no dataset was held out"
     card = (folder.path / "README.md").read_text()
     assert frozen.sha256 in card
     assert "| 0.003 | 1 | 1 |" in card
