@@ -81,6 +81,20 @@ def test_the_log_holds_no_password_and_no_token(log: io.StringIO, annotator: Mem
 
 
 @pytest.mark.django_db
+def test_the_log_does_not_say_who_came_from_where(log: io.StringIO, annotator: Membership) -> None:
+    """Also not of somebody who is locked out: what is kept of addresses is in the database, and ends there."""
+    assert annotator.user is not None
+    client = Client(raise_request_exception=False, REMOTE_ADDR="203.0.113.77")
+    wrong = {"username": annotator.user.username, "password": "not this one"}
+    answers = [client.post("/sign-in/", wrong).status_code for _ in range(settings.AXES_FAILURE_LIMIT + 1)]
+    assert answers[-1] == 429
+    client.get("/nowhere/")
+    assert "/nowhere/" in log.getvalue()
+    assert "203.0.113.77" not in log.getvalue()
+    assert annotator.user.username not in log.getvalue()
+
+
+@pytest.mark.django_db
 def test_an_error_in_the_middle_of_a_submission_logs_no_answer(
     log: io.StringIO, annotator: Membership, project: Project, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,57 @@
+"""What a million judgments may cost, measured by the benchmarks and held in `make soak`: seconds, megabytes, bytes."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from config import env
+
+pytestmark = [pytest.mark.drill, pytest.mark.race]
+
+
+def measure(name: str, *arguments: str) -> str:
+    """Run a benchmark on databases of its own, and return what it prints."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+    done = subprocess.run(command, cwd=env.BASE_DIR, capture_output=True, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
+
+
+def find_numbers(pattern: str, text: str) -> list[tuple[float, ...]]:
+    """Return the numbers of every match, of which there must be one."""
+    found = [tuple(float(number.replace(",", "")) for number in each.groups()) for each in re.finditer(pattern, text)]
+    assert found, text
+    return found
+
+
+def test_a_hundred_thousand_rows_are_imported_in_a_minute_and_little_memory() -> None:
+    found = measure("import_candidates", "--sizes", "100000", "--rounds", "1")
+    ((seconds, megabytes),) = find_numbers(r"import +([\d.]+) s .* peak ([\d,]+) MB", found)
+    assert seconds <= 60
+    assert megabytes <= 300
+
+
+def test_a_million_judgments_are_exported_in_two_minutes_and_little_memory() -> None:
+    found = measure("export", "--scale", "1000000")
+    rows = find_numbers(r"1,000,000 +(?:long|jsonl|aggregated|mocha) +([\d.]+) +[\d,]+ +(\d+)", found)
+    assert len(rows) == 4
+    assert max(seconds for seconds, _ in rows) <= 120
+    assert max(megabytes for _, megabytes in rows) <= 200
+
+
+def test_pages_of_a_million_judgments_open_in_a_second_and_a_half() -> None:
+    """Once their figures are computed, which a job does when somebody asks for them."""
+    found = measure("pages", "--scale", "1000000")
+    pages = find_numbers(r"(?m)^[a-z/]+ +\d+\.\d\d +(\d+\.\d\d)$", found)
+    assert len(pages) >= 10
+    assert max(pages) <= (1.5,)
+
+
+def test_the_first_page_of_a_hit_is_small_and_asks_no_other_host() -> None:
+    found = measure("first_page", "--latency", "400", "--kbit", "1600")
+    ((n_bytes, n_strangers),) = find_numbers(r"([\d,]+)  bytes in \d+ requests \(.*\), (\d+) to other hosts", found)
+    assert (n_bytes <= 200_000, n_strangers) == (True, 0)
+    assert find_numbers(r"accepts keys (\d+) ms", found)[0] <= (2_000,)
