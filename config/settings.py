@@ -158,8 +158,8 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
-# What axes neither stores nor logs of a failed attempt, but for the address, which its table keeps for a time. “next” may lead to an invitation, whose address is a secret; the last
-# three are of the page of the first account.
+# What axes neither stores nor logs of a failed attempt, but for the address, which its table keeps for a time. “next”
+# may lead to an invitation, whose address is a secret; the last three are of the page of the first account.
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "password", "next", "new_password1", "new_password2", "code"]
 # X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
