@@ -1,4 +1,4 @@
-"""What computing a learned metric takes: measured where it ran before, else reckoned from the speed of its model.
+"""What computing a learned metric takes: measured where it ran before, else estimated from the speed of its model.
 
 A model's speed is measured when it is added, in tokens a second; a run's own speed replaces it.
 """

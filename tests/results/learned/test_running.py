@@ -222,7 +222,7 @@ def test_the_page_offers_models_with_their_cost_and_says_without_torch_how_to_se
     assert client.post(page, sent).status_code == 422
 
 
-def test_costs_are_reckoned_from_the_texts_and_the_speed_of_the_model(
+def test_costs_are_estimated_from_the_texts_and_the_speed_of_the_model(
     corpus: Project, model: str, registered_models: TinyModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = folders.read_folder(registered_models.folder / model)
