@@ -5,7 +5,9 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -107,3 +109,27 @@ def test_there_is_an_end_to_how_many_one_may_have(researcher: Membership, monkey
     tokens.make_token(membership=researcher, name="one")
     with pytest.raises(Refused, match="Revoke one first"):
         tokens.make_token(membership=researcher, name="two")
+
+
+def test_a_token_brings_its_member_project_and_account_in_one_statement(
+    manager: Membership, researcher: Membership
+) -> None:
+    token, secret = tokens.make_token(membership=manager, name="script")
+    tokens.make_token(membership=researcher, name="another")
+    tokens.find_token(secret)
+    with CaptureQueriesContext(connection) as queries:
+        found = tokens.find_token(secret)
+        assert found is not None
+        assert (found.pk, found.membership.pk) == (token.pk, manager.pk)
+        assert (found.membership.project, found.membership.user) == (manager.project, manager.user)
+    assert [query["sql"].split()[0] for query in queries] == ["EXECUTE"]
+
+
+def test_the_token_of_an_erased_account_has_no_user(manager: Membership) -> None:
+    _, secret = tokens.make_token(membership=manager, name="script")
+    assert manager.user is not None
+    Membership.objects.filter(pk=manager.pk).update(user=None, kind=Membership.Kind.IMPORTED, imported_name="erased")
+    found = tokens.find_token(secret)
+    assert found is not None
+    assert found.membership.user is None
+    assert tokens.find_token(secret + "x") is None
