@@ -88,7 +88,7 @@ def list_variants(
     >>> [each.held_out for each in list_variants(Plan.OOD, ["a", "b"])]
     ['a', 'b']
     >>> [each.label for each in list_variants(Plan.LEARNING_CURVE, ["a"])][:2]
-    ['LERC, 12.5 % of the passages', 'LERC, 25 % of the passages']
+    ['LERC, 12.5 %', 'LERC, 25 %']
     """
     if held_out and held_out not in datasets:
         raise ValueError(f"There is no dataset “{held_out}” to leave out. There are: {', '.join(datasets)}.")
@@ -100,7 +100,6 @@ def list_variants(
         return [Variant(label=f"LERC: {', '.join(own)}", inputs=own, held_out=held_out) for own in ABLATIONS]
     if plan is Plan.LEARNING_CURVE:
         return [
-            Variant(label=f"LERC, {100 * share:g} % of the passages", inputs=inputs, held_out=held_out, share=share)
-            for share in SHARES
+            Variant(label=f"LERC, {100 * share:g} %", inputs=inputs, held_out=held_out, share=share) for share in SHARES
         ]
     return [Variant(label="LERC", inputs=inputs, held_out=held_out)]

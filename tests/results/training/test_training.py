@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from config.backups.stored_files import list_with_derived
 from measures.neural.folders import ModelFolder, read_folder
 from projects.errors import Refused
 from projects.jobs import queue, running
@@ -70,6 +71,9 @@ def test_a_researcher_measures_trains_and_scores(
     folder = read_folder(files.find_model(training))
     assert (folder.kind, folder.digest) == ("lerc", training.sha256)
     assert folder.details["held_out"] == "", "no dataset was held out"
+    # A backup takes the model with its row.
+    stored = f"trainings/{training.stored_name}"
+    assert {stored, f"{stored}.model/model.safetensors"} <= list_with_derived()
     card = (folder.path / "README.md").read_text()
     assert frozen.sha256 in card
     assert "| 0.003 | 1 | 1 |" in card
