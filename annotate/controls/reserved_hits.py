@@ -15,7 +15,7 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
-from annotate.models.conditions import counts_toward_caps, is_in_use, is_submitted, is_work
+from annotate.models.conditions import counts_toward_caps, is_in_use, is_item, is_submitted, is_work
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
@@ -74,7 +74,7 @@ asked_again AS MATERIALIZED (
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
     JOIN annotate_item i ON i.id = ANY(a.layout)
     WHERE a.annotator_id = %(me)s AND i.made_from_id IS NOT NULL)
-SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, r.shown_text, NULL::text, r.control = 'none',
+SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, r.shown_text, NULL::text, {is_item("r")},
        (SELECT mp.id FROM projects_minimalpair mp WHERE r.candidate_id IN (mp.candidate_1_id, mp.candidate_2_id))
 FROM rated r
 WHERE r.control <> 'degraded' AND NOT EXISTS (

@@ -32,7 +32,7 @@ class SessionStore(db.SessionStore):
             return None
         return _SESSION.take(values)
 
-    def decode(self, session_data: str) -> dict[str, Any]:
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
         content: dict[str, Any] = super().decode(session_data)
         if content.get(BACKEND_SESSION_KEY) == EARLIER_BACKEND:
             content[BACKEND_SESSION_KEY] = BACKEND

@@ -1,15 +1,17 @@
 """Idle connections are asked for their health without a statement, and a closed one is noticed."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 from django.db import connection
+from django.db.backends.postgresql import base as postgresql
 
 from projects.database.postgresql import base
 
 
 @pytest.fixture
-def other() -> base.DatabaseWrapper:
+def other() -> Iterator[base.DatabaseWrapper]:
     """A second connection with the settings of the test's."""
     wrapper = base.DatabaseWrapper(connection.settings_dict, alias=connection.alias)
     wrapper.connect()
@@ -33,7 +35,7 @@ def test_an_idle_connection_is_asked_nothing(other: base.DatabaseWrapper, monkey
     def fail(*_arguments: object) -> None:
         raise AssertionError("a statement was sent")
 
-    monkeypatch.setattr(base.base.DatabaseWrapper, "is_usable", fail)
+    monkeypatch.setattr(postgresql.DatabaseWrapper, "is_usable", fail)
     assert other.is_usable()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import celery
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
@@ -474,7 +475,7 @@ def test_a_job_of_learned_metrics_waits_in_a_queue_of_its_own(
     manager: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(queue.current_app, "send_task", lambda _task, **options: sent.append(options))
+    monkeypatch.setattr(celery.current_app, "send_task", lambda _task, **options: sent.append(options))
     job = make_job(manager)
     monkeypatch.setattr(type(job), "queue_name", queue.NEURAL_QUEUE)
     assert queue._announce(job)

@@ -1,4 +1,4 @@
-"""A set whose worker is killed at 10, 50 and 90 %: no half archive is given out, and it ends as if nothing had been.
+"""A set whose worker is killed at 10, 50 and 90 %: no half archive is published, and it ends as if nothing had been.
 
 100,000 judgments in `make soak`, a few dozen otherwise.
 """
