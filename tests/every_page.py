@@ -28,7 +28,7 @@ from tests.routes import Route, all_routes
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha", "export-controls"),
     *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "-table", "study-compare"),
-    *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
+    *("metric-jobs", "metric-job", "metric-scores", "training-job", "score-file-job", "score-file-problems"),
     *(
         "single-sign-on-callback",
         "import-file",

@@ -7,6 +7,7 @@ from django.core.validators import RegexValidator
 
 from annotate.models import Outcome, Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
+from annotate.payments.ledger import pays_anything
 
 _PARAMETER = RegexValidator(re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
 _CODE = RegexValidator(re.compile(r"[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
@@ -67,6 +68,8 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if not pays_anything(self.instance.project):
+            del self.fields["paid_by"]
         for name, field in self.fields.items():
             if name.endswith("_parameter"):
                 field.validators.append(_PARAMETER)

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Panel, PanelParticipant
+from annotate.payments.ledger import pays_anything
 from projects import log
 from projects.access import lock_actor
 from projects.database.numbering import next_number
@@ -95,5 +96,7 @@ def _check_return_url(url: str) -> None:
 
 def _describe(panel: Panel) -> dict[str, Any]:
     # Codes are no personal data, but whoever reads the log of a running study could use one.
-    fields = ("name", "platform", *PARAMETERS, "paid_by", "hits_per_session", "minutes_per_session", "minutes_allowed")
+    fields = ["name", "platform", *PARAMETERS, "hits_per_session", "minutes_per_session", "minutes_allowed"]
+    if pays_anything(panel.project):
+        fields.append("paid_by")
     return {**{name: getattr(panel, name) for name in fields}, "counts_unfinished": panel.counts_unfinished}

@@ -14,6 +14,7 @@ from annotate.models import Assignment, Outcome, Panel, PanelSession
 from annotate.panels import links, managing, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
+from annotate.payments.ledger import pays_anything
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 from projects.web.links import absolute_url
@@ -52,7 +53,7 @@ def panel_new(request: ProjectRequest, project: Project) -> HttpResponse:
         "return_url": preset.return_url,
         "hits_per_session": 1,
     }
-    form = PanelForm(request.POST if request.method == "POST" else None, initial=start)
+    form = PanelForm(request.POST if request.method == "POST" else None, instance=Panel(project=project), initial=start)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             values = {"platform": platform, **form.cleaned_data}
@@ -155,6 +156,7 @@ def _show(
     context: dict[str, Any] = {
         "panel": panel,
         "length": _describe_length(panel),
+        "pays": pays_anything(project),
         "link": links.make_link(panel, url),
         "sample": links.make_sample(panel, url),
         "preset": PRESETS[Panel.Platform(panel.platform)],

@@ -4,6 +4,7 @@ import select
 from typing import Any
 
 from django.db.backends.postgresql import base
+from psycopg2.extensions import TRANSACTION_STATUS_IDLE
 
 READABLE = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -18,9 +19,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         not. So no statement is sent unless there is something to read. A server that vanished without a word shows
         only in the next statement, as it would in a statement sent to find out.
         """
-        if self.connection is not None and not self.connection.closed and not _is_readable(self.connection):
+        if self.connection is not None and _is_idle(self.connection) and not _is_readable(self.connection):
             return True
         return bool(super().is_usable())
+
+
+def _is_idle(connection: Any) -> bool:
+    """Return whether the connection is open, and outside of a transaction, which might have failed."""
+    return not connection.closed and connection.get_transaction_status() == TRANSACTION_STATUS_IDLE
 
 
 def _is_readable(connection: Any) -> bool:

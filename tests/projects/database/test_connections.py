@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import DataError, connection
 from django.db.backends.postgresql import base as postgresql
 
 from projects.database.postgresql import base
@@ -52,3 +52,13 @@ def test_a_message_of_the_server_is_not_taken_for_an_end(other: base.DatabaseWra
 def test_a_connection_that_was_closed_here_is_not_usable(other: base.DatabaseWrapper) -> None:
     other.connection.close()
     assert not other.is_usable()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_failed_is_not_usable(other: base.DatabaseWrapper) -> None:
+    other.set_autocommit(False)
+    with pytest.raises(DataError), other.cursor() as cursor:
+        cursor.execute("SELECT 1 / 0")
+    assert not other.is_usable()
+    other.rollback()
+    assert other.is_usable()
