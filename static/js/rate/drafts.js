@@ -131,7 +131,9 @@ export class Drafts {
 
   // The first change is sent at once, and the next ones when the last request is long enough ago.
   scheduleNext() {
-    this.schedule(Math.max(0, this.sentAt + APART_MS - performance.now()));
+    const wait = this.sentAt + APART_MS - performance.now();
+    if (wait > 0) this.schedule(wait);
+    else this.flush();
   }
 
   // Sends what is unsent, and returns whether nothing is left.
