@@ -36,11 +36,14 @@ NO_PAGES = (
         "file-skipped",
         "import-job",
         "controls-job",
+        "annotate:panel-arrival",
+        "annotate:panel-session",
+        "annotate:panel-return",
         "annotate:session",
         "api:schema",
     ),
 )
-"""Files, fragments, and what answers scripts."""
+"""Files, fragments, what answers scripts, and the pages of people from a panel, who alone can see them."""
 
 
 class Address(NamedTuple):

@@ -63,9 +63,7 @@ class Site:
 
     def find_server(self, program: str) -> list[int]:
         """Return the process of a private server, the one whose parent is its guardian."""
-        marks = (program, str(self.folder))
-        every = [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
-        return [pid for pid in every if all(mark in read_command(pid) for mark in marks)]
+        return find_commands(program, str(self.folder))
 
 
 class Disk:
@@ -197,7 +195,8 @@ def private_servers(folder: Path, clock: Clock) -> Iterator[None]:
     finally:
         keeper.stdin.close()
         keeper.wait()
-        wait_until(lambda: not list(folder.glob("guardians/*/ready")))
+        # The guardians end the servers only then, and no file may go while somebody writes there.
+        wait_until(lambda: not find_commands(str(folder)))
 
 
 @contextmanager
@@ -261,6 +260,12 @@ def list_children(pid: int) -> list[int]:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+def find_commands(*marks: str) -> list[int]:
+    """Return the processes whose command contains all of these words."""
+    every = [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in every if all(mark in read_command(pid) for mark in marks)]
 
 
 def read_command(pid: int) -> str:

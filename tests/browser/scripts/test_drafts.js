@@ -67,7 +67,7 @@ test("answers given while one is sent wait and go together", async () => {
   equal(asked.length, 1);
   give(answer(200, {}));
   await flushPromises();
-  equal(clock.waits(), [0]);
+  equal(clock.waits(), [800]);
   await clock.go();
   equal(bodies(asked)[1].answers, { 1: { correctness: [2, 1001] } });
   equal(bodies(asked)[1].flags, { 1: [true, 1002] });

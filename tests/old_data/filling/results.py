@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import cycle
 
 from django.db.models import F
 from django.test import Client
@@ -14,7 +15,7 @@ from projects.importing import Options
 from projects.jobs import queue, running
 from projects.models import Candidate, Project
 from results.metrics import computing
-from results.models import MetricRun, Report, ScoreFile, Study
+from results.models import MetricRun, Report, ScoreFile, Study, Training
 from results.reports import reports
 from results.scope.human_sources import keep_choice
 from results.score_import import importing
@@ -25,6 +26,7 @@ from results.studies import running as studying
 from results.studies.settings import Settings as StudySettings
 from results.studies.settings import default_settings
 from tests.old_data.filling.bay import ENDS, Bay, answers, end, uploaded, write_csv
+from tests.results.training.factories import training_samples
 
 METRICS = ("exact_match", "token_f1", "rouge_l", "bleu_1")
 OTHER_METRICS = ("chrf", "rouge_1", "rouge_2", "bleu_2", "bleu_3")
@@ -88,6 +90,11 @@ def _study(bay: Bay, runs: list[MetricRun]) -> None:
         "significance": replace(asked, options={"over": "passages"}),
         "pairs": asked,
         "sweep": replace(asked, metrics=(adapted.subject,), options=weights),
+        "groups": asked,
+        "pairwise": replace(asked, options={"epsilon": 0.1}),
+        "soft": replace(asked, options={"n_draws": 10}),
+        "top_n": replace(asked, options={"threshold": 0.5, "human_threshold": 4, "depth": 3}),
+        "redundancy": replace(asked, options={"redundancy": "completeness"}),
         "errors": replace(asked, options={"n_answers": 2}),
     }.items():
         made = studying.study_now(project=bay.project, kind=kind, settings=settings, seed=5)
@@ -150,9 +157,29 @@ def freeze(bay: Bay) -> None:
         plain, stage=Stage.ALL, gold=GoldRule.Z, with_comments=True, is_blind_only=True, studies=(study.number,)
     )
     freezing.freeze_now(project=bay.project, name="With a study", settings=full)
+    _train(bay)
     for state in ENDS:
         made = freezing.request_set(project=bay.project, actor=bay["owner"], name=f"Set {state}", settings=plain)
         end(made, state)
+
+
+def _train(bay: Bay) -> None:
+    """A metric trained, and requests for each other table in every other state."""
+    training_samples(bay.project, bay["researcher"])
+    done = Training.objects.get(project=bay.project)
+    others = zip(ENDS, cycle(Training.Table.values), strict=False)
+    for number, (state, table) in enumerate(others, start=done.number + 1):
+        job = Training.objects.create(
+            project=bay.project,
+            number=number,
+            name=f"training-{state}",
+            judgment_set=done.judgment_set,
+            criterion=done.criterion,
+            table=table,
+            settings=done.settings,
+            requested_by=bay["researcher"],
+        )
+        end(job, state)
 
 
 def _withdraw(bay: Bay) -> None:

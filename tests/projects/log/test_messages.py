@@ -131,6 +131,8 @@ SAID = {
     "add webhook": ("webhook 3", "added webhook 3"),
     "delete webhook": ("webhook 3", "deleted webhook 3"),
     "renew webhook secret": ("webhook 3", "renewed the secret of webhook 3"),
+    "delete training": ("training 3", "deleted training 3"),
+    "train metric": ("training 3", "requested training 3"),
     "turn off webhook": ("webhook 3", "turned off webhook 3"),
     "turn on webhook": ("webhook 3", "turned on webhook 3"),
     "withdraw passage": ("passage 3", "withdrew passage 3"),
