@@ -50,6 +50,8 @@ def main() -> None:
         result = counting.count(site.url, people, manager)
     recoveries.show()
     is_well = show(record, people, manager, result)
+    if faults := [line for line in site.said if "Traceback" in line or " ERROR " in line]:
+        print("".join(["\nthe site wrote:\n", *faults[:40]]), flush=True)
     sys.exit(not (is_well and is_verified and not recoveries.failure))
 
 

@@ -239,9 +239,18 @@ def _ask(
     except ProgramGone:
         # It ends by itself when nobody has asked it for a while: at that moment a request finds it gone.
         return _exchange(content, name, budget, report, n_bytes)
+    except _Failed:
+        # A file ends its reader by a signal or is answered; this one met something else, which may be over.
+        return _exchange(content, name, budget, report, n_bytes, is_last=True)
 
 
-def _exchange(content: bytes, name: str, budget: Budget, on_progress: OnProgress, n_bytes: int) -> dict[str, Any]:
+class _Failed(Exception):
+    """A child has ended by itself without an answer."""
+
+
+def _exchange(
+    content: bytes, name: str, budget: Budget, on_progress: OnProgress, n_bytes: int, *, is_last: bool = False
+) -> dict[str, Any]:
     progress = (0, n_bytes)
     answer: tuple[bytes, bytes] | None = None
 
@@ -257,6 +266,8 @@ def _exchange(content: bytes, name: str, budget: Budget, on_progress: OnProgress
                 report()
             else:
                 answer = (kind, message)
+    if answer is None and not is_last and asked.ended is not None and asked.ended.code > 0:
+        raise _Failed
     if answer is None:
         raise _explain_end(name, budget, None if asked.is_late else asked.ended)
     found: dict[str, Any] = json.loads(answer[1])

@@ -228,6 +228,27 @@ def test_a_reading_that_is_cancelled_or_ended_leaves_nothing(
     assert isolated.preview(path=path, name="a.csv").n_rows == 1000, "The program goes on."
 
 
+@pytest.mark.parametrize("n_failures", [1, 2])
+def test_a_reader_that_fails_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_failures: int
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(HEADER + "a,P,Q,R,C\n", encoding="utf-8")
+    exchange, sent = requests.Request.exchange, []
+
+    def fail_at_first(self: requests.Request, content: bytes, on_wait: Callable[[], None]) -> Any:
+        sent.append(content)
+        return exchange(self, b"{" if len(sent) <= n_failures else content, on_wait)
+
+    monkeypatch.setattr(requests.Request, "exchange", fail_at_first)
+    if n_failures == 1:
+        assert isolated.check(path=path, name="a.csv", folder=tmp_path / "rows").name == "a.csv"
+    else:
+        with pytest.raises(FileRefused, match=r"ended the program that reads it \(exit 1\)"):
+            isolated.check(path=path, name="a.csv", folder=tmp_path / "rows")
+    assert len(sent) == 2
+
+
 def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     path, folder = tmp_path / "a.csv", tmp_path / "rows"
     path.write_text(HEADER + "a,P,Q,R,C\n", encoding="utf-8")
