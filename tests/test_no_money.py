@@ -34,6 +34,7 @@ OF_PAY = {
 }
 MAY_NAME_IT = {
     *("projects:project-settings-edit", "projects:project-new", "api:docs"),
+    *("annotate:panel-new", "annotate:panel-edit"),
     *("projects:guide", "projects:guide-annotators", "projects:privacy", "annotate:account-delete"),
 }
 """Where pay is set, where a project does not exist yet, what is said of all projects, and what scripts may ask."""

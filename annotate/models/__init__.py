@@ -5,6 +5,7 @@ from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.controls import ControlJob
 from annotate.models.imports import Import
 from annotate.models.panel import Outcome, Panel, PanelParticipant, PanelSession, Reservation
+from annotate.models.panel_payment import PanelPayment
 from annotate.models.payment import LedgerEntry, Payment
 from annotate.models.plan import OverlapPlan
 from annotate.models.qualification import Attempt, Grant, Qualification, QualificationItem, QualificationTest
@@ -41,6 +42,7 @@ __all__ = [
     "OverlapPlan",
     "Panel",
     "PanelParticipant",
+    "PanelPayment",
     "PanelSession",
     "Payment",
     "Qualification",

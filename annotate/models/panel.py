@@ -2,7 +2,7 @@
 
 import secrets
 
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -60,6 +60,22 @@ class Panel(models.Model):
     """Whether each session that is completed gets a random code of its own instead of the code above."""
     return_url = models.CharField(max_length=500, blank=True)
     paid_by = models.CharField(max_length=10, choices=Payer.choices, default=Payer.PLATFORM)
+    currency = models.CharField(
+        max_length=3, default="USD", db_default="USD", validators=[RegexValidator(r"\A[A-Z]{3}\Z")]
+    )
+    """The platform's currency, by its code of three letters."""
+    reward_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(100_000)])
+    """What the platform pays for a completed session, in the currency's smallest unit; None where it pays no money."""
+    screened_out_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(100_000)])
+    """What it pays to who is screened out by a survey; None for nothing."""
+    fee_share = models.FloatField(
+        default=0.0, db_default=0.0, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)]
+    )
+    """What the platform charges the project on top of what it pays, as a share of it."""
+    minutes_expected = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1), MaxValueValidator(600)]
+    )
+    """How long a session takes, as the platform announces it."""
     hits_per_session = models.PositiveSmallIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )

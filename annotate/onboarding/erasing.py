@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Attempt, Draft, Notice, PanelParticipant, Remark, RemarkRevision
+from annotate.payments import panel_pay
 from annotate.payments.paying import sum_unpaid
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
@@ -96,6 +97,7 @@ def _leave(member: Membership, *, removes_work: bool) -> int:
     Draft.objects.filter(assignment__annotator=member).delete()
     Attempt.objects.filter(annotator=member).update(draft={})
     Notice.objects.filter(annotator=member).delete()
+    panel_pay.forget_ids([member])
     PanelParticipant.objects.filter(membership=member).delete()
     ApiToken.objects.filter(membership=member, revoked_at=None).update(revoked_at=timezone.now())
     if removes_work:

@@ -1,19 +1,32 @@
 """The form of a panel, the choice of its platform, a link to try, and what the platform says of sessions."""
 
 import re
+from decimal import Decimal
+from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
 
 from annotate.models import Outcome, Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
-from annotate.payments.ledger import pays_anything
 
 _PARAMETER = RegexValidator(re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
 _CODE = RegexValidator(re.compile(r"[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
 
+PAY = ("minutes_expected", "reward_cents", "screened_out_cents", "currency", "fee_percent")
+
 
 class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
+    fee_percent = forms.DecimalField(
+        label="Fee (%)",
+        min_value=0,
+        max_value=100,
+        required=False,
+        max_digits=5,
+        decimal_places=2,
+        help_text="What the platform charges on top of what it pays.",
+    )
+
     class Meta:
         model = Panel
         fields = (
@@ -30,6 +43,7 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
             *(f"code_{outcome}" for outcome in Outcome.values if outcome != Outcome.COMPLETED),
             "return_url",
             "paid_by",
+            *PAY,
             "counts_unfinished",
         )
         labels = {
@@ -49,6 +63,10 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
             "code_nothing_left": "Code: nothing left",
             "return_url": "Return address",
             "paid_by": "Who pays",
+            "minutes_expected": "Announced duration (minutes)",
+            "reward_cents": "Reward (cents)",
+            "screened_out_cents": "Reward for screened out (cents)",
+            "currency": "Currency",
             "counts_unfinished": "Count HITs of sessions that were returned or timed out",
         }
         help_texts = {
@@ -63,13 +81,17 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
             "code_nothing_left": "For those who arrive when no place is left. They see it at once.",
             "return_url": "Where participants go at the end. {code}, {participant} and {session} are filled in.",
             "paid_by": "If the platform pays, the ledger owes participants nothing for HITs and tests.",
+            "minutes_expected": "As the platform announces a session. The hourly pay is estimated from it.",
+            "reward_cents": "What the platform pays for a completed session. Empty if it pays no money. A change holds "
+            "for those who finish afterwards.",
+            "screened_out_cents": "For those whom an answer of a survey screens out. Empty for nothing.",
+            "currency": "Its three letters, such as USD, GBP or EUR. Amounts are in hundredths of it.",
             "counts_unfinished": "Otherwise their places open again. The ratings are kept in both cases.",
         }
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        if not pays_anything(self.instance.project):
-            del self.fields["paid_by"]
+        self.initial.setdefault("fee_percent", f"{(Decimal(str(self.instance.fee_share)) * 100).normalize():f}")
         for name, field in self.fields.items():
             if name.endswith("_parameter"):
                 field.validators.append(_PARAMETER)
@@ -77,6 +99,12 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
                 field.validators.append(_CODE)
             if isinstance(field.widget, forms.TextInput):
                 field.widget.attrs |= {"autocomplete": "off", "spellcheck": "false"}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if (percent := cleaned.pop("fee_percent", None)) is not None:
+            cleaned["fee_share"] = float(percent / 100)
+        return cleaned
 
     def _post_clean(self) -> None:
         """Leave the row alone: the act that stores it checks what goes together, under its lock."""

@@ -71,6 +71,8 @@ def _check(panel: Panel) -> None:
         raise Refused("Enter the code for completed sessions, or give each session its own.", field="code_completed")
     if panel.study_id and not panel.study_parameter:
         raise Refused("Name the parameter that has the study’s id, or leave the id empty.", field="study_parameter")
+    if panel.paid_by != Panel.Payer.PLATFORM and (panel.reward_cents or panel.screened_out_cents):
+        raise Refused("This project pays, so the platform has no reward. Leave it empty.", field="reward_cents")
     if panel.return_url:
         _check_return_url(panel.return_url)
 
@@ -99,4 +101,8 @@ def _describe(panel: Panel) -> dict[str, Any]:
     fields = ["name", "platform", *PARAMETERS, "hits_per_session", "minutes_per_session", "minutes_allowed"]
     if pays_anything(panel.project):
         fields.append("paid_by")
-    return {**{name: getattr(panel, name) for name in fields}, "counts_unfinished": panel.counts_unfinished}
+    described = {**{name: getattr(panel, name) for name in fields}, "counts_unfinished": panel.counts_unfinished}
+    if panel.reward_cents or panel.screened_out_cents:
+        described |= {name: getattr(panel, name) for name in ("reward_cents", "screened_out_cents", "currency")}
+        described["fee_share"] = panel.fee_share
+    return described

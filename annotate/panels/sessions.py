@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotate import places
 from annotate.models import Assignment, Outcome, PanelSession, Reservation
+from annotate.payments import panel_pay
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator, lock_assignment
 from projects import log
@@ -39,7 +40,10 @@ MOVES: dict[str, tuple[State, ...]] = {
     State.APPROVED: (),
     State.RETURNED: (),
 }
-BY_PLATFORM = (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED)
+BY_PLATFORM = (
+    *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    State.SCREENED_OUT,
+)
 """What the platform decides; a manager records it by hand where the platform tells nothing."""
 UNFINISHED = "session not finished"
 """Why work does not count of a session that was returned or timed out, where its panel is set so."""
@@ -123,6 +127,7 @@ def end(session: PanelSession, outcome: Outcome) -> PanelSession:
     session.save(update_fields=["outcome", "ended_at", "code"])
     if state in MOVES[session.state]:
         _move(session, state)
+    panel_pay.follow_session(session, told_at=session.told_at)
     return session
 
 
@@ -141,12 +146,19 @@ def record(session: PanelSession, state: str, *, actor: Membership | None = None
     if at is not None:
         session.told_at = at
         session.save(update_fields=["told_at"])
+    told_at = at or (timezone.now() if actor is not None else None)
     if session.state == state:
+        # Our own state may have come first, and the platform has now said the same.
+        panel_pay.follow_session(session, told_at=told_at)
         return False
     if state not in MOVES[session.state]:
         raise Refused(f"A session that is {session.get_state_display()} can’t become {State(state).label}.")
     before = session.state
+    if state == State.SCREENED_OUT and not session.outcome:
+        session.outcome, session.ended_at = Outcome.SCREENED_OUT, timezone.now()
+        session.save(update_fields=["outcome", "ended_at"])
     _move(session, State(state))
+    panel_pay.follow_session(session, told_at=told_at)
     member = session.participant.membership
     log.record(member.project, actor, Act.MOVE_SESSION, member, before={"state": before}, after={"state": state})
     return True

@@ -14,6 +14,7 @@ from annotate.models import Assignment, Outcome, Panel, PanelSession
 from annotate.panels import links, managing, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
+from annotate.payments import panel_comparison
 from annotate.payments.ledger import pays_anything
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
@@ -52,6 +53,7 @@ def panel_new(request: ProjectRequest, project: Project) -> HttpResponse:
         **dict(zip(managing.PARAMETERS, preset.parameters, strict=True)),
         "return_url": preset.return_url,
         "hits_per_session": 1,
+        "currency": "USD",
     }
     form = PanelForm(request.POST if request.method == "POST" else None, instance=Panel(project=project), initial=start)
     if request.method == "POST" and form.is_valid():
@@ -155,6 +157,7 @@ def _show(
         ]
     context: dict[str, Any] = {
         "panel": panel,
+        "pay": panel_comparison.measure_panel(panel, project) if panel.reward_cents else None,
         "length": _describe_length(panel),
         "pays": pays_anything(project),
         "link": links.make_link(panel, url),

@@ -10,6 +10,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
+from annotate.payments.panel_pay import pays_by_panels
 from projects.models import Membership, Project
 
 LEAST_SECONDS = 600.0
@@ -132,7 +133,7 @@ STAGES = {
 
 
 def pays_anything(project: Project) -> bool:
-    """Return whether the project pays: it has a rate, a paid batch or test, or an entry in the ledger."""
+    """Return whether the project pays: it has a rate, a paid batch, test or panel, or an entry in the ledger."""
     # The project's own rates are in memory. The queries follow for one whose rates were set to 0 later, or whose single
     # batches pay: entries must stay visible.
     if project.is_paid:
@@ -141,6 +142,7 @@ def pays_anything(project: Project) -> bool:
         LedgerEntry.objects.filter(project=project).exists()
         or project.batches.exclude(cents_per_hit=0, cents_per_item=0).exists()
         or QualificationTest.objects.filter(project=project, cents__gt=0).exists()
+        or pays_by_panels(project)
     )
 
 

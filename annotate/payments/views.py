@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Payment
-from annotate.payments import ledger, paying
+from annotate.payments import ledger, panel_comparison, paying
 from annotate.payments import payment_file as payment_files
 from annotate.payments.entries_page import render_entries, require_paying
 from annotate.payments.forms import EntryForm, PaymentForm
 from annotate.payments.ledger import Balance, Sums
+from annotate.payments.panel_pay import pays_by_panels
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.downloads import download_headers
@@ -85,6 +86,22 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
         text = text.format(n=n, sum=format_money(cents))
         messages.success(request, text if n else "Nothing was awaiting approval any more.")
     return redirect("annotate:payment-list", project.slug)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def panel_payments(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Compare what is owed to panels' participants with what the platforms say."""
+    require_paying(project)
+    found = panel_comparison.list_differences(project)
+    context = {
+        "sums": panel_comparison.sum_by_panel(project),
+        "page": paginate(request, found),
+        "n_differences": len(found),
+    }
+    return render(request, "annotate/payments/panels.html", context)
 
 
 @requires(Right.MANAGE)
@@ -176,6 +193,7 @@ def _render_list(
         "waiting": waiting,
         "approval": _preview_approval(project, waiting.n, waiting.cents),
         "payments": project.payments.select_related("made_by"),
+        "pays_by_panels": pays_by_panels(project),
     }
     return render(request, "annotate/payments/list.html", context, status=status)
 

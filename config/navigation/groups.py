@@ -243,7 +243,7 @@ ADMIN = Group(
             "Payments",
             "annotate:payment-list",
             Right.MANAGE,
-            below=("annotate:payment-show", "annotate:ledger-show"),
+            below=("annotate:payment-show", "annotate:ledger-show", "annotate:panel-payments"),
             is_shown=pays_anything,
         ),
         Page("Audit log", "projects:log-list", Right.MANAGE),

@@ -5,13 +5,15 @@ from datetime import timedelta
 from django.utils import timezone
 
 from annotate.desk import arriving
-from annotate.models import Outcome, Panel, PanelSession
+from annotate.models import Outcome, Panel, PanelPayment, PanelSession
 from annotate.panels import managing, sessions
 from annotate.panels.links import Ids
 from annotate.panels.platforms import PRESETS
+from annotate.payments import panel_pay
 from tests.old_data.filling.bay import Bay
 
 State = PanelSession.State
+Told = PanelPayment.Told
 
 
 def recruit(bay: Bay) -> None:
@@ -28,6 +30,17 @@ def recruit(bay: Bay) -> None:
         session = _arrive(panel, n)
         PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
     sessions.mark_working(_arrive(panel, 30).participant.membership)
+    _pay(panel)
+
+
+def _pay(panel: Panel) -> None:
+    """A bonus that was paid, one that was refused, and the fees of the study, beside the rewards of the sessions."""
+    member = panel.participants.earliest("pk").membership
+    for key, told in (("bonus:1", Told.PAID), ("bonus:2", Told.REFUSED)):
+        kind = PanelPayment.Kind.BONUS
+        panel_pay.owe(panel=panel, key=key, kind=kind, annotator=member, cents=50)
+        panel_pay.record_panel_payment(panel=panel, key=key, kind=kind, told=told, cents=50, external_id=key)
+    panel_pay.record_panel_payment(panel=panel, key="fee:1", kind=PanelPayment.Kind.FEE, told=Told.WAITING, cents=100)
 
 
 def _make_panel(bay: Bay, platform: Panel.Platform) -> Panel:
@@ -40,6 +53,7 @@ def _make_panel(bay: Bay, platform: Panel.Platform) -> Panel:
         "code_nothing_left": "N0NE",
         "return_url": preset.return_url,
         "paid_by": Panel.Payer.PROJECT if platform == Panel.Platform.GENERIC else Panel.Payer.PLATFORM,
+        "reward_cents": 150 if platform == Panel.Platform.PROLIFIC else None,
         "hits_per_session": None if platform == Panel.Platform.SONA else 2,
         "minutes_per_session": 20 if platform == Panel.Platform.SONA else None,
     }

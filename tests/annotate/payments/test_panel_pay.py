@@ -1,0 +1,188 @@
+"""Pay by a panel's platform: what sessions are owed, what the platform says, and where the two differ."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotate.models import Assignment, Outcome, Panel, PanelPayment, PanelSession
+from annotate.onboarding import erasing
+from annotate.panels import managing, sessions
+from annotate.payments import ledger, panel_pay
+from annotate.payments.panel_comparison import DIFFERENCES, NOT_OWED, list_differences, sum_by_panel
+from projects.errors import Refused
+from projects.models import Membership, Project
+from tests.annotate.open_batches import open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+State = PanelSession.State
+Told = PanelPayment.Told
+TERMS = {"reward_cents": 150, "screened_out_cents": 14, "fee_share": 0.4, "minutes_expected": 10}
+NOW = timezone.now()
+
+
+def arrive(panel: Panel, name: str, outcome: Outcome | None = None) -> PanelSession:
+    open_link(panel, name)
+    if outcome is not None:
+        sessions.end(session_of(panel, name), outcome)
+    return session_of(panel, name)
+
+
+def reward_of(session: PanelSession) -> PanelPayment:
+    return PanelPayment.objects.get(panel=session.panel, key=panel_pay.make_reward_key(session))
+
+
+def say(session: PanelSession, cents: int | None = None, fee_cents: int | None = None) -> PanelPayment:
+    """What the platform says of a reward that it has paid."""
+    return panel_pay.record_panel_payment(
+        panel=session.panel,
+        key=panel_pay.make_reward_key(session),
+        kind=PanelPayment.Kind.REWARD,
+        told=Told.PAID,
+        cents=cents,
+        fee_cents=fee_cents,
+        external_id="submission-1",
+    )
+
+
+def test_a_reward_follows_its_session(project: Project, manager: Membership) -> None:
+    """Finished: owed. Approved: paid. Returned or timed out: no more, until the platform approves after all."""
+    panel = make_panel(manager, **TERMS)
+    open_batch(project, n_hits=9)
+    pia = arrive(panel, "pia", Outcome.COMPLETED)
+    sessions.end(pia, Outcome.COMPLETED)
+    entry = reward_of(pia)
+    assert (entry.cents, entry.approved_at, entry.told) == (150, None, "")
+    sessions.record(pia, State.SUBMITTED, at=NOW)
+    assert reward_of(pia).told == Told.WAITING
+    for _ in range(2):
+        sessions.record(session_of(panel, "pia"), State.APPROVED, at=NOW + timedelta(minutes=5))
+    entry = reward_of(pia)
+    assert entry.approved_at is not None
+    assert (entry.told, entry.told_cents) == (Told.PAID, None)
+
+    ada = arrive(panel, "ada", Outcome.COMPLETED)
+    sessions.record(ada, State.TIMED_OUT, at=NOW)
+    assert reward_of(ada).cancelled_at is not None
+    sessions.record(session_of(panel, "ada"), State.APPROVED, at=NOW + timedelta(minutes=5))
+    assert (reward_of(ada).cancelled_at, reward_of(ada).told) == (None, Told.PAID)
+
+    screened = arrive(panel, "ben", Outcome.SCREENED_OUT)
+    assert reward_of(screened).cents == 14
+    arrive(panel, "cem", Outcome.NO_CONSENT)
+    by_platform = arrive(panel, "dana")
+    sessions.record(by_platform, State.SUBMITTED, at=NOW)
+    sessions.record(session_of(panel, "dana"), State.SCREENED_OUT, at=NOW)
+    assert session_of(panel, "dana").outcome == Outcome.SCREENED_OUT
+    assert (reward_of(by_platform).cents, reward_of(by_platform).told) == (14, Told.PAID)
+    assert PanelPayment.objects.count() == 4
+    assert ledger.list_balances(project) == []  # the platform's money is not the project's
+
+
+def test_a_set_is_owed_once_and_only_where_the_platform_pays(project: Project, manager: Membership) -> None:
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    client, _ = open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    sessions.end(session_of(panel, "pia"), Outcome.COMPLETED)
+    open_link(panel, "pia", client, session="another-session-of-pia-000")
+    second = session_of(panel, "pia")
+    assert second.state == State.FINISHED
+    sessions.record(second, State.APPROVED, at=NOW)
+    assert PanelPayment.objects.count() == 1
+    assert [found.what for found in list_differences(project)] == [NOT_OWED]
+    own = make_panel(manager, paid_by=Panel.Payer.PROJECT)
+    arrive(own, "ada", Outcome.COMPLETED)
+    assert PanelPayment.objects.count() == 1
+    with pytest.raises(Refused, match="This project pays"):
+        managing.change_panel(panel=own, actor=manager, values={"reward_cents": 5})
+
+
+def test_the_platforms_word_is_ordered_by_its_time_and_a_sum_is_owed_once(
+    project: Project, manager: Membership
+) -> None:
+    panel = make_panel(manager, **TERMS)
+    bonus = {"panel": panel, "key": "bonus:1", "kind": PanelPayment.Kind.BONUS}
+    panel_pay.owe(**bonus, cents=50, annotator=manager)
+    assert panel_pay.owe(**bonus, cents=50, annotator=manager).pk == PanelPayment.objects.get().pk
+    with pytest.raises(Refused, match="another sum"):
+        panel_pay.owe(**bonus, cents=60, annotator=manager)
+    assert panel_pay.approve(PanelPayment.objects.all()) == 1
+    assert panel_pay.approve(PanelPayment.objects.all()) == 0
+    panel_pay.record_panel_payment(**bonus, told=Told.PAID, cents=50, at=NOW)
+    older = panel_pay.record_panel_payment(**bonus, told=Told.WAITING, at=NOW - timedelta(hours=1))
+    assert (older.told, older.told_cents) == (Told.PAID, 50)
+
+
+def test_each_difference_is_listed_once(project: Project, manager: Membership, client_of: SignIn) -> None:
+    """One session for each rule, and one on which both sides agree."""
+    Project.objects.filter(pk=project.pk).update(hourly_floor_cents=950)
+    panel = make_panel(manager, **TERMS)
+    open_batch(project, n_hits=9)
+    names = ("right", "amount", "fee", "cancelled", "refused", "unanswered", "silent")
+    done = {name: arrive(panel, name, Outcome.COMPLETED) for name in names}
+    say(done["right"], 150, 60)
+    say(done["amount"], 100, 40)
+    say(done["fee"], 150, 75)
+    sessions.record(done["cancelled"], State.RETURNED, at=NOW)
+    say(done["cancelled"])
+    sessions.record(done["refused"], State.REJECTED, at=NOW)
+    entries = PanelPayment.objects
+    entries.filter(session=done["refused"]).update(cancelled_at=None)
+    long_ago = NOW - timedelta(days=2)
+    entries.filter(session=done["unanswered"]).update(approved_at=long_ago)
+    entries.filter(session=done["silent"]).update(owed_at=long_ago)
+    unexpected = arrive(panel, "unexpected")
+    say(unexpected, 150)
+    sessions.record(arrive(panel, "unowed"), State.SUBMITTED, at=NOW)
+    found = list_differences(project)
+    assert sorted(each.what for each in found) == sorted([*DIFFERENCES.values(), NOT_OWED])
+    project.refresh_from_db()
+    (sums,) = sum_by_panel(project)
+    assert (sums.owed, sums.approved, sums.paid, sums.fees) == (300, 150, 700, 175)
+    assert sums.hourly.announced_cents == 900
+    assert sums.is_under_floor  # 9 dollars an hour are announced
+    page = client_of(manager).get(f"/p/{project.slug}/payments/panels/").text
+    assert "8 differences" in page
+    assert "Charged there with other fees" in page
+    assert "pays less than $9.50 per hour" in page
+    assert "submission-1" not in page
+
+
+def test_hourly_pay_is_measured_by_active_time_and_ids_go_with_the_account(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    panel = make_panel(manager, **TERMS, currency="GBP")
+    open_batch(project, n_hits=2)
+    pia = arrive(panel, "pia")
+    rate(member_of(panel, "pia"))
+    Assignment.objects.update(active_seconds=900, has_odd_times=False)
+    sessions.end(pia, Outcome.COMPLETED)
+    say(pia, 150)
+    (sums,) = sum_by_panel(project)
+    assert sums.texts["active"] == "6.00 GBP"
+    assert not sums.is_under_floor  # the minimum is in dollars
+    shown = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text
+    assert "9.00 GBP per hour for the 10" in " ".join(shown.split())
+    user = member_of(panel, "pia").user
+    assert user is not None
+    erasing.erase(user=user, removes_work=False)
+    entry = PanelPayment.objects.get()
+    assert (entry.external_id, entry.session_id, entry.cents) == ("", None, 150)
+
+
+def test_the_form_takes_the_terms(project: Project, manager: Membership, client_of: SignIn) -> None:
+    panel = make_panel(manager)
+    client, address = client_of(manager), f"/p/{project.slug}/panels/{panel.number}/edit/"
+    page = client.get(address)
+    assert page.context is not None
+    sent = {name: value for name, value in page.context["form"].initial.items() if value not in (None, False)}
+    assert (
+        client.post(address, {**sent, "reward_cents": 200, "currency": "EUR", "fee_percent": "33.3"}).status_code == 302
+    )
+    panel.refresh_from_db()
+    assert (panel.reward_cents, panel.currency, panel.fee_share) == (200, "EUR", 0.333)
+    assert client.post(address, {**sent, "currency": "euro"}).status_code == 422
