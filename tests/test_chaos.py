@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.race, pytest.mark.django_db]
 def test_nothing_that_was_acknowledged_is_lost_doubled_or_over_counted(scale: int) -> None:
     """The seed decides the order of the faults; how many there are in the time depends on the machine."""
     environment = processes.environment() | {"STATIC_ROOT": str(settings.STATIC_ROOT)}
-    quick = ["--minutes", str(0.2 * scale), "--longest", "1.5", "--calm", "0.2", "--think", "0.05", "--annotators", "4"]
+    quick = ["--minutes", str(0.1 * scale), "--longest", "1.5", "--calm", "0.2", "--think", "0.05", "--annotators", "4"]
     command = [
         sys.executable,
         "-m",
