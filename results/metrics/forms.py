@@ -97,7 +97,10 @@ class ComputeForm(forms.Form):
                 self.fields[f"{name}:{MODEL}"] = make_model_field(project, each, models)
 
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
-        """Yield each family with its metrics, small families first: they are the simple metrics."""
+        """Yield each family with its metrics, small families first: they are the simple metrics.
+
+        Those that can't be computed here come last, so that each reason stands once, below all that it keeps away.
+        """
         found: dict[str, list[Choice]] = {}
         # An adapted metric stands beside the one that it adapts.
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
@@ -113,7 +116,8 @@ class ComputeForm(forms.Form):
                 self.fields[f"{name}:{MODEL}"].choices[0][1] if self._models[name] else "",  # type: ignore[attr-defined]
             )
             found.setdefault(each.family, []).append(choice)
-        yield from sorted(found.items(), key=lambda item: len(item[1]))
+        for family, choices in sorted(found.items(), key=lambda item: len(item[1])):
+            yield family, sorted(choices, key=lambda choice: choice.lacks)
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not list(self.chosen()):

@@ -1,5 +1,6 @@
 """The pages of metrics: asking for several at once, one run with its candidates, a file that is checked and taken."""
 
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -54,6 +55,9 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     client = client_of(researcher)
     page = client.get(address("metric-new", corpus)).content.decode()
     assert "Not available on this server: a file named unobtainium.bin" in page
+    for family in page.split("</fieldset>"):
+        reasons = re.findall(r"Not available on this server: ([^<]+)", family)
+        assert len(reasons) == len(set(reasons)), "What several metrics lack is said once."
     sent = {"use:exact_match": "on", "use:likeness": "on", "likeness:power": 2, "use:absent": "on"}
     assert client.post(address("metric-new", corpus), sent).status_code == HTTPStatus.FOUND
     live = client.get(address("metric-list", corpus)).content.decode()
