@@ -174,9 +174,15 @@ def swept(
     title: str,
     axis: str,
     line: tuple[float, str] | None = None,
+    is_counted: bool = False,
 ) -> Spec:
-    """Return a line for each series with its interval; `line` draws a value to compare with and its label."""
-    across = {"field": x, "type": "quantitative", "title": axis, "scale": {"nice": False}}
+    """Return a line for each series with its interval; `line` draws a value to compare with and its label.
+
+    With `is_counted` the axis has whole numbers alone.
+    """
+    across: Spec = {"field": x, "type": "quantitative", "title": axis, "scale": {"nice": False}}
+    if is_counted:
+        across["axis"] = {"tickMinStep": 1, "format": "d"}
     upright = {"type": "quantitative", "title": title, "scale": _scale(None)}
     coloured = {"x": across, "color": {**colours(series), "legend": {"orient": "top", "symbolOpacity": 1}}}
     layers: list[Spec] = [

@@ -107,7 +107,7 @@ class Command(ProjectCommand):
             write(table, FORMS[options["form"] or "markdown"]) for table in _choose_tables(study, options["table"])
         ]
         if options["form"] is None:
-            written.insert(0, f"Study {study.number}: {study.name}\n")
+            written.insert(0, f"Evaluation {study.number}: {study.name}\n")
         self.stdout.write("\n".join(written), ending="")
 
 
@@ -161,5 +161,5 @@ def _choose_tables(study: Study, name: str) -> list[Table]:
     chosen = [table for table in tables if name in ("", table.name)]
     if not chosen:
         names = ", ".join(table.name for table in tables)
-        raise Refused(f"Study {study.number} has no table “{name}”; it has: {names}.")
+        raise Refused(f"Evaluation {study.number} has no table “{name}”; it has: {names}.")
     return chosen

@@ -161,7 +161,7 @@ def _make_correlations(about: About) -> Section:
         "redundancy",
         "Correlation with redundancy",
         Table("redundancy", title, columns, rows, about.captioned(title, about.resampling), foot=foot),
-        charts=[draw_estimates("redundancy", title, drawn, axis=f"Pearson's r with {other}")],
+        charts=[draw_estimates("redundancy", f"Correlation with {other}", drawn, axis="Pearson's r")],
         note=_explain(figures),
     )
 

@@ -193,7 +193,7 @@ def _draw_curve(about: About) -> Chart:
                 high = value.value if value.high is None else value.high
                 rows.append({"n": n, "metric": label, "share": value.value, "low": low, "high": high})
     title = "Top-N accuracy by N"
-    spec = specs.swept("n", "share", "low", "high", "metric", title="share of lists", axis="N")
+    spec = specs.swept("n", "share", "low", "high", "metric", title="share of lists", axis="N", is_counted=True)
     return Chart("top-n", title, rows, {**spec, "width": WIDTH}, columns=("metric", "n", "share", "low", "high"))
 
 

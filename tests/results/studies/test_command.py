@@ -29,7 +29,7 @@ def test_a_study_is_stored_and_printed_in_every_form(judged: Project, runs: list
         ("--markdown", "| Metric |"),
     ):
         assert mark in printed("correlation", *QUICK, form, "--table", "overall")
-    assert "Study 5: System-level correlation" in printed(
+    assert "Evaluation 5: System-level correlation" in printed(
         "systems", "--project", "bridges", "--option", "n_questions=5", "n_draws=10"
     )
 

@@ -156,7 +156,9 @@ def test_ranked_answers_are_judged_by_metrics_and_people(
         ["a", "People, gold score of at least 4"],
         ["b", "Metric"],
     ]
-    note = list_sections(made)[0].note
+    section = list_sections(made)[0]
+    assert section.charts[0].spec["layer"][0]["encoding"]["x"]["axis"]["format"] == "d", "N has no decimals."
+    note = section.note
     assert "Left out are lists without ranks or confidences (unranked: 1)." in note
     partly = give_scores(league, researcher, "Partly", {**scores, second["b"].pk: None})
     both = rows(study(league, researcher, [run, partly], "top_n", **options), "top-n")
