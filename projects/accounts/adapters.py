@@ -1,24 +1,21 @@
 """What django-allauth asks of this site: nobody signs up through it, and the secrets of factors are encrypted."""
 
-import base64
 import logging
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from django.conf import settings
 from django.http import HttpRequest
-from django.utils.crypto import salted_hmac
 
+from projects.database import encryption
 from projects.models import User
 
-if TYPE_CHECKING:
-    from cryptography.fernet import MultiFernet
-
 logger = logging.getLogger(__name__)
+
+PURPOSE = "second factors"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -30,11 +27,11 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     """How second factors are stored, and by which names apps and devices show them."""
 
     def encrypt(self, text: str) -> str:
-        return _make_cipher().encrypt(text.encode()).decode()
+        return encryption.encrypt(text, salt=__name__, purpose=PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
         """Return the secret. Raises InvalidToken if SECRET_KEY has changed since it was stored."""
-        return _make_cipher().decrypt(encrypted_text.encode()).decode()
+        return encryption.decrypt(encrypted_text, salt=__name__, purpose=PURPOSE)
 
     def get_totp_label(self, user: User) -> str:
         return user.get_username()
@@ -74,11 +71,3 @@ class IdentityAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         # The exception may quote what the provider sent, and the reader could do nothing with it.
         logger.warning("Single sign-on failed: %s (%s)", error, type(exception).__name__ if exception else "no code")
         raise ImmediateHttpResponse(single_sign_on_views.answer_failure(request))
-
-
-def _make_cipher() -> "MultiFernet":
-    from cryptography.fernet import Fernet, MultiFernet
-
-    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = [salted_hmac(__name__, "second factors", secret=each, algorithm="sha256").digest() for each in secrets]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

@@ -3,9 +3,7 @@
 import hashlib
 import hmac
 import http.client
-import socket
 import ssl
-import threading
 import time
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
@@ -18,7 +16,8 @@ from django.utils.crypto import salted_hmac
 from projects.errors import Refused
 from projects.models import Delivery, Event, Webhook
 from projects.web.links import absolute_url
-from projects.webhooks.addresses import HTTPS_PORT, NotAllowed, Target, read_target, resolve
+from projects.web.outgoing import exchange
+from projects.webhooks.addresses import NotAllowed, Target, read_target, resolve
 
 MARK = "whsec_"
 SALT = "projects.webhooks"
@@ -104,38 +103,14 @@ def send(delivery: Delivery) -> Outcome:
 
 def _post(target: Target, address: str, headers: dict[str, str], body: bytes) -> int:
     """Return the status of the answer, whose body is not read. Raises TimeoutError after five seconds in all."""
-    began = time.monotonic()
-    sock = socket.create_connection((address, target.port), timeout=TIMEOUT_SECONDS)
-    is_late = threading.Event()
-
-    def cut() -> None:
-        is_late.set()
-        # Wakes a read that a slow sender keeps alive byte by byte, which no timeout of single reads would end.
-        try:
-            sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            sock.close()
-
-    timer = threading.Timer(max(0.0, began + TIMEOUT_SECONDS - time.monotonic()), cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        if target.is_https:
-            # The handshake comes after the assignment, so that it is cut off as well.
-            sock = ssl.create_default_context().wrap_socket(
-                sock, server_hostname=target.host, do_handshake_on_connect=False
-            )
-            sock.do_handshake()
-        connection = http.client.HTTPConnection(target.host, target.port, timeout=TIMEOUT_SECONDS)
-        if target.is_https:
-            connection.default_port = HTTPS_PORT  # so that the Host header names no port
-        connection.sock = sock
-        connection.request("POST", target.path, body=body, headers=headers)
-        return connection.getresponse().status
-    except (OSError, http.client.HTTPException, ValueError) as failure:
-        if is_late.is_set():
-            raise TimeoutError from failure
-        raise
-    finally:
-        timer.cancel()
-        sock.close()
+    return exchange(
+        "POST",
+        host=target.host,
+        port=target.port,
+        path=target.path,
+        is_https=target.is_https,
+        address=address,
+        headers=headers,
+        body=body,
+        seconds=TIMEOUT_SECONDS,
+    ).status
