@@ -1,0 +1,93 @@
+"""Simulated participants take part as people do: by the pages alone, from the link to what the platform has."""
+
+import random
+from io import StringIO
+from urllib.parse import urlencode
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from annotate.models import Assignment, PanelSession
+from annotate.prolific import reconciling, tending
+from demo.fake_prolific.pages import Page, fill, read_page
+from demo.fake_prolific.people import Manner, Participant, recruit
+from projects.models import Membership, Project
+from tests.annotate.open_batches import open_batch
+from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish
+from tests.factories import make_consent
+from tests.fakes.prolific import Fake
+
+
+class TestBrowser:
+    """A browser of this process."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.client = Client()
+
+    def open(self, url: str, data: list[tuple[str, str]] | None = None) -> Page:
+        path = "/" + url.split("/", 3)[3]
+        if data is None:
+            answer = self.client.get(path, follow=True)
+        else:
+            kind = "application/x-www-form-urlencoded"
+            answer = self.client.post(path, urlencode(data), content_type=kind, follow=True)
+        where = answer.redirect_chain[-1][0] if answer.redirect_chain else path
+        return read_page(f"http://testserver{where}", answer.text)
+
+
+@pytest.mark.django_db
+def test_each_manner_ends_as_it_says(connected: Fake, project: Project, manager: Membership) -> None:
+    """Consent, instructions and two HITs of three answers, and what is left of each on both sides."""
+    consent = make_consent(project)
+    open_batch(project, n_hits=3, judgments=6, consent=consent)
+    panel = make_prolific_panel(manager, hits_per_session=2)
+    scene: Scene = publish(connected, manager, panel, places=9, most_places=9)
+    ended = {}
+    for manner in Manner:
+        person = recruit(connected.platform, TestBrowser, chance=random.Random(3), say=lambda _: None)
+        assert isinstance(person, Participant)
+        person.manner = manner
+        ended[manner] = person.live()
+    assert ended == {
+        Manner.DILIGENT: "AWAITING REVIEW",
+        Manner.NO_CODE: "AWAITING REVIEW",
+        Manner.RETURNING: "RETURNED",
+        Manner.REGRETTING: "RETURNED",
+        Manner.TIMING_OUT: "AWAITING REVIEW",
+        Manner.DECLINING: "RETURNED",
+    }
+    assert Assignment.objects.filter(state="submitted").count() == 2 * 4 + 1
+    connected.pass_time(seconds=5)
+    assert tending.tend(scene.study.pk, is_prompt=True)
+    states = sorted(PanelSession.objects.values_list("state", flat=True))
+    assert states == ["returned", "returned", "returned", "submitted", "submitted", "submitted"]
+    whats = sorted(each.what for each in reconciling.compare(scene.study))
+    assert whats == [
+        "Finished here, entered no code on Prolific. The data are complete.",
+        "Finished here, returned on Prolific.",
+    ]
+
+
+def test_forms_are_filled_as_a_browser_without_scripts_does() -> None:
+    page = read_page(
+        "http://site/p/x/",
+        """<form method="post" action="/p/x/work/" id="rating"><input type="hidden" name="a" value="1">
+        <input type="radio" name="r" value="1"><input type="radio" name="r" value="5">
+        <input type="range" name="s" min="2" max="7"><input type="checkbox" name="flag" value="on">
+        <textarea name="c"></textarea><input name="off" disabled><button name="act" value="go">Go</button></form>
+        <button form="rating" name="late" value="x">X</button><textarea id="code">C0DE</textarea>""",
+    )
+    form = page.forms[0]
+    assert (form.action, page.code) == ("http://site/p/x/work/", "C0DE")
+    sent = fill(form, lambda values: values[-1], press="go")
+    assert sent == [("a", "1"), ("c", ""), ("act", "go"), ("r", "5"), ("s", "2")]
+
+
+def test_the_command_serves_and_says_how_to_use_it() -> None:
+    out = StringIO()
+    call_command("fake_prolific", port=0, seconds=0.01, stdout=out)
+    assert "PROLIFIC_API_URL=http://127.0.0.1:" in out.getvalue()
+    assert "rehearsal" in out.getvalue()
