@@ -14,6 +14,7 @@ from annotate.mailing import digests
 from annotate.models import ControlJob, Import
 from annotate.moderation import decisions
 from annotate.panels import sessions
+from annotate.prolific import receiving, tending
 from annotate.quality import monitoring
 from annotate.reviews import spot_checks
 from projects.jobs import running
@@ -57,6 +58,18 @@ def announce_complete() -> None:
 @shared_task(name="annotate.send_digests", ignore_result=True)
 def send_digests() -> None:
     digests.send_digests()
+
+
+@shared_task(name="annotate.tend_prolific", ignore_result=True)
+def tend_prolific() -> None:
+    """Follow what happens on Prolific: submissions, approvals, places."""
+    tending.tend_all()
+    receiving.forget_old()
+
+
+@shared_task(name="annotate.read_prolific_messages", ignore_result=True)
+def read_prolific_messages() -> None:
+    receiving.handle_waiting()
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)

@@ -9,6 +9,7 @@ from annotate.moderation import urls as moderation_urls
 from annotate.panels import urls as panels_urls
 from annotate.payments import urls as payments_urls
 from annotate.planning import urls as planning_urls
+from annotate.prolific import urls as prolific_urls
 from annotate.qualification import urls as qualification_urls
 from annotate.quality import urls as quality_urls
 from annotate.reviews import urls as reviews_urls
@@ -24,6 +25,7 @@ urlpatterns = [
     *planning_urls.urlpatterns,
     *batches_urls.urlpatterns,
     *panels_urls.urlpatterns,
+    *prolific_urls.urlpatterns,
     *controls_urls.urlpatterns,
     *qualification_urls.urlpatterns,
     *moderation_urls.urlpatterns,

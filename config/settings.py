@@ -319,6 +319,12 @@ if SENDS_EMAIL and not (DEFAULT_FROM_EMAIL and SITE_URL):
 # Hosts that webhooks may reach although they lead to internal addresses; while developing, a listener on this machine.
 WEBHOOK_ALLOWED_HOSTS = env.words("WEBHOOK_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
 
+# Prolific's API, for panels. A site-wide token is used by every project that has not connected an account of its own.
+PROLIFIC_API_URL = env.text("PROLIFIC_API_URL", default="https://api.prolific.com").rstrip("/")
+PROLIFIC_TOKEN = env.text("PROLIFIC_TOKEN", default="")
+if not PROLIFIC_API_URL.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+    raise ImproperlyConfigured("PROLIFIC_API_URL must begin with https://: anyone on the way could read the token.")
+
 CELERY_BROKER_URL = REDIS_URL or data_folder.redis_url()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -334,6 +340,8 @@ CELERY_BEAT_SCHEDULE = {
     "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "deliver": {"task": "projects.deliver_messages", "schedule": 5.0, "options": {"expires": 4}},
     "announce-complete": {"task": "annotate.announce_complete", "schedule": 60.0, "options": {"expires": 59}},
+    "read-prolific-messages": {"task": "annotate.read_prolific_messages", "schedule": 5.0, "options": {"expires": 4}},
+    "tend-prolific": {"task": "annotate.tend_prolific", "schedule": 30.0, "options": {"expires": 29}},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
     "send-digests": {"task": "annotate.send_digests", "schedule": crontab(minute=27)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},

@@ -15,6 +15,7 @@ from results.reports import reports
 from tests import factories
 from tests.annotate.panels.samples import panel_samples
 from tests.annotate.payments.paid_work import earn
+from tests.annotate.prolific.samples import prolific_samples
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
@@ -136,6 +137,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         **training_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **webhook_samples(project.memberships.get(role=Membership.Role.OWNER)),
         **panel_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
+        **prolific_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
     }
 
 

@@ -38,6 +38,7 @@ from projects.people import invitations
 from tests import factories
 from tests.annotate.panels.samples import panel_samples
 from tests.annotate.payments.paid_work import earn
+from tests.annotate.prolific.samples import prolific_samples
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
@@ -176,6 +177,8 @@ def make_world() -> World:
             "webhook_id": 2**40,
             "session_id": 2**40,
             "delivery_id": 2**40,
+            "submission_id": 2**40,
+            "bonus_number": 2**20,
             "version": 2**20,
             "number": 2**20,
             "plan_number": 2**20,
@@ -268,6 +271,7 @@ def _children(
     samples["api:payment-show number"] = n_before + 1
     samples |= webhook_samples(manager)
     samples |= panel_samples(manager, n_before=n_before)
+    samples |= prolific_samples(manager, n_before=n_before)
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     samples["annotate:import-skipped number"] = with_list = _import(project, manager)
     uploading.find_skipped_file(project.imports.get(number=with_list)).write_text("line\n")

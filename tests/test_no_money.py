@@ -36,8 +36,12 @@ MAY_NAME_IT = {
     *("projects:project-settings-edit", "projects:project-new", "api:docs"),
     *("annotate:panel-new", "annotate:panel-edit"),
     *("projects:guide", "projects:guide-annotators", "projects:privacy", "annotate:account-delete"),
+    *("annotate:prolific-account", "annotate:prolific-study", "annotate:prolific-study-edit"),
+    *("annotate:prolific-study-places", "annotate:prolific-submission-reject"),
+    *("annotate:prolific-bonus-new", "annotate:prolific-bonus-show"),
 }
-"""Where pay is set, where a project does not exist yet, what is said of all projects, and what scripts may ask."""
+"""Where pay is set, where a project does not exist yet, what is said of all projects, what scripts may ask, and what a
+platform pays."""
 LEAST_PAGES = 45
 
 

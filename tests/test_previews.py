@@ -181,6 +181,8 @@ ELSEWHERE = {
     "results/score_import/show.html": "tests/results/metrics/test_pages.py: the same, of a file of scores",
     "annotate/controls/list.html": "tests/annotate/controls/test_pages.py: as many controls are accepted as were shown",
     "annotate/controls/_pool.html": "tests/annotate/controls/test_pages.py: the visible plan must be the stored one",
+    "annotate/prolific/study.html": "tests/annotate/prolific/test_studies.py: published at the cost that was shown",
+    "annotate/prolific/study_places.html": "tests/annotate/prolific/test_studies.py: the same, of places at most",
     "annotate/payments/ledger_show.html": "tests/annotate/payments/test_pages.py: a debt is allowed for one amount",
 }
 """Templates whose rule is tested elsewhere."""

@@ -8,6 +8,14 @@ from annotate.models.panel import Outcome, Panel, PanelParticipant, PanelSession
 from annotate.models.panel_payment import PanelPayment
 from annotate.models.payment import LedgerEntry, Payment
 from annotate.models.plan import OverlapPlan
+from annotate.models.prolific import (
+    ProlificAccount,
+    ProlificBonus,
+    ProlificBonusLine,
+    ProlificEvent,
+    ProlificStudy,
+    ProlificSubmission,
+)
 from annotate.models.qualification import Attempt, Grant, Qualification, QualificationItem, QualificationTest
 from annotate.models.quality import (
     Adjudication,
@@ -45,6 +53,12 @@ __all__ = [
     "PanelPayment",
     "PanelSession",
     "Payment",
+    "ProlificAccount",
+    "ProlificBonus",
+    "ProlificBonusLine",
+    "ProlificEvent",
+    "ProlificStudy",
+    "ProlificSubmission",
     "Qualification",
     "QualificationItem",
     "QualificationTest",

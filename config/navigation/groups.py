@@ -110,7 +110,12 @@ COLLECTION = Group(
             "Panels",
             "annotate:panel-list",
             Right.MANAGE,
-            below=("annotate:panel-new", "annotate:panel-show", "annotate:panel-edit", "annotate:panel-test"),
+            below=(
+                *("annotate:panel-new", "annotate:panel-show", "annotate:panel-edit", "annotate:panel-test"),
+                *("annotate:prolific-account", "annotate:prolific-study", "annotate:prolific-study-edit"),
+                *("annotate:prolific-study-places", "annotate:prolific-submission-reject"),
+                *("annotate:prolific-bonus-new", "annotate:prolific-bonus-show"),
+            ),
         ),
         Page(
             "Annotators & invitations",

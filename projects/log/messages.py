@@ -126,6 +126,21 @@ VERBS: dict[str, str] = {
     "withdraw consent": "withdrew the consent of",
     "withdraw passage": "withdrew",
     "write minimal pair": "created",
+    "connect Prolific": "connected a Prolific account to",
+    "disconnect Prolific": "disconnected Prolific from",
+    "renew Prolific secret": "renewed the secret of Prolific’s messages to",
+    "draft Prolific study": "drafted the Prolific study of",
+    "publish Prolific study": "published the Prolific study of",
+    "pause Prolific study": "paused the Prolific study of",
+    "start Prolific study": "started the Prolific study of",
+    "raise Prolific places": "raised the most places of the Prolific study of",
+    "approve Prolific submissions": "approved submissions on Prolific of",
+    "reject Prolific submission": "rejected the submission on Prolific of",
+    "set up Prolific bonuses": "set up bonuses on Prolific for",
+    "pay Prolific bonuses": "paid bonuses on Prolific for",
+    "settle Prolific bonuses": "noted what happened to bonuses of",
+    "cancel Prolific bonuses": "cancelled bonuses of",
+    "make participant groups": "created participant groups on Prolific for",
 }
 """The verb of each act, up to the object that follows it: “opened”, “changed the status of”."""
 

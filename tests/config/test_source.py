@@ -49,6 +49,10 @@ def faults_of(call: ast.Call) -> Iterator[str]:
             yield f"{name}(**{ast.unparse(keyword.value)})"
 
 
+SIGNED = {"annotate/prolific/hook_view.py": ["csrf_exempt"]}
+"""The one view that reads no session and no cookie: what it takes is signed, which `test_deciding` tries to forge."""
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -73,7 +77,7 @@ def test_nothing_runs_data_or_takes_names_from_a_request() -> None:
     files = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
     assert len(files) > 300
     found = {str(path.relative_to(ROOT)): list(faults_in(path.read_text(encoding="utf-8"))) for path in files}
-    assert {path: faults for path, faults in found.items() if faults} == {}
+    assert {path: faults for path, faults in found.items() if faults} == SIGNED
 
 
 def test_markup_that_is_not_escaped_is_made_in_known_places() -> None:

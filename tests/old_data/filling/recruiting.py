@@ -5,7 +5,18 @@ from datetime import timedelta
 from django.utils import timezone
 
 from annotate.desk import arriving
-from annotate.models import Outcome, Panel, PanelPayment, PanelSession
+from annotate.models import (
+    Outcome,
+    Panel,
+    PanelPayment,
+    PanelSession,
+    ProlificAccount,
+    ProlificBonus,
+    ProlificBonusLine,
+    ProlificEvent,
+    ProlificStudy,
+    ProlificSubmission,
+)
 from annotate.panels import managing, sessions
 from annotate.panels.links import Ids
 from annotate.panels.platforms import PRESETS
@@ -31,6 +42,7 @@ def recruit(bay: Bay) -> None:
         PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
     sessions.mark_working(_arrive(panel, 30).participant.membership)
     _pay(panel)
+    _publish(bay, panel)
 
 
 def _pay(panel: Panel) -> None:
@@ -41,6 +53,49 @@ def _pay(panel: Panel) -> None:
         panel_pay.owe(panel=panel, key=key, kind=kind, annotator=member, cents=50)
         panel_pay.record_panel_payment(panel=panel, key=key, kind=kind, told=told, cents=50, external_id=key)
     panel_pay.record_panel_payment(panel=panel, key="fee:1", kind=PanelPayment.Kind.FEE, told=Told.WAITING, cents=100)
+
+
+def _publish(bay: Bay, panel: Panel) -> None:
+    """What the acts on Prolific leave behind; no platform is asked."""
+    manager, now = bay["manager"], timezone.now()
+    account = ProlificAccount.objects.create(project=panel.project, currency="GBP", connected_by=manager)
+    study = ProlificStudy.objects.create(
+        panel=panel,
+        external_id="5f" * 12,
+        title="Rate answers",
+        description="Read a text and rate answers.",
+        reward_cents=250,
+        estimated_minutes=10,
+        places=4,
+        most_places=20,
+        cost_cents=1_333,
+        most_cost_cents=6_667,
+        currency="GBP",
+        status="ACTIVE",
+        total_places=8,
+        published_by=manager,
+        published_at=now,
+        polled_at=now,
+    )
+    for session in panel.sessions.order_by("pk")[:3]:
+        ProlificSubmission.objects.create(
+            study=study, external_id=session.external_id, session=session, status="AWAITING REVIEW", told_at=now
+        )
+    ProlificEvent.objects.create(account=account, event_id="1", kind="submission.status.change", at=now)
+    for number, state in enumerate(ProlificBonus.State, start=1):
+        bonus = ProlificBonus.objects.create(
+            study=study,
+            number=number,
+            state=state,
+            external_id="6a" * 12,
+            cents=150,
+            currency="GBP",
+            why="Careful comments.",
+            made_by=manager,
+            sent_at=now if state in ("sent", "paid") else None,
+        )
+        first = panel.participants.select_related("membership").earliest("pk")
+        ProlificBonusLine.objects.create(bonus=bonus, annotator=first.membership, cents=150, key=f"prolific:{number}")
 
 
 def _make_panel(bay: Bay, platform: Panel.Platform) -> Panel:

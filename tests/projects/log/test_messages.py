@@ -20,6 +20,21 @@ ROOT = Path(__file__).parents[3]
 APPS = ("annotate", "projects", "results", "demo", "config")
 
 SAID = {
+    "draft Prolific study": ("panel 3", "drafted the Prolific study of panel 3"),
+    "publish Prolific study": ("panel 3", "published the Prolific study of panel 3"),
+    "pause Prolific study": ("panel 3", "paused the Prolific study of panel 3"),
+    "start Prolific study": ("panel 3", "started the Prolific study of panel 3"),
+    "raise Prolific places": ("panel 3", "raised the most places of the Prolific study of panel 3"),
+    "approve Prolific submissions": ("panel 3", "approved submissions on Prolific of panel 3"),
+    "set up Prolific bonuses": ("panel 3", "set up bonuses on Prolific for panel 3"),
+    "pay Prolific bonuses": ("panel 3", "paid bonuses on Prolific for panel 3"),
+    "settle Prolific bonuses": ("panel 3", "noted what happened to bonuses of panel 3"),
+    "cancel Prolific bonuses": ("panel 3", "cancelled bonuses of panel 3"),
+    "make participant groups": ("panel 3", "created participant groups on Prolific for panel 3"),
+    "connect Prolific": ("project x", "connected a Prolific account to project x"),
+    "disconnect Prolific": ("project x", "disconnected Prolific from project x"),
+    "renew Prolific secret": ("project x", "renewed the secret of Prolific’s messages to project x"),
+    "reject Prolific submission": ("membership a-x", "rejected the submission on Prolific of membership a-x"),
     "accept controls": ("batch 3", "approved control items of batch 3"),
     "accept work after all": ("assignment 3", "reversed the rejection of assignment 3"),
     "act on a finding": ("membership a-x", "acted on an alert about membership a-x"),

@@ -1,0 +1,106 @@
+"""Places on Prolific follow the open places here: they rise with them, and the study pauses while there are none."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import Count, Q
+
+from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
+from annotate.models.conditions import can_be_taken, is_collected, is_work
+from annotate.panels import sessions
+from annotate.prolific.calling import Client, read_number, read_text
+
+Status = ProlificStudy.Status
+Submission = ProlificSubmission.Status
+
+OCCUPYING = (
+    *(Submission.RESERVED, Submission.ACTIVE, Submission.AWAITING_REVIEW),
+    *(Submission.APPROVED, Submission.PARTIALLY_APPROVED),
+)
+"""Statuses of submissions that take a place of their study on the platform."""
+_PUBLISHED = (Status.ACTIVE, Status.PAUSED, Status.AWAITING_REVIEW)
+
+# One person takes a place of a HIT once, so that a HIT with many open places needs as many people.
+_OPEN_PLACES = f"""
+SELECT coalesce(sum(h.places_open), 0), coalesce(max(h.places_open), 0)
+FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
+WHERE b.project_id = %s AND b.state = 'open' AND NOT b.has_named_annotators AND {is_collected("b")}
+  AND {is_work("h")} AND h.reserved_for_id IS NULL AND h.places_open > 0 AND {can_be_taken("h")}
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the platform should have: places in all, and whether new participants may come."""
+
+    total: int
+    is_open: bool
+    n_sessions: int
+    """Sessions that the open places here are enough for."""
+    n_beyond: int
+    """Sessions that are wanted, and more than the study's limit allows."""
+
+
+def count_sessions(panel: Panel) -> int:
+    """Return how many sessions the open places of a project are enough for; a last one may be smaller."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN_PLACES, [panel.project_id])
+        n_places, n_people = cursor.fetchone()
+    return max(-(-int(n_places) // _hits_per_session(panel)), int(n_people))
+
+
+def plan_places(study: ProlificStudy) -> Plan:
+    """Return what the platform should have.
+
+    Whoever has arrived has places of their own. Whoever has taken a place there and has yet to arrive will take open
+    ones, as will new participants. Places never fall, so a study that has too many pauses.
+    """
+    coming = Q(session=None, status__in=(Submission.RESERVED, Submission.ACTIVE))
+    occupying = study.submissions.filter(status__in=OCCUPYING)
+    found = occupying.aggregate(n=Count("pk"), n_coming=Count("pk", filter=coming))
+    n_occupying, n_sessions = found["n"], count_sessions(study.panel)
+    n_new = max(0, n_sessions - found["n_coming"])
+    if study.panel.ended_at is not None:
+        n_new = 0
+    wanted = n_occupying + n_new
+    total = max(study.total_places, min(wanted, study.most_places))
+    is_open = n_new > 0 and total > n_occupying
+    return Plan(total, is_open=is_open, n_sessions=n_sessions, n_beyond=max(0, wanted - total))
+
+
+def follow_places(study: ProlificStudy, client: Client) -> None:
+    """Raise the places of a published study, pause it while none is left, start it again if it was paused for that.
+
+    Asks the platform only if something is to change. A study that a person paused stays so.
+    """
+    if study.status not in _PUBLISHED:
+        return
+    plan = plan_places(study)
+    path = f"/api/v1/studies/{study.external_id}/"
+    if plan.total > study.total_places and plan.is_open:
+        _store(study, client.patch(path, {"total_available_places": plan.total}))
+    if study.status == Status.ACTIVE and not plan.is_open and _has_free_places(study):
+        study.is_paused_here = True
+        _store(study, client.post(f"{path}transition/", {"action": "PAUSE"}))
+    elif study.status == Status.PAUSED and plan.is_open and study.is_paused_here:
+        _store(study, client.post(f"{path}transition/", {"action": "START"}))
+
+
+def _has_free_places(study: ProlificStudy) -> bool:
+    return study.total_places > study.submissions.filter(status__in=OCCUPYING).count()
+
+
+def _hits_per_session(panel: Panel) -> int:
+    """Return the HITs of a session; where minutes are set, as many as finished sessions had on average, at least 1."""
+    if panel.hits_per_session:
+        return panel.hits_per_session
+    finished = PanelSession.objects.filter(panel=panel, outcome="completed").select_related("participant__membership")
+    counts = [sessions.count_done(each.participant.membership) for each in finished.order_by("-pk")[:50]]
+    return max(1, round(sum(counts) / len(counts))) if counts else 1
+
+
+def _store(study: ProlificStudy, answer: dict[str, object]) -> None:
+    study.status = read_text(answer, "status")[:20]
+    study.total_places = int(read_number(answer, "total_available_places"))
+    study.is_paused_here = study.is_paused_here and study.status == Status.PAUSED
+    study.save(update_fields=["status", "total_places", "is_paused_here"])

@@ -1,0 +1,104 @@
+"""Forms: the account, a study and its places, a rejection, bonuses."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from annotate.models import ProlificStudy
+from annotate.prolific import submissions
+
+_PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class AccountForm(forms.Form):
+    token = forms.CharField(
+        label="API token",
+        max_length=200,
+        required=False,
+        strip=True,
+        help_text="On Prolific under Settings → API tokens. It is stored encrypted and never shown again.",
+        widget=forms.PasswordInput(attrs={**_PLAIN, "autocomplete": "new-password"}),
+    )
+
+
+class StudyForm(forms.ModelForm):  # type: ignore[type-arg]
+    reward = forms.DecimalField(
+        label="Reward for a session",
+        min_value=Decimal("0.01"),
+        max_value=Decimal(1000),
+        decimal_places=2,
+        help_text="In units of your account’s currency, such as 2.50.",
+    )
+
+    class Meta:
+        model = ProlificStudy
+        fields = ("title", "description", "estimated_minutes", "places", "most_places", "filters")
+        labels = {
+            "title": "Title",
+            "description": "Description",
+            "estimated_minutes": "Estimated time (minutes)",
+            "places": "Places to begin with",
+            "most_places": "Places at most",
+            "filters": "Filters (JSON)",
+        }
+        help_texts = {
+            "title": "Participants see it in their list of studies.",
+            "description": "What participants do, what they need for it, and what you do with their data.",
+            "places": "Participants who may come at first. On Prolific places can only rise.",
+            "most_places": "Places follow the open places here, up to this number. "
+            "You see what it costs before you publish.",
+            "filters": "Who is invited, as in Prolific’s API: a list such as "
+            '[{"filter_id": "fluent-languages", "selected_values": ["19"]}]. Leave it empty for everyone.',
+        }
+        widgets = {"description": forms.Textarea(attrs={"rows": 5})}
+
+    field_order = ("title", "description", "reward", "estimated_minutes", "places", "most_places", "filters")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.initial["reward"] = Decimal(self.instance.reward_cents) / 100
+        self.fields["filters"].required = False
+        self.fields["filters"].widget = forms.Textarea(attrs={**_PLAIN, "rows": 3, "dir": "ltr"})
+
+    def clean_filters(self) -> list[dict[str, Any]]:
+        found = self.cleaned_data.get("filters") or []
+        if not isinstance(found, list) or not all(isinstance(each, dict) and each.get("filter_id") for each in found):
+            raise forms.ValidationError("Enter a list of objects, each with filter_id.")
+        if len(json.dumps(found)) > 20_000:
+            raise forms.ValidationError("These filters are too long.")
+        return found
+
+    def _post_clean(self) -> None:
+        """Leave the row alone: the act that stores it checks what goes together, under its lock."""
+
+    def read_values(self) -> dict[str, Any]:
+        values = dict(self.cleaned_data)
+        values["reward_cents"] = int(values.pop("reward") * 100)
+        return values
+
+
+class LimitForm(forms.Form):
+    most_places = forms.IntegerField(label="Places at most", min_value=1, max_value=10_000)
+
+
+class RejectForm(forms.Form):
+    category = forms.ChoiceField(label="Category", choices=[("", "Choose"), *submissions.CATEGORIES.items()])
+    message = forms.CharField(
+        label="Message to the participant",
+        max_length=submissions.MOST_MESSAGE,
+        help_text=f"At least {submissions.LEAST_MESSAGE} characters: what was wrong, and where.",
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+
+
+class BonusForm(forms.Form):
+    lines = forms.CharField(
+        label="Participants and amounts",
+        max_length=20_000,
+        help_text="One line each: the pseudonym, and the amount in units such as 1.50, not in cents.",
+        widget=forms.Textarea(attrs={**_PLAIN, "rows": 8, "dir": "ltr"}),
+    )
+    why = forms.CharField(label="Reason", max_length=500, help_text="For the log. Prolific doesn’t show it.")

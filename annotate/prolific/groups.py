@@ -1,0 +1,46 @@
+"""Participant groups on Prolific: those who qualified, to invite them again, and those who were removed."""
+
+from django.db import transaction
+
+from annotate.models import PanelParticipant, ProlificStudy, Qualification
+from annotate.prolific import accounts
+from annotate.prolific.calling import Client, read_text
+from projects import log
+from projects.access import lock_actor
+from projects.errors import Refused
+from projects.models import Act, Membership
+
+PORTION = 500
+Standing = Membership.Standing
+
+
+def make_groups(*, study: ProlificStudy, actor: Membership) -> None:
+    """Create both groups, if they are not there yet, and add whoever belongs to them."""
+    account = accounts.find_account(actor.project)
+    if account is None or not account.workspace_id:
+        raise Refused("Prolific names no workspace for this account. Connect it again.")
+    client = accounts.open_client(actor.project)
+    for field, label in (("qualified_group", "qualified"), ("removed_group", "removed")):
+        if not getattr(study, field):
+            name = f"{study.title[:60]}: {label} ({actor.project.slug}, panel {study.panel.number})"
+            body = {"name": name, "workspace_id": account.workspace_id}
+            pk = read_text(client.post("/api/v1/participant-groups/", body), "id")
+            ProlificStudy.objects.filter(pk=study.pk, **{field: ""}).update(**{field: pk})
+    study.refresh_from_db()
+    with transaction.atomic():
+        lock_actor(actor)
+        log.record(actor.project, actor, Act.MAKE_PARTICIPANT_GROUPS, study.panel)
+    fill_groups(study, client)
+
+
+def fill_groups(study: ProlificStudy, client: Client) -> None:
+    """Add who has qualified or was removed since; adding somebody again changes nothing."""
+    people = PanelParticipant.objects.filter(panel=study.panel_id)
+    qualified = Qualification.objects.filter(annotator__participant__panel=study.panel_id, is_qualified=True)
+    active = people.filter(membership__in=qualified.values("annotator")).exclude(membership__standing=Standing.REMOVED)
+    removed = people.filter(membership__standing=Standing.REMOVED)
+    for group, chosen in ((study.qualified_group, active), (study.removed_group, removed)):
+        ids = list(chosen.order_by("pk").values_list("external_id", flat=True)) if group else []
+        for start in range(0, len(ids), PORTION):
+            body = {"participant_ids": ids[start : start + PORTION]}
+            client.post(f"/api/v1/participant-groups/{group}/participants/", body, repeats=True)

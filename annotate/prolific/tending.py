@@ -1,0 +1,64 @@
+"""Tending to published studies: lists, approvals, places and groups, by one worker at a time for each."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotate.models import ProlificStudy
+from annotate.prolific import accounts, drafting, following, groups, submissions
+from projects.errors import Refused
+
+POLL_EVERY = timedelta(minutes=10)
+LEASE = timedelta(minutes=15)
+logger = logging.getLogger(__name__)
+
+
+def tend_all(*, now: datetime | None = None) -> int:
+    """Do what is due for every published study of a live project; return for how many. One failing stops no other."""
+    published = ProlificStudy.objects.filter(published_at__isnull=False, panel__project__deleted_at=None)
+    n = 0
+    for pk in list(published.order_by(F("polled_at").asc(nulls_first=True)).values_list("pk", flat=True)):
+        n += tend(pk, now=now)
+    return n
+
+
+def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False) -> bool:
+    """Do what is due for one study; return False if another worker does. `is_prompt` polls at once.
+
+    A failure is kept as a sentence for its page, and tried again after a while.
+    """
+    now = now or timezone.now()
+    if not _lease(pk, now, is_prompt=is_prompt):
+        return False
+    study = ProlificStudy.objects.select_related("panel__project").get(pk=pk)
+    error, retry_at = "", None
+    try:
+        _tend(study, now, is_prompt=is_prompt)
+    except Refused as refusal:
+        error, retry_at = refusal.message, now + POLL_EVERY
+        logger.warning("Tending to the Prolific study %d failed: %s", pk, error)
+    finally:
+        ProlificStudy.objects.filter(pk=pk).update(leased_until=None, error=error, retry_at=retry_at)
+    return True
+
+
+def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool) -> None:
+    client = accounts.open_client(study.panel.project, in_job=not is_prompt)
+    if is_prompt or study.polled_at is None or study.polled_at <= now - POLL_EVERY:
+        drafting.store_status(study, client.get(f"/api/v1/studies/{study.external_id}/"))
+        submissions.read_all(study, client)
+        groups.fill_groups(study, client)
+        ProlificStudy.objects.filter(pk=study.pk).update(polled_at=now)
+    submissions.link_sessions(study)
+    submissions.approve_wanted(study, client, now=now)
+    following.follow_places(study, client)
+
+
+@transaction.atomic
+def _lease(pk: int, now: datetime, *, is_prompt: bool) -> bool:
+    free = ProlificStudy.objects.filter(pk=pk).filter(Q(leased_until=None) | Q(leased_until__lt=now))
+    due = free if is_prompt else free.filter(Q(retry_at=None) | Q(retry_at__lte=now))
+    return bool(due.update(leased_until=now + LEASE))

@@ -1,0 +1,252 @@
+"""A study on Prolific: drafted, published by a person, its places, and what both sides say at the end."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from annotate.integrity import verifying
+from annotate.models import Hit, ProlificAccount, ProlificStudy
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.onboarding import erasing
+from annotate.panels import managing
+from annotate.prolific import accounts, drafting, following, groups, reconciling, tending
+from annotate.prolific.calling import PlatformError
+from demo.fake_prolific.api import TOKEN
+from projects.errors import Refused
+from projects.models import LogEntry, Membership, Project
+from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish, study_form
+from tests.fakes.prolific import Fake
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def tend(scene: Scene) -> ProlificStudy:
+    """One round of the worker, which asks for the list."""
+    assert tending.tend(scene.study.pk, is_prompt=True)
+    assert scene.study.error == ""
+    return scene.study
+
+
+def test_a_token_is_checked_and_kept_encrypted(fake: Fake, connected: Fake, owner: Membership) -> None:
+    account = ProlificAccount.objects.get()
+    assert (account.currency, account.workspace_id) == ("GBP", fake.platform.workspace)
+    assert TOKEN not in account.token
+    assert accounts.open_client(owner.project).token == TOKEN
+    for wrong, message in (("", "Enter the API token"), ("wrong", "doesn’t accept"), ("tökn", "not a token")):
+        with pytest.raises(Refused, match=message):
+            accounts.connect(actor=owner, token=wrong)
+    ProlificAccount.objects.update(token="from another key")
+    with pytest.raises(Refused, match="SECRET_KEY has changed"):
+        accounts.open_client(owner.project)
+    accounts.disconnect(actor=owner)
+    accounts.disconnect(actor=owner)
+    with pytest.raises(Refused, match="No Prolific account"):
+        accounts.open_client(owner.project)
+    assert LogEntry.objects.filter(act="disconnect Prolific").count() == 1
+
+
+def test_a_draft_shows_its_cost_and_a_person_publishes_it(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """The answer to the first draft is lost: saved again, it is found and not made twice."""
+    fake, panel = connected, make_prolific_panel(manager)
+    client: Client = client_of(manager)
+    base = f"/p/{project.slug}/panels/{panel.number}/prolific/"
+    assert "No study yet" in client.get(base).text
+    fake.fail("lost", r"studies/$", method="POST")
+    stored = client.post(f"{base}edit/", study_form(), follow=True).text
+    assert "didn’t answer" in stored
+    assert "Publish" not in stored
+    page = client.post(f"{base}edit/", study_form(title="Rate <b>answers"), follow=True).text
+    assert len(fake.platform.studies) == 1
+    there = next(iter(fake.platform.studies.values()))
+    assert (there["name"], there["reward"], there["total_available_places"]) == ("Rate <b>answers", 250, 2)
+    assert "Rate &lt;b&gt;answers" in page
+    assert "6.67 GBP for 2 places, 16.67 GBP for" in " ".join(page.split())
+    assert "{{%PROLIFIC_PID%}}" in there["external_study_url"]
+    kinds = {each["code"]: (each["code_type"], each["actions"][0]["action"]) for each in there["completion_codes"]}
+    assert kinds == {
+        "DONE": ("COMPLETED", "MANUALLY_REVIEW"),
+        "NOCONSENT": ("NO_CONSENT", "REQUEST_RETURN"),
+        "FAILED": ("FAILED_ATTENTION_CHECK", "MANUALLY_REVIEW"),
+        "FULL": ("OTHER", "REQUEST_RETURN"),
+    }
+    panel.refresh_from_db()
+    assert panel.study_id == there["id"]
+    seal = page.split('name="shown" value="')[1].split('"')[0]
+    act = {"act": "publish", "shown": seal}
+    assert "No place is open" in client.post(f"{base}act/", act, follow=True).text
+    open_batch(project)
+    assert "Nothing was changed yet" in client.post(f"{base}act/", {"act": "publish"}, follow=True).text
+    assert there["status"] == "UNPUBLISHED"
+    fake.fail("lost", "transition", method="POST")
+    assert "Published" in client.post(f"{base}act/", act, follow=True).text
+    assert (there["status"], ProlificStudy.objects.get().status) == ("ACTIVE", "ACTIVE")
+    assert "is published" in client.post(f"{base}edit/", study_form()).text
+    assert "33.33 GBP" in client.get(f"{base}places/?most_places=10").text
+    page = client.get(f"{base}places/?most_places=20").text
+    assert "66.67 GBP" in page
+    confirm = f"{base}places/?shown={page.split('?shown=')[1].split(chr(34))[0]}"
+    assert "Nothing was changed yet" in client.post(f"{base}places/", {"most_places": 20}).text
+    assert "The form was changed" in client.post(confirm, {"most_places": 10_000}).text
+    assert ProlificStudy.objects.get().most_places == 5
+    assert "Saved" in client.post(confirm, {"most_places": 20}, follow=True).text
+    assert ProlificStudy.objects.get().most_places == 20
+    stranger = Client().get(f"/panel/{panel.token}/?PROLIFIC_PID={'a' * 24}&SESSION_ID={'b' * 24}&STUDY_ID={'c' * 24}")
+    assert stranger.status_code == 400
+    for wrong in ({"most_places": 1}, {"filters": '[{"x": 1}]'}, {"filters": "{"}, {"reward": "0"}):
+        other = make_prolific_panel(manager)
+        path = f"/p/{project.slug}/panels/{other.number}/prolific/edit/"
+        assert client.post(path, study_form(**wrong)).status_code == 422
+    own = make_prolific_panel(manager, has_own_codes=True)
+    page = client.post(f"/p/{project.slug}/panels/{own.number}/prolific/edit/", study_form()).text
+    assert "one code for all" in page
+
+
+def test_a_draft_below_the_least_pay_is_refused_in_the_platforms_words(
+    connected: Fake, project: Project, manager: Membership
+) -> None:
+    panel = make_prolific_panel(manager)
+    open_batch(project)
+    with pytest.raises(PlatformError, match="the least is 600"):
+        publish(connected, manager, panel, reward="0.50")
+    study = ProlificStudy.objects.get()
+    assert study.published_at is None
+    assert not tending.tend_all()
+
+
+def test_places_follow_the_open_places(connected: Fake, project: Project, manager: Membership) -> None:
+    """Six sessions are wanted, two places to begin with, five at most; then a return, a removal, a pause, a start."""
+    panel = make_prolific_panel(manager)
+    open_batch(project, n_hits=2, judgments=3)
+    scene = publish(connected, manager, panel)
+    assert following.count_sessions(panel) == 6
+    plan = following.plan_places(scene.study)
+    assert (plan.total, plan.is_open, plan.n_beyond) == (5, True, 1)
+    tend(scene)
+    assert scene.there["total_available_places"] == 5
+    people = [scene.come() for _ in range(5)]
+    tend(scene)
+    for person in people:
+        person.finish()
+    connected.pass_time(seconds=10)
+    study = tend(scene)
+    assert (study.total_places, study.status) == (5, "AWAITING REVIEW")
+    assert {person.session.state for person in people} == {"submitted"}
+    # The sixth comes once a person allows it, having seen what it costs.
+    drafting.raise_limit(study=study, actor=manager, most_places=20)
+    study = tend(scene)
+    assert (study.total_places, scene.there["status"], study.most_cost_cents) == (6, "ACTIVE", 6667)
+    last = scene.come()
+    # One who came by another way takes the last open place; the study has a free place and pauses.
+    connected.platform.give_back(last.submission)
+    connected.pass_time(seconds=10)
+    tend(scene)
+    assert last.session.state == "returned"
+    other = make_prolific_panel(manager, study_parameter="")
+    Client().get(f"/panel/{other.token}/?PROLIFIC_PID={'a' * 24}&SESSION_ID={'b' * 24}")
+    assert Hit.objects.filter(places_open__gt=0).count() == 0
+    study = tend(scene)
+    assert (study.is_paused_here, scene.there["status"]) == (True, "PAUSED")
+    # A removal with re-collection opens a place, and the study starts again by itself.
+    exclusion = Exclusion(scope=Scope.ALL)
+    members.remove(target=people[0].member, actor=manager, why="Two accounts.", exclusion=exclusion)
+    study = tend(scene)
+    assert (study.is_paused_here, scene.there["status"]) == (False, "ACTIVE")
+    # A pause by a person lasts.
+    drafting.pause(study=study, actor=manager)
+    tend(scene)
+    assert scene.there["status"] == "PAUSED"
+    drafting.start(study=scene.study, actor=manager)
+    managing.end_panel(panel=panel, actor=manager)
+    tend(scene)
+    assert scene.there["status"] == "PAUSED"
+    assert_equation()
+    assert verifying.verify() == []
+
+
+def test_one_hit_of_many_places_needs_as_many_people(project: Project, manager: Membership) -> None:
+    panel = make_prolific_panel(manager, hits_per_session=5)
+    open_batch(project, n_hits=2, judgments=4)
+    assert following.count_sessions(panel) == 4
+    open_batch(project, n_hits=20, judgments=1, has_named_annotators=True)
+    assert following.count_sessions(panel) == 4
+
+
+def test_both_sides_are_compared(connected: Fake, project: Project, manager: Membership, client_of: SignIn) -> None:
+    """No code, another code, returned after finishing, unknown here, screened out there: each has a line."""
+    panel = make_prolific_panel(manager)
+    open_batch(project, n_hits=2, judgments=5)
+    scene = publish(connected, manager, panel, places=9, most_places=9)
+    good, without, other, returned, unfinished = [scene.come() for _ in range(5)]
+    stranger = connected.platform.reserve(scene.study.external_id, connected.platform.draw_participant())
+    connected.platform.start(stranger)
+    good.finish()
+    without.work()
+    without.complete(None)
+    other.work()
+    other.complete("WRONG")
+    returned.finish()
+    unfinished.complete("DONE")
+    connected.platform.complete(stranger, "DONE")
+    tend(scene)
+    connected.platform.give_back(returned.submission)
+    connected.pass_time(seconds=5)
+    study = tend(scene)
+    found = {each.submission.external_id: each.what for each in reconciling.compare(study) if each.submission}
+    assert found == {
+        without.submission: "Finished here, entered no code on Prolific. The data are complete.",
+        other.submission: "Finished here, entered another code on Prolific. The data are complete.",
+        returned.submission: "Finished here, returned on Prolific.",
+        unfinished.submission: "Awaiting review on Prolific; not finished here.",
+        stranger: "Awaiting review on Prolific; unknown here, or erased.",
+    }
+    client = client_of(manager)
+    page = client.get(f"/p/{project.slug}/panels/{panel.number}/prolific/").text
+    assert "5 differences" in page
+    assert "Approve all that finished (3)" in page
+    groups.make_groups(study=study, actor=manager)
+    members.remove(target=other.member, actor=manager, why="Two accounts.", exclusion=Exclusion())
+    tend(scene)
+    made = connected.platform.groups[scene.study.removed_group]
+    assert made["participants"] == {other.participant}
+    # The ids are in the tables that are made for them; erasing a participant deletes them there too.
+    with connection.cursor() as cursor:
+        for needle, tables in (
+            (good.participant, {"annotate_panelparticipant"}),
+            (good.submission, {"annotate_panelsession", "annotate_prolificsubmission"}),
+        ):
+            holding = set()
+            for table in connection.introspection.table_names(cursor):
+                cursor.execute(f'SELECT EXISTS (SELECT 1 FROM "{table}" t WHERE t::text LIKE %s)', [f"%{needle}%"])
+                holding |= {table} if cursor.fetchone()[0] else set()
+            assert holding == tables
+    user = good.member.user
+    assert user is not None
+    erasing.erase(user=user, removes_work=False)
+    assert not scene.study.submissions.filter(external_id=good.submission).exists()
+
+
+def test_a_failure_is_shown_and_tried_again_later(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """A removed field, a 500 and a token that is gone stop neither the worker nor another study."""
+    open_batch(project)
+    scene = publish(connected, manager, make_prolific_panel(manager))
+    other = publish(connected, manager, make_prolific_panel(manager))
+    connected.fail("field removed", rf"studies/{scene.study.external_id}/$", value="status", method="GET")
+    now = connected.now
+    assert tending.tend_all(now=now) == 2
+    assert "no “status”" in scene.study.error
+    assert other.study.error == ""
+    page = client_of(manager).get(f"/p/{project.slug}/panels/{scene.panel.number}/prolific/").text
+    assert "Its API may have changed" in page
+    assert tending.tend_all(now=now) == 1
+    later = now + tending.POLL_EVERY
+    assert tending.tend_all(now=later) == 2
+    assert scene.study.error == ""
+    ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE)
+    assert not tending.tend(scene.study.pk, now=later)
