@@ -10,10 +10,10 @@ from django.http import QueryDict
 from measures.neural.lerc.inputs import SEGMENTS
 from measures.neural.lerc.settings import MOST_TOKENS, RATES, SEEDS, Settings
 from projects.errors import Refused
-from projects.models import Dataset, Project
+from projects.models import Dataset, Passage, Project
 from results.models import JudgmentSet, Training
 from results.scope.gold_settings import SEED
-from results.training.plan import OF_SET, SPLITS, Plan
+from results.training.plan import DRAWN, OF_SET, SPLITS, Plan
 from results.training.reading import list_criteria
 from results.training.requesting import NAME_LENGTH, list_encoders
 
@@ -116,6 +116,9 @@ class TrainingForm(forms.Form):
         keys = dict.fromkeys(key for each in self.sets for key in list_criteria(each))
         self._choose("criterion", [(key, key) for key in keys])
         self._choose("encoder", [(each.name, each.name) for each in self.encoders])
+        # A set without the split dev can't choose a learning rate.
+        if not Passage.objects.filter(dataset__project=project, split="dev").exists():
+            self.fields["splits"].initial = DRAWN
         names = Dataset.objects.filter(project=project).order_by("name").values_list("name", flat=True)
         if len(names) > 1:
             self._choose("held_out", [("", "none"), *((name, name) for name in names)])

@@ -14,12 +14,13 @@ from config.backups.stored_files import list_with_derived
 from measures.neural.folders import ModelFolder, read_folder
 from projects.errors import Refused
 from projects.jobs import queue, running
-from projects.models import LogEntry, Membership, Project
+from projects.models import LogEntry, Membership, Passage, Project
 from results.metrics import computing as scoring
 from results.metrics.registry import find_metric, load_metrics
 from results.models import JudgmentSet, MetricRun, Training
 from results.sets import freezing
 from results.training import computing, files, requesting
+from results.training.forms import TrainingForm
 from results.training.reading import read_set
 from results.training.tables import list_charts, list_tables
 from tests.factories import make_project
@@ -229,6 +230,9 @@ def test_scores_on_another_scale_and_drawn_splits(
     plan = make_plan(encoder, splits="passages")
     by_split = {row.split for row in plan.split(judged.rows)}
     assert by_split == {"train", "dev", "test"}
+    assert TrainingForm(project).fields["splits"].initial == "set"
+    Passage.objects.update(split="")
+    assert TrainingForm(project).fields["splits"].initial == "passages", "There is no other way then."
     lone = project.judgment_sets.frozen().get()
     assert lone.trainings.count() == 0
 
