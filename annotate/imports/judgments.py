@@ -13,8 +13,8 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
-from projects.importing.report import LINE
-from projects.models import Criterion, Membership, Project, Rubric
+from projects.importing.report import LINE, FileRefused, Problem
+from projects.models import Candidate, Criterion, Membership, Project, Rubric
 from projects.rubric import rubrics
 
 NOT_IMPORTED = {
@@ -71,7 +71,10 @@ def stage_scores(cursor: Any) -> None:
 
 
 def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
-    """Stage judgments from a file of their own, joined to the project's candidates by id."""
+    """Stage judgments from a file of their own, joined to the project's candidates by id. Raises FileRefused."""
+    if not Candidate.objects.in_project(project).exists():
+        reason = "the project has no candidates yet; import these first, and then their judgments"
+        raise FileRefused(checked.name, [Problem(None, "", reason)])
     stage(cursor, checked.spool, ["judgments"], progress)
     # One row for each id that the file names, with the number of candidates that have it: without a dataset, an id may
     # belong to candidates of several datasets.

@@ -358,6 +358,14 @@ def test_an_unknown_criterion_is_said_once_with_its_count(take: Any, candidates:
     assert [(each.reason[:26], each.n) for each in caught.value.problems] == [("unknown criterion “mood”; ", 2_142)]
 
 
+def test_judgments_before_any_candidate_are_refused_in_one_sentence(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,rater1\n" + "".join(f"c{n},3\n" for n in range(5)), encoding="utf-8")
+    with pytest.raises(CommandError) as raised:
+        call_command("import_judgments", str(path), "--project", project.slug, "--criterion", "ease:1-5")
+    assert str(raised.value) == "a.csv: the project has no candidates yet; import these first, and then their judgments"
+
+
 def test_the_command_takes_the_options_of_the_page(candidates: None, project: Project, tmp_path: Path) -> None:
     path, skipped = tmp_path / "a.csv", tmp_path / "skipped.csv"
     path.write_bytes(
