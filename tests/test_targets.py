@@ -55,3 +55,31 @@ def test_the_first_page_of_a_hit_is_small_and_asks_no_other_host() -> None:
     ((n_bytes, n_strangers),) = find_numbers(r"([\d,]+)  bytes in \d+ requests \(.*\), (\d+) to other hosts", found)
     assert (n_bytes <= 200_000, n_strangers) == (True, 0)
     assert find_numbers(r"accepts keys (\d+) ms", found)[0] <= (2_000,)
+
+
+def test_a_hundred_annotators_wait_little_beside_other_work_and_under_five_times_the_load() -> None:
+    """All who arrive within a second have a HIT in five; usual work waits 0.3 s in 95 of 100 requests."""
+    phases = split_phases(measure("load", "--minutes", "5", "--beside", "--overload", "5"))
+    assert list(phases) == ["50 arrivals", "100 annotators", "the same beside", "5 times", "afterwards"]
+    assert max(find_milliseconds("first", "most", phases["50 arrivals"])) <= 5_000
+    for act in ("next", "submit"):
+        assert max(find_milliseconds(act, "p95", phases["100 annotators"])) <= 300
+        assert max(find_milliseconds(act, "p99", phases["100 annotators"])) <= 1_000
+        assert max(find_milliseconds(act, "p95", phases["the same beside"])) <= 600
+        assert max(find_milliseconds(act, "p95", phases["afterwards"])) <= 300
+
+
+def test_two_hundred_annotators_wait_less_than_a_second() -> None:
+    phases = split_phases(measure("load", "--minutes", "2", "--annotators", "200"))
+    for act in ("next", "submit"):
+        assert max(find_milliseconds(act, "p95", phases["200 annotators"])) <= 800
+
+
+def split_phases(text: str) -> dict[str, str]:
+    """Return what `benchmarks.load` prints of each phase, by the beginning of its name."""
+    parts = re.split(r"(?m)^((?:\d+ )?(?:arrivals|annotators|times|the same beside|afterwards)).*judgments/s", text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def find_milliseconds(act: str, share: str, phase: str) -> list[float]:
+    return [milliseconds for (milliseconds,) in find_numbers(rf"(?m)^  {act} .*{share} +([\d.]+) ms", phase)]
