@@ -9,6 +9,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -299,20 +300,21 @@ class Valkey(Server):
 
     def command(self) -> list[str]:
         # Port 0: no TCP, only the socket, which belongs to this user alone.
-        socket = ("--port", "0", "--unixsocket", str(self.run / "valkey.sock"), "--unixsocketperm", "700")
+        address = ("--port", "0", "--unixsocket", str(self.run / "valkey.sock"), "--unixsocketperm", "700")
         storage = ("--save", "", "--appendonly", "no", "--dir", str(self.home), "--daemonize", "no")
-        return [str(self.program), str(self.home / "valkey.conf"), *socket, *storage]
+        return [str(self.program), str(self.home / "valkey.conf"), *address, *storage]
 
     def is_ready(self) -> bool:
-        import redis
-
-        client = redis.Redis(unix_socket_path=str(self.run / "valkey.sock"), password=data_folder.valkey_password())
-        try:
-            return bool(client.ping())
-        except redis.RedisError:
-            return False
-        finally:
-            client.close()
+        # In the words of the protocol: the library of the broker would be most of the guardian's memory.
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1.0)
+            try:
+                connection.connect(str(self.run / "valkey.sock"))
+                connection.sendall(f"AUTH {data_folder.valkey_password()}\r\nPING\r\n".encode("ascii"))
+                with connection.makefile("rb") as answers:
+                    return [answers.readline(), answers.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+            except OSError:
+                return False
 
     def _find_program(self) -> Path:
         machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
