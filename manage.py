@@ -30,11 +30,24 @@ def needs_servers(arguments: list[str]) -> bool:
     return not {"--help", "-h", "--version"} & set(arguments)
 
 
-def migrate_first() -> None:
-    """Migrate the private database: it belongs to this checkout alone, so its tables follow the code."""
+def load_while_servers_start() -> None:
+    """Start the private servers, or join running ones, and load the models meanwhile."""
+    from concurrent.futures import ThreadPoolExecutor
+
     import django
 
-    django.setup()
+    from config import embedded
+
+    with ThreadPoolExecutor(1) as beside:
+        servers = beside.submit(embedded.ensure_running)
+        try:
+            django.setup()
+        finally:
+            servers.result()  # what it says comes first: without its servers, a site has no settings either
+
+
+def migrate_first() -> None:
+    """Migrate the private database: it belongs to this checkout alone, so its tables follow the code."""
     from config.migrating import bring_up_to_date
 
     bring_up_to_date()
@@ -45,11 +58,11 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from config import data_folder, embedded
+    from config import data_folder
 
     if needs_servers(sys.argv[1:]):
         try:
-            embedded.ensure_running()
+            load_while_servers_start()
         except ImproperlyConfigured as reason:
             sys.exit(str(reason))
         if "postgres" in data_folder.needed() and sys.argv[1] not in MIGRATE_THEMSELVES:
