@@ -1,6 +1,7 @@
 """The Celery application: `celery -A config.celery worker`. Messages carry ids in JSON; results are stored in rows."""
 
 import os
+import warnings
 
 from celery import Celery
 from celery.signals import beat_init, task_prerun, worker_init
@@ -10,6 +11,9 @@ from django.urls import set_script_prefix
 from config import data_folder, embedded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# The private servers run as another user; a site whose worker should not be root has a user of its own for it.
+warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
 app = Celery("concord")
 app.config_from_object("django.conf:settings", namespace="CELERY")

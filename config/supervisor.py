@@ -2,16 +2,15 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from types import FrameType
 
-from config import env
+from config import forks
 from config.data_folder import NotAvailable
-from config.servers import LIBC, SET_DEATH_SIGNAL
 
 LOOK_SECONDS = 0.1  # between looks at the children
 LONGEST_PAUSE_SECONDS = 30.0  # before a program that keeps failing starts again
@@ -22,29 +21,23 @@ HASTE_SECONDS = 0.7  # after Ctrl+C
 
 @dataclass
 class Child:
-    """A program that is restarted when it ends, after a pause that doubles while it keeps failing."""
+    """A program in a fork, which is restarted when it ends, after a pause that doubles while it keeps failing."""
 
     name: str
     command: Sequence[str]
+    """The name of its module, and its arguments."""
     hasty_signal: signal.Signals
-    process: subprocess.Popen[bytes] | None = None
+    process: BaseProcess | None = None
     started_at: float = 0.0
     pause_seconds: float = 0.5
     due_at: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
-        # In a new session, so that Ctrl+C reaches only the supervisor, which chooses the signal for its children.
-        self.process = subprocess.Popen(
-            self.command,
-            cwd=env.BASE_DIR,
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509  (the supervisor has one thread)
-        )
+        self.process = forks.start_program(self.command)
         self.started_at = time.monotonic()
 
     def is_running(self) -> bool:
-        return self.process is not None and self.process.poll() is None
+        return self.process is not None and self.process.exitcode is None
 
     def look_after(self, say: Callable[[str], None]) -> None:
         now = time.monotonic()
@@ -65,7 +58,7 @@ class Child:
         if now - self.started_at > STEADY_SECONDS:
             self.pause_seconds = 0.5
         self._wait_longer(now)
-        code = ended.returncode if ended else 0
+        code = ended.exitcode if ended else 0
         say(f"The {self.name} ended (exit {code}); it starts again in {self.pause_seconds:.0f} s.")
 
     def _wait_longer(self, now: float) -> None:
@@ -74,14 +67,16 @@ class Child:
 
     def sweep(self) -> None:
         """Kill processes that the program may have left running, such as web workers or the beat."""
-        if self.process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        if self.process is None or self.process.pid is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()  # it may not have had the time to get a group of its own
+        self.process.join()
 
     def signal(self, number: signal.Signals) -> None:
-        if self.process is not None and self.is_running():
-            self.process.send_signal(number)
+        if self.process is not None and self.process.pid is not None and self.is_running():
+            os.kill(self.process.pid, number)
 
 
 class Upkeep:
@@ -172,8 +167,3 @@ def end(children: Sequence[Child], *, is_hasty: bool) -> None:
 
 def _stop(number: int, _: FrameType | None) -> None:
     raise Stopped(number)
-
-
-def _end_with_parent() -> None:
-    if LIBC:
-        LIBC.prctl(SET_DEATH_SIGNAL, int(signal.SIGTERM))

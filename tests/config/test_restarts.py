@@ -169,8 +169,12 @@ def test_the_supervisor_says_once_what_is_wrong_and_tries_again() -> None:
 
 
 def test_a_program_that_cannot_be_started_does_not_end_the_supervisor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
     said: list[str] = []
-    child = supervisor.Child("worker", ["/nonexistent/program"], hasty_signal=SIGKILL)
+    monkeypatch.setattr("os.fork", refuse)
+    child = supervisor.Child("worker", ["celery"], hasty_signal=SIGKILL)
     child.look_after(said.append)
     assert said
     assert "The worker can't start" in said[0]

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from signal import SIGINT, SIGKILL
@@ -13,10 +14,10 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
-from django.db import connection
 
-from config import assets, data_folder, embedded, locks
+from config import assets, data_folder, embedded, locks, preloading
 from config.backups import moving
+from config.forks import Task
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
 from measures.neural.environment import is_installed
@@ -45,19 +46,35 @@ class Command(BaseCommand):
     ) -> None:
         if not allow_plain_http:
             refuse_plain_http(host)
-        if settings.IS_EMBEDDED and moving.is_read_only():
-            raise CommandError(moving.MOVED)
-        bring_up_to_date()
-        assets.collect()
+        with _shared_request_metrics():
+            code = self._prepare(demo=demo)
+            self._supervise(host, port, workers, code)
+        self._say("Stopped.")
+
+    def _prepare(self, *, demo: bool) -> str:
+        """Bring the data up to date and load the programs' modules at the same time; return the first account's code.
+
+        This process itself opens no connection and starts no thread, since it is forked afterwards.
+        """
+        migrating = Task(_migrate)
+        preloading.load_modules()
+        collecting = Task(assets.collect)
+        migrating.wait()
+        code = Task(partial(self._fill, demo=demo)).wait()
+        collecting.wait()
+        return code
+
+    def _fill(self, *, demo: bool) -> str:
         if demo:
             self._load_demo()
-        code = self._find_first_code()
-        connection.close()
+        return self._find_first_code()
+
+    def _supervise(self, host: str, port: int | None, workers: int, code: str) -> None:
         port = self._choose_port(host, port)
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         address = f"http://{place}/"
         worker = Child("worker", worker_command(has_beat=False), hasty_signal=SIGKILL)
-        web = Child("web server", web_command(place, workers), hasty_signal=SIGINT)
+        web = Child("web server", web_words(place, workers), hasty_signal=SIGINT)
         beat = Beat(worker)
         beat.try_to_take()
         children = [web, worker]
@@ -81,9 +98,7 @@ class Command(BaseCommand):
             if len(children) == 2 and has_models():
                 children.append(Child("worker for learned metrics", neural_command(), hasty_signal=SIGKILL))
 
-        with _shared_request_metrics():
-            supervise(children, say=self._say, on_ready=say_ready, each_second=look)
-        self._say("Stopped.")
+        supervise(children, say=self._say, on_ready=say_ready, each_second=look)
 
     def _say(self, text: str) -> None:
         self.stdout.write(text)
@@ -118,6 +133,12 @@ class Command(BaseCommand):
         return chosen
 
 
+def _migrate() -> None:
+    if settings.IS_EMBEDDED and moving.is_read_only():
+        raise CommandError(moving.MOVED)
+    bring_up_to_date()
+
+
 class Beat:
     """The scheduler of periodic tasks. Only one worker runs it, even if two sites are served from one data folder."""
 
@@ -134,20 +155,24 @@ class Beat:
             self.worker.signal(SIGINT)  # the supervisor restarts a running worker, now with the beat
 
 
+def web_words(bind: str, workers: int) -> list[str]:
+    """Return the module of the web server and its arguments."""
+    return ["gunicorn", "-c", "python:config.web.options", "--workers", str(workers), "--bind", bind]
+
+
 def web_command(bind: str, workers: int) -> list[str]:
-    """Return the command of the web server. Benchmarks use it too, so they measure what is served."""
-    options = ["-c", "python:config.web.options", "--workers", str(workers)]
-    return [sys.executable, "-m", "gunicorn", *options, "--bind", bind]
+    """Return the same as a command of its own, for benchmarks and tests: they run what is served."""
+    return [sys.executable, "-m", *web_words(bind, workers)]
 
 
 def worker_command(*, has_beat: bool) -> list[str]:
-    """Return the command of the worker."""
+    """Return the module of the worker and its arguments."""
     clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []
     return [*_celery_worker(concurrency=2), *clock]
 
 
 def neural_command() -> list[str]:
-    """Return the command of the worker for learned metrics, which does one job after another."""
+    """Return the same of the worker for learned metrics, which does one job after another."""
     from projects.jobs.queue import NEURAL_QUEUE  # models: benchmarks ask for the other commands without them
 
     return [*_celery_worker(concurrency=1), "--queues", NEURAL_QUEUE, "--hostname", f"{NEURAL_QUEUE}@%h"]
@@ -162,19 +187,7 @@ def has_models() -> bool:
 def _celery_worker(*, concurrency: int) -> list[str]:
     pool = ["--pool", "threads", "--concurrency", str(concurrency)]
     quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
-    warnings = ["-W", "ignore:You're running the worker with superuser"]
-    return [
-        sys.executable,
-        *warnings,
-        "-m",
-        "celery",
-        "--quiet",
-        "-A",
-        "config.celery",
-        "worker",
-        *pool,
-        *quiet,
-    ]
+    return ["celery", "--quiet", "-A", "config.celery", "worker", *pool, *quiet]
 
 
 @contextmanager
@@ -184,7 +197,8 @@ def _shared_request_metrics() -> Iterator[None]:
         yield
         return
     with TemporaryDirectory(prefix="concord-metrics-") as folder:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # inherited by the processes that the supervisor starts
+        # Before the module is loaded that counts: it reads the setting once, and its library the environment.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.REQUEST_METRICS_DIR = folder
         yield
 
 
