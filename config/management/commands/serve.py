@@ -15,7 +15,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 
-from config import assets, data_folder, embedded, locks, preloading
+from config import assets, data_folder, embedded, locks
 from config.backups import moving
 from config.forks import Task
 from config.migrating import bring_up_to_date
@@ -56,6 +56,9 @@ class Command(BaseCommand):
 
         This process itself opens no connection and starts no thread, since it is forked afterwards.
         """
+        # Not before: the module that counts requests reads when it is loaded where to.
+        from config import preloading
+
         migrating = Task(_migrate)
         preloading.load_modules()
         collecting = Task(assets.collect)
