@@ -66,7 +66,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "projects.web.headers.HeadersMiddleware",
     "projects.web.uploads.UploadLimitMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "projects.accounts.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

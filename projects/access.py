@@ -24,7 +24,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from projects.database.prepared import Columns, fetch_one
+from projects.database.sign_ins import fetch_member
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import Membership, Project, User
@@ -34,13 +34,6 @@ AccessLostHandler = Callable[..., HttpResponse | None]
 """Called with the request, the membership, the reason and the arguments of the path.
 
 Returns None if the path names nothing that belongs to this member.
-"""
-_MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
-# Every request inside a project begins with this statement. It is prepared, and fetches member and project at once,
-# because the requests of the rating page are too short to plan a join each time.
-_FETCH_MEMBERSHIP = f"""
-SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
-WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
 SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 """What counts as a second factor; recovery codes only stand in for one."""
@@ -210,11 +203,9 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     Raises Http404 for a stranger, PermissionDenied with the reason for a member with too little right, and
     SecondFactorMissing for a manager without the second factor that the project requires, also where a token is used.
     """
-    values = fetch_one(_FETCH_MEMBERSHIP, {"user": user.pk, "slug": slug})
-    if values is None:
+    membership = fetch_member(user, slug)
+    if membership is None:
         raise Http404("No such project.")
-    membership = _MEMBER.take(values)
-    membership.project, membership.user = _PROJECT.take(values), user
     if right in FOR_ANNOTATORS or not membership.can_read:
         # Before the reason is put into words: it is read in the member's language as well, also by an annotator who
         # followed a link to a page of managers.

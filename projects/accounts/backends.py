@@ -2,17 +2,13 @@
 
 from django.contrib.auth.backends import ModelBackend
 
-from projects.database.prepared import Columns, fetch_one
+from projects.database.sign_ins import fetch_user
 from projects.models import User
-
-_USER = Columns(User, "u")
-_FETCH = f"SELECT {_USER.sql} FROM {User._meta.db_table} u WHERE u.id = %(user)s::bigint"
 
 
 class AccountBackend(ModelBackend):
-    """Django's passwords and permissions; an account is read by a prepared statement."""
+    """Django's passwords and permissions; an account is read with its session."""
 
     def get_user(self, user_id: int) -> User | None:
-        values = fetch_one(_FETCH, {"user": user_id})
-        user = None if values is None else _USER.take(values)
+        user = fetch_user(user_id)
         return user if user is not None and self.user_can_authenticate(user) else None

@@ -1,36 +1,47 @@
-"""Sessions in the database, read by a prepared statement: every request of somebody signed in reads one."""
+"""Sessions in the database, each read together with its account and the membership in the request's project."""
 
+import re
 from typing import Any
 
-from django.contrib.auth import BACKEND_SESSION_KEY
+from django.contrib.auth import BACKEND_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions import middleware
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
-from django.utils import timezone
+from django.http import HttpRequest
 
-from projects.database.prepared import Columns, fetch_one
+from projects.database.sign_ins import fetch_session, remember_account
 
 BACKEND = "projects.accounts.backends.AccountBackend"
 EARLIER_BACKEND = "django.contrib.auth.backends.ModelBackend"
 """The one in sessions that began in version 0.1."""
+IN_PROJECT = re.compile(r"/p/([\w-]+)/")
 
-_SESSION = Columns(Session, "s")
-_FETCH = f"""
-SELECT {_SESSION.sql} FROM django_session s WHERE s.session_key = %(key)s::text AND s.expire_date > %(now)s::timestamptz
-"""
+
+class SessionMiddleware(middleware.SessionMiddleware):
+    """Django's sessions; each knows the project that the request's address names."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        found = IN_PROJECT.match(request.path_info)
+        request.session.slug = found[1] if found else ""  # type: ignore[attr-defined]
 
 
 class SessionStore(db.SessionStore):
     """Django's sessions, and its table."""
 
+    slug = ""
+
     def _get_session_from_db(self) -> Session | None:
-        key = self.session_key or ""
-        # A cookie can hold any character, and PostgreSQL takes no NUL.
-        is_key = key.isascii() and key.isalnum()
-        values = fetch_one(_FETCH, {"key": key, "now": timezone.now()}) if is_key else None
-        if values is None:
+        found = fetch_session(self.session_key or "", self.slug)
+        if found is None:
             self._session_key = None
-            return None
-        return _SESSION.take(values)
+        return found
+
+    def load(self) -> dict[str, Any]:
+        content: dict[str, Any] = super().load()
+        if self.session_key and str(content.get(SESSION_KEY, "")).isdecimal():
+            remember_account(self.session_key, int(content[SESSION_KEY]))
+        return content
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
         content: dict[str, Any] = super().decode(session_data)

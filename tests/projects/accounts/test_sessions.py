@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from projects.accounts.sessions import BACKEND, EARLIER_BACKEND, SessionStore
+from projects.database import sign_ins
 from projects.models import User
-from tests.factories import make_user
+from tests.factories import make_membership, make_project, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -31,11 +32,39 @@ def test_a_session_of_an_earlier_version_stays_open(client: Client, anna: User) 
     assert is_signed_in(client)
 
 
-def test_session_and_account_are_read_by_one_statement_each(client: Client, anna: User) -> None:
+def count_reads(client: Client, address: str) -> int:
     with CaptureQueriesContext(connection) as captured:
-        client.get("/session/")
-    read = [query["sql"] for query in captured if query["sql"].startswith("EXECUTE")]
-    assert len(read) == 2
+        assert client.get(address).status_code == 200
+    return sum(query["sql"].startswith("EXECUTE") for query in captured)
+
+
+def test_session_account_and_membership_are_read_by_one_statement(client: Client, anna: User) -> None:
+    make_membership(make_project("bridges"), anna, role="annotator")
+    sign_ins._accounts.clear()
+    n_reads = [count_reads(client, "/session/"), count_reads(client, "/session/")]
+    assert n_reads == [2, 1]
+    sign_ins._accounts.clear()
+    n_reads = [count_reads(client, "/p/bridges/desk/") for _ in range(2)]
+    assert n_reads[0] - n_reads[1] == 2
+
+
+def test_what_is_remembered_of_a_session_opens_no_other_account_and_no_lost_project(client: Client, anna: User) -> None:
+    project, other = make_project(), make_user("boris")
+    member = make_membership(project, anna, role="annotator")
+    make_membership(project, other, role="manager")
+    desk = f"/p/{project.slug}/desk/"
+    assert client.get("/session/").json()["user"] == "anna"
+    key = client.cookies["session"].value
+    sign_ins.remember_account(key, other.pk)
+    assert client.get("/session/").json()["user"] == "anna"
+    sign_ins.remember_account(key, other.pk)
+    assert client.get(f"/p/{project.slug}/people/").status_code == 403
+    assert client.get(desk).status_code == 200
+    member.user = None
+    member.save()
+    assert client.get(desk).status_code == 404
+    User.objects.filter(pk=anna.pk).update(is_active=False)
+    assert not is_signed_in(client)
 
 
 def test_a_session_ends_with_its_time_its_row_and_its_account(client: Client, anna: User) -> None:
