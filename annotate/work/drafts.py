@@ -2,12 +2,15 @@
 
 Every answer carries a stamp, the page's estimate of the server time in milliseconds. For each answer the greater
 stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's current time.
+
+A process remembers the drafts that it saved last, and saves the next answers by one statement, which changes nothing if
+the draft in the table is another one by now. Then, and for what it does not remember, it locks, reads and merges.
 """
 
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -20,7 +23,7 @@ from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import DraftContent, merge_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
-from projects.database.prepared import Columns, fetch_one, run
+from projects.database.prepared import Columns, fetch_one
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
@@ -34,14 +37,47 @@ _CLOSED = {
 
 _DRAFT = Columns(Draft, "d", ("answers",))
 _FETCH = f"SELECT {_DRAFT.sql} FROM annotate_draft d WHERE d.assignment_id = %(assignment)s::bigint"
-_STORE = """
-INSERT INTO annotate_draft (assignment_id, answers, updated_at)
+# What tells a row from every other version of it: the transaction that wrote it, and its place in the table.
+_VERSION = "{0}.xmin::text || {0}.ctid::text"
+_STORE = f"""
+INSERT INTO annotate_draft AS d (assignment_id, answers, updated_at)
 VALUES (%(assignment)s::bigint, %(answers)s::jsonb, %(now)s::timestamptz)
 ON CONFLICT (assignment_id) DO UPDATE SET answers = excluded.answers, updated_at = excluded.updated_at
+RETURNING {_VERSION.format("d")}
+"""
+# The lock is the one that submitting takes: a draft is saved before it, or finds that it is too late.
+_TAKING = f"""
+WITH a AS (
+    SELECT id FROM annotate_assignment WHERE id = %(assignment)s::bigint AND annotator_id = %(me)s::bigint
+      AND state NOT IN ({", ".join(f"'{state.value}'" for state in _CLOSED)}) FOR NO KEY UPDATE)
+"""
+_BEGIN = f"""
+{_TAKING} INSERT INTO annotate_draft AS d (assignment_id, answers, updated_at)
+SELECT a.id, %(answers)s::jsonb, %(now)s::timestamptz FROM a ON CONFLICT (assignment_id) DO NOTHING
+RETURNING {_VERSION.format("d")}
+"""
+_REPLACE = f"""
+{_TAKING} UPDATE annotate_draft d SET answers = %(answers)s::jsonb, updated_at = %(now)s::timestamptz FROM a
+WHERE d.assignment_id = a.id AND {_VERSION.format("d")} = %(version)s::text RETURNING {_VERSION.format("d")}
 """
 
+MOST_REMEMBERED = 1_000
 
-@transaction.atomic
+
+@dataclass(frozen=True)
+class _Known:
+    """A draft as this process saw it last, and what stays so of its assignment; without a version there is none."""
+
+    assignment: int
+    rubric: int
+    n_items: int
+    answers: DraftContent
+    version: str
+
+
+_known: dict[tuple[uuid.UUID, int], _Known] = {}
+
+
 def save(
     *, annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]
 ) -> tuple[DraftContent, datetime]:
@@ -49,18 +85,70 @@ def save(
 
     Raises Refused for an invalid draft, TakesNoAnswers after the assignment is submitted or returned.
     """
+    known = _known.get((assignment_uuid, annotator.pk))
+    saved = _save_known(annotator, assignment_uuid, known, sent) if known is not None else None
+    return saved or _save_locked(annotator, assignment_uuid, sent)
+
+
+def expect_first(assignment: Assignment, rubric_id: int) -> None:
+    """Remember an assignment that is shown and has no draft yet: its first answers will follow."""
+    known = _Known(assignment.pk, rubric_id, len(assignment.layout), {}, "")
+    _remember(assignment.uuid, assignment.annotator_id, known)
+
+
+def _save_known(
+    annotator: Membership, assignment_uuid: uuid.UUID, known: _Known, sent: Mapping[str, object]
+) -> tuple[DraftContent, datetime] | None:
+    """Merge into the draft that is remembered and save it, or return None if that is not the one in the table."""
+    merged, now = _merge(known.answers, sent, rubric_id=known.rubric, n_items=known.n_items)
+    found = fetch_one(
+        _REPLACE if known.version else _BEGIN,
+        {
+            "assignment": known.assignment,
+            "me": annotator.pk,
+            "answers": json.dumps(merged),
+            "now": now,
+            "version": known.version,
+        },
+    )
+    if found is None:
+        return None
+    _remember(assignment_uuid, annotator.pk, replace(known, answers=merged, version=found[0]))
+    return merged, now
+
+
+@transaction.atomic
+def _save_locked(
+    annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]
+) -> tuple[DraftContent, datetime]:
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state in _CLOSED:
         raise TakesNoAnswers(_CLOSED[Assignment.State(assignment.state)], assignment.state)
-    now = timezone.now()
-    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
     # Read after the assignment is locked: a draft that was read by the statement which waits for the lock would be the
     # one from before the wait, and what another request saved meanwhile would be overwritten.
-    found = fetch_one(_FETCH, {"assignment": assignment.id})
-    stored: DraftContent = _DRAFT.take(found).answers if found else {}
-    merged = merge_draft(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
-    run(_STORE, {"assignment": assignment.id, "answers": json.dumps(merged), "now": now})
+    row = fetch_one(_FETCH, {"assignment": assignment.id})
+    stored: DraftContent = _DRAFT.take(row).answers if row else {}
+    n_items = len(assignment.layout)
+    merged, now = _merge(stored, sent, rubric_id=assignment.rubric_id, n_items=n_items)
+    found = fetch_one(_STORE, {"assignment": assignment.id, "answers": json.dumps(merged), "now": now})
+    assert found is not None
+    known = _Known(assignment.id, assignment.rubric_id, n_items, merged, found[0])
+    _remember(assignment_uuid, annotator.pk, known)
     return merged, now
+
+
+def _merge(
+    stored: DraftContent, sent: Mapping[str, object], *, rubric_id: int, n_items: int
+) -> tuple[DraftContent, datetime]:
+    now = timezone.now()
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(rubric_id)}
+    return merge_draft(stored, sent, n_items=n_items, criteria=criteria, now=now), now
+
+
+def _remember(assignment_uuid: uuid.UUID, annotator_id: int, known: _Known) -> None:
+    if len(_known) >= MOST_REMEMBERED:
+        _known.clear()
+    _known[assignment_uuid, annotator_id] = known
 
 
 @transaction.atomic

@@ -71,6 +71,8 @@ def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.U
         return _submit(request, project, assignment_uuid)
     assignment = _fetch_assignment(request.membership, assignment_uuid)
     if assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED):
+        if getattr(assignment, "draft", None) is None:
+            drafts.expect_first(assignment, assignment.hit.batch.rubric_id)
         return render_assignment(request, project, assignment)
     messages.info(request, _("That HIT is {state}.").format(state=assignment.get_state_display()))
     return redirect("annotate:project-desk", project.slug)

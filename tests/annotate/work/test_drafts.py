@@ -2,16 +2,20 @@ import json
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from itertools import permutations
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Assignment, Draft
 from annotate.rating import draft_merge
+from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import DraftContent
 from annotate.work import drafts, serving, submitting
 from measures.rubric import FIVE_POINTS
@@ -164,4 +168,49 @@ class TestTheAddress:
     def test_goes_at_submit(self, assignment: Assignment) -> None:
         drafts.save(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=rated(0, 4, 1))
         submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+        assert not Draft.objects.exists()
+
+    def test_what_a_process_remembers_never_replaces_what_is_stored(self, assignment: Assignment) -> None:
+        """Between two saves of a process another one saves, deletes the draft, or ends the HIT."""
+        save = partial(drafts.save, annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+
+        def save_elsewhere(sent: dict[str, Any]) -> None:
+            remembered = dict(drafts._known)
+            drafts._known.clear()
+            save(sent=sent)
+            drafts._known.update(remembered)
+
+        drafts.expect_first(assignment, assignment.hit.batch.rubric_id)
+        save_elsewhere(rated(0, 1, 10))
+        save(sent=rated(1, 2, 20))
+        save_elsewhere(rated(2, 3, 30))
+        save(sent=rated(0, 5, 40))
+        with CaptureQueriesContext(connection) as captured:
+            merged, _ = save(sent=rated(1, 4, 50))
+        assert len(captured) == 1
+        stored = {
+            position: entries["correctness"] for position, entries in Draft.objects.get().answers["answers"].items()
+        }
+        assert stored == {"0": [5, 40], "1": [4, 50], "2": [3, 30]}
+        assert merged == Draft.objects.get().answers
+
+        Draft.objects.all().delete()
+        save(sent=rated(2, 1, 60))
+        assert Draft.objects.get().answers["answers"] == {"2": {"correctness": [1, 60]}}
+        with pytest.raises(Refused):
+            save(sent=rated(9, 1, 70))
+        submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+        with pytest.raises(TakesNoAnswers):
+            save(sent=rated(2, 5, 80))
+        drafts.expect_first(assignment, assignment.hit.batch.rubric_id)
+        with pytest.raises(TakesNoAnswers):
+            save(sent=rated(2, 5, 80))
+        assert not Draft.objects.exists()
+
+    def test_what_is_remembered_is_for_its_annotator(self, assignment: Assignment, other_annotator: Membership) -> None:
+        drafts.expect_first(assignment, assignment.hit.batch.rubric_id)
+        stolen = drafts._known[assignment.uuid, assignment.annotator_id]
+        drafts._known[assignment.uuid, other_annotator.pk] = stolen
+        with pytest.raises(Assignment.DoesNotExist):
+            drafts.save(annotator=other_annotator, assignment_uuid=assignment.uuid, sent=rated(0, 1, 1))
         assert not Draft.objects.exists()
