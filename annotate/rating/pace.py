@@ -1,5 +1,6 @@
 """Pace: how long a HIT usually takes, an annotator or all of a project, or an estimate from the length of its texts."""
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,9 @@ Bytes rather than characters, because a script that needs more bytes for a chara
 stores the number of bytes with each text, so that counting them costs nothing.
 """
 SECONDS_PER_RATING = 8
+PACE_IS_KEPT_SECONDS, MOST_PACES_KEPT = 60.0, 10_000
+_paces: dict[int, tuple[float, float]] = {}
+"""By annotator: when this process read the pace, by its own clock, and the pace."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,21 @@ class Pace:
 
 def find_duration(hit_id: int, annotator_id: int, n_items: int) -> Duration | None:
     """Return how long a HIT takes this annotator, at their own pace if it is known; None if nothing is left in it."""
-    pace = find_paces([annotator_id]).get(annotator_id)
+    pace = _find_pace(annotator_id)
     return estimate_duration(hit_id) if pace is None else Duration(pace * n_items)
+
+
+def _find_pace(annotator_id: int) -> float | None:
+    """Return an annotator's pace as it was within the last minute: it changes little from one HIT to the next."""
+    now, kept = time.monotonic(), _paces.get(annotator_id)
+    if kept is not None and now - kept[0] < PACE_IS_KEPT_SECONDS:
+        return kept[1]
+    pace = find_paces([annotator_id]).get(annotator_id)
+    if pace is not None:  # one that is not known yet may be with the next HIT
+        if len(_paces) >= MOST_PACES_KEPT:
+            _paces.clear()
+        _paces[annotator_id] = now, pace
+    return pace
 
 
 def estimate_duration(hit_id: int) -> Duration | None:
