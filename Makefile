@@ -140,7 +140,7 @@ chaos: $(INSTALLED_DEV) ## an hour of killed processes, broken networks, a full 
 	$(PY) -m benchmarks.chaos
 
 bench: $(INSTALLED_DEV) ## print the measured figures
-	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v load); do $(PY) -m benchmarks.$$(basename $$file .py); done
+	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e load -e /all.py); do $(PY) -m benchmarks.$$(basename $$file .py); done
 
 screenshots: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## make every picture of the docs anew
 	$(PY) -m pytest tests/browser/screenshots.py tests/browser/states.py

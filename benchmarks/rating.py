@@ -1,10 +1,14 @@
 """The hot path: submit ten judgments, claim, show the next page; compared with the reference site, in one run.
 
-    python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--growth] [--storm]
+    python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--drafts] [--growth] [--storm]
 
 Both sites run under gunicorn (2 workers, 8 threads each) on the same private PostgreSQL. The annotators are
 signed in, send the CSRF token, and work without a pause; they share the machine with the servers. The two sites
 take turns, and each ratio compares sums over the rounds.
+
+With --drafts Concord's annotators save their answers before they submit, which the reference site cannot: by a request
+for each answer, as the page does for somebody who thinks about each, and as it does for somebody who takes no time,
+whose first answer is sent at once and the others together. At the end it counts the statements of each request.
 """
 
 import argparse
@@ -12,13 +16,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import chain
 
 import psycopg2
 
-from benchmarks import ground
+from benchmarks import ground, statements
 
 REFERENCE = {
     "settings": "benchmarks.reference.settings",
@@ -36,6 +41,9 @@ CONCORD = {
     "token_page": "/account/",
     "names": r'name="(a\d+-correctness)"',
 }
+NO_SITE = "reference"
+NAMES = {NO_SITE: "reference", "": "form", "each": "form, 10 drafts", "page": "form, 2 drafts"}
+GOALS = {"": (0.8, 1.7), "each": (0.55, 1.8), "page": (0.55, 1.8)}
 
 
 def main() -> None:
@@ -44,18 +52,34 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--loads", default="1,8,32")
     parser.add_argument("--hits", type=int, default=12_000)
+    parser.add_argument("--drafts", action="store_true", help="also: save the answers before each submit, in both ways")
     parser.add_argument("--growth", action="store_true", help="also: the cycle with more candidates and judgments")
     parser.add_argument("--storm", action="store_true", help="also: 32 annotators who submit everything twice")
     options = parser.parse_args()
     loads = [int(load) for load in options.loads.split(",")]
-    compare(loads, options.seconds, options.rounds, options.hits)
+    ways = ("", "each", "page") if options.drafts else ("",)
+    compare(loads, options.seconds, options.rounds, options.hits, ways)
+    if options.drafts:
+        statements.show()
     if options.growth:
         growth()
     if options.storm:
         storm()
 
 
-def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
+@dataclass(frozen=True)
+class Ratio:
+    """Concord beside the reference site, for so many annotators at once who save drafts in one way, or none."""
+
+    load: int
+    drafts: str
+    rate: float
+    cpu: float
+
+
+def compare(loads: list[int], seconds: float, rounds: int, n_hits: int, ways: Sequence[str] = ("",)) -> list[Ratio]:
+    """Let both sites take turns at each load, print what they do, and return the ratios."""
+    found = []
     with ground.fresh_database("bench_reference") as first, ground.fresh_database("bench_concord") as second:
         reference = prepare(REFERENCE, first, ["reference", str(n_hits), str(max(loads))])
         concord = prepare(CONCORD, second, ["concord", str(n_hits), str(max(loads))])
@@ -63,20 +87,20 @@ def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
             ground.gunicorn(reference[0], REFERENCE["application"]) as reference_site,
             ground.gunicorn(concord[0], CONCORD["application"]) as concord_site,
         ):
-            crowds = {
-                "reference": open_all(REFERENCE, reference_site, reference[1]),
-                "concord": open_all(CONCORD, concord_site, concord[1]),
-            }
-            sites = {"reference": reference_site, "concord": concord_site}
-            for annotators in crowds.values():
-                ground.crowd(annotators, 4)  # every thread has its connection and its caches warm
+            theirs = open_all(REFERENCE, reference_site, reference[1])
+            ours = open_all(CONCORD, concord_site, concord[1])
+            for annotators in (theirs, ours):
+                ground.crowd(annotators, 4, ways[-1] if annotators is ours else "")  # until all caches are warm
             for load in loads:
                 # The sites take turns, and change which is first, so that other load and warm caches favour neither.
-                figures = {name: Figures() for name in sites}
+                turns = [(way, ours[:load], concord_site) for way in ways]
+                turns.append((NO_SITE, theirs[:load], reference_site))
+                figures = {name: Figures() for name, *_ in turns}
                 for turn in range(rounds):
-                    for name in ("reference", "concord") if turn % 2 else ("concord", "reference"):
-                        figures[name].add(crowds[name][:load], sites[name], seconds)
-                show(load, figures)
+                    for name, annotators, site in turns if turn % 2 else turns[::-1]:
+                        figures[name].add(annotators, site, seconds, "" if name == NO_SITE else name)
+                found += show(load, figures)
+    return found
 
 
 class Figures:
@@ -87,9 +111,9 @@ class Figures:
         self.elapsed = self.server = self.database = 0.0
         self.postmaster = ground.postmaster_pid()
 
-    def add(self, annotators: list[ground.Annotator], site: ground.Site, seconds: float) -> None:
+    def add(self, annotators: list[ground.Annotator], site: ground.Site, seconds: float, drafts: str) -> None:
         server, database = site.cpu_seconds(), ground.tree_cpu_seconds(self.postmaster)
-        tally = ground.crowd(annotators, seconds)
+        tally = ground.crowd(annotators, seconds, drafts)
         if tally.is_dry:
             sys.exit("No HITs are left, so the sites can't be compared. Choose more with --hits.")
         self.server += site.cpu_seconds() - server
@@ -107,24 +131,30 @@ class Figures:
         return 1000 * of(self) / (self.tally.n_judgments / 10)
 
 
-def show(load: int, figures: dict[str, Figures]) -> None:
+def show(load: int, figures: dict[str, Figures]) -> list[Ratio]:
     for name, f in figures.items():
         print(
-            f"{load:>3} annotators  {name:<10} p50 {1000 * f.tally.quantile(0.5):7.1f} ms"
+            f"{load:>3} annotators  {NAMES[name]:<20} p50 {1000 * f.tally.quantile(0.5):7.1f} ms"
             f"  p95 {1000 * f.tally.quantile(0.95):7.1f} ms  {f.rate:7.0f} judgments/s"
             f"  CPU per ten: server {f.cpu_ms(lambda f: f.server):6.2f} ms, database"
             f" {f.cpu_ms(lambda f: f.database):6.2f} ms  errors {f.tally.n_errors}"
         )
-    mine, theirs = figures["concord"], figures["reference"]
 
     def cpu(f: Figures) -> float:
         return f.cpu_ms(lambda f: f.server + f.database)
 
-    print(
-        f"{load:>3} annotators  ratio: judgments/s {mine.rate / theirs.rate:.2f} (goal 0.6 or more),"
-        f" CPU {cpu(mine) / cpu(theirs):.2f} (goal 1.7 or less)",
-        flush=True,
-    )
+    theirs = figures[NO_SITE]
+    ratios = [
+        Ratio(load, name, f.rate / theirs.rate, cpu(f) / cpu(theirs)) for name, f in figures.items() if name != NO_SITE
+    ]
+    for ratio in ratios:
+        rate, most = GOALS[ratio.drafts]
+        print(
+            f"{load:>3} annotators  {NAMES[ratio.drafts]:<20} beside the reference: judgments/s {ratio.rate:.2f}"
+            f" (goal {rate} or more), CPU {ratio.cpu:.2f} (goal {most} or less)",
+            flush=True,
+        )
+    return ratios
 
 
 def prepare(site: dict[str, str], database_url: str, seed: list[str]) -> tuple[dict[str, str], list[str]]:
