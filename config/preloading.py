@@ -7,7 +7,7 @@ import gc
 from importlib import import_module
 
 from django.conf import settings
-from django.template import engines
+from django.template import Engine
 from django.urls import get_resolver
 from django.utils.module_loading import import_string
 
@@ -33,12 +33,11 @@ def load_modules() -> None:
     try:
         for name in (*PROGRAMS, "django.views.defaults"):
             import_module(name)
-        (pages,) = settings.TEMPLATES
-        classes = (settings.SESSION_SERIALIZER, settings.MESSAGE_STORAGE)
-        for name in (*settings.MIDDLEWARE, *pages["OPTIONS"]["context_processors"], *classes):
+        for name in (*settings.MIDDLEWARE, settings.SESSION_SERIALIZER, settings.MESSAGE_STORAGE):
             import_string(name)
         _ = get_resolver().url_patterns
-        _ = engines["django"].engine.template_loaders
+        pages = Engine.get_default()
+        _ = pages.template_loaders, pages.template_context_processors
         find_missing_migrations(set())  # reads those of the code, which each check of the health compares
     finally:
         gc.enable()
