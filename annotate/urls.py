@@ -13,6 +13,7 @@ from annotate.prolific import urls as prolific_urls
 from annotate.qualification import urls as qualification_urls
 from annotate.quality import urls as quality_urls
 from annotate.reviews import urls as reviews_urls
+from annotate.surveys import urls as surveys_urls
 from annotate.work import urls as work_urls
 
 app_name = "annotate"
@@ -26,6 +27,7 @@ urlpatterns = [
     *batches_urls.urlpatterns,
     *panels_urls.urlpatterns,
     *prolific_urls.urlpatterns,
+    *surveys_urls.urlpatterns,
     *controls_urls.urlpatterns,
     *qualification_urls.urlpatterns,
     *moderation_urls.urlpatterns,

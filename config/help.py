@@ -30,6 +30,7 @@ SECTIONS = {
     "projects:rubric-show": "managers#rubric",
     "projects:instructions-edit": "managers#instructions",
     "projects:consent-edit": "managers#consent",
+    "annotate:survey-list": "managers#surveys",
     "annotate:qualification-test": "managers#qualification-test",
     # Collection
     "annotate:batch-list": "managers#batches",
@@ -81,6 +82,7 @@ SECTIONS = {
     # What annotators open
     "annotate:project-desk": "annotators#before-you-start",
     "annotate:consent": "annotators#before-you-start",
+    "annotate:survey": "annotators#before-you-start",
     "annotate:consent-withdraw": "annotators#leave-a-study",
     "annotate:instructions": "annotators#before-you-start",
     "annotate:instructions-read": "annotators#before-you-start",

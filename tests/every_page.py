@@ -19,6 +19,7 @@ from tests.annotate.prolific.samples import prolific_samples
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
+from tests.annotate.surveys.samples import survey_samples
 from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
@@ -138,6 +139,7 @@ def make_samples(annotator: Membership, *, batch: int, token: str, is_paid: bool
         **webhook_samples(project.memberships.get(role=Membership.Role.OWNER)),
         **panel_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
         **prolific_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
+        **survey_samples(project.memberships.select_related("project").get(role=Membership.Role.OWNER)),
     }
 
 

@@ -27,7 +27,6 @@ KNOWN = {
     ),
     "annotate.0009_long_answers_are_read_to_the_end": ({"NOT_NULL"}, "The version before can't create batches."),
     "annotate.0014_panels": ({"CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE"}, "None: every table of it is new."),
-    "annotate.0015_pay_of_panels": ({"CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE"}, "None: the table is new."),
     "annotate.0016_studies_on_prolific": (
         {"CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE"},
         "None: every table of it is new.",

@@ -42,6 +42,7 @@ from tests.annotate.prolific.samples import prolific_samples
 from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
+from tests.annotate.surveys.samples import survey_samples
 from tests.every_page import chart_samples, find_report, pair_samples, read_token
 from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
@@ -165,6 +166,7 @@ def make_world() -> World:
             "slug": "ours",
             "page": 9,
             "place": 9,
+            "moment": "during",
             "results:set-file name": "wide.csv ",
             "api:set-file name": "wide.csv ",
         },
@@ -184,6 +186,7 @@ def make_world() -> World:
             "plan_number": 2**20,
             "hit_number": 2**20,
             "pk": 2**40,
+            "moment": "never",
             "name": "none-such",
             "form": "doc",
             "assignment_uuid": uuid.UUID(int=7),
@@ -272,6 +275,7 @@ def _children(
     samples |= webhook_samples(manager)
     samples |= panel_samples(manager, n_before=n_before)
     samples |= prolific_samples(manager, n_before=n_before)
+    samples |= survey_samples(manager)
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     samples["annotate:import-skipped number"] = with_list = _import(project, manager)
     uploading.find_skipped_file(project.imports.get(number=with_list)).write_text("line\n")

@@ -11,6 +11,7 @@ from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.onboarding.consent import ConsentState as Consent
 from annotate.onboarding.consent import consent_states
 from annotate.onboarding.notices import fetch_unread
+from annotate.onboarding.surveys import SurveyState, survey_states
 from annotate.payments.ledger import Sums, sum_by_annotator
 from annotate.payments.pending import Today, sum_today
 from annotate.qualification.admission import Admission, find_admissions
@@ -63,6 +64,7 @@ class Desk:
     admission: Admission | None
     notices: Sequence[Notice] = ()
     consent: Consent = field(default_factory=Consent)
+    survey: SurveyState = field(default_factory=SurveyState)
     practice: Practice | None = None
     next_hit: NextHit | None = None
     open_duration: Duration | None = None
@@ -92,7 +94,14 @@ class Desk:
     @property
     def can_work(self) -> bool:
         """Whether the pages of HITs, tests and practice are open to them, whether or not there is work."""
-        return not explain_refusal(self.membership, Right.WORK) and not self.consent.has_withdrawn
+        is_let_in = not self.consent.has_withdrawn and not self.survey.is_screened_out
+        return is_let_in and not explain_refusal(self.membership, Right.WORK)
+
+    @property
+    def asks_survey_after(self) -> bool:
+        """Whether the survey after the work waits: they have submitted HITs, and there is no other for them now."""
+        is_done = self.earned.n_submitted and not self.can_start and self.open_assignment is None
+        return bool(is_done and self.survey.lacks_after and self.can_work and not self.consent.is_missing)
 
     @property
     def asks_for_test(self) -> bool:
@@ -113,6 +122,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     admissions = find_admissions(annotators)
     notices = fetch_unread(memberships)
     consents, practices = consent_states(memberships), find_practices(annotators)
+    surveys = survey_states(annotators)
     revisable = find_revisable(annotators)
     desks = []
     for membership in memberships:
@@ -126,6 +136,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
             why_not = (
                 explain_refusal(membership, Right.WORK)
                 or consents[pk].why_not
+                or surveys[pk].why_not
                 or ("" if has_work else _explain_no_hit(openings[pk], closed))
             )
         expired = begun.get((pk, State.EXPIRED))
@@ -139,6 +150,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
                 admissions.get(pk),
                 notices.get(pk, ()),
                 consents.get(pk, Consent()),
+                surveys.get(pk, SurveyState()),
                 practices.get(pk),
                 next_hits.get(pk),
                 open_durations.get(pk),

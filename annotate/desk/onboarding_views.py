@@ -52,7 +52,7 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
         except onboarding_consent.OldVersion as refusal:
             messages.warning(request, refusal.message)
             return _show_consent(request, project, status=HTTPStatus.CONFLICT)
-        return _continue(request, project, request.POST.get("next", ""))
+        return continue_onboarding(request, project, request.POST.get("next", ""))
     return _to_desk(request, project)
 
 
@@ -102,8 +102,8 @@ def instructions_read(request: ProjectRequest, project: Project, version: int) -
         raise Http404("There is no such version.")
     if request.method == "POST":
         onboarding_instructions.confirm(annotator=request.membership, instructions=guide.instructions)
-        return _continue(request, project, request.POST.get("next", ""))
-    return _show_guide(request, guide, can_start=True, following=_read_next(request), is_asked=True)
+        return continue_onboarding(request, project, request.POST.get("next", ""))
+    return _show_guide(request, guide, can_start=True, following=read_next(request), is_asked=True)
 
 
 def _end_session(annotator: Membership) -> bool:
@@ -116,7 +116,7 @@ def _end_session(annotator: Membership) -> bool:
     return True
 
 
-def _continue(request: ProjectRequest, project: Project, following: str) -> HttpResponse:
+def continue_onboarding(request: ProjectRequest, project: Project, following: str) -> HttpResponse:
     """Redirect to where the annotator was going, or take a newcomer to the instructions, then to the desk."""
     if following == "work":
         return next_hit(request, project)
@@ -134,7 +134,7 @@ def _show_consent(request: ProjectRequest, project: Project, *, status: int = HT
         "text": text,
         "html": markdown.render(text.text) if text else "",
         "state": onboarding_consent.consent_state(request.membership),
-        "following": _read_next(request),
+        "following": read_next(request),
     }
     return render(request, "annotate/desk/consent_show.html", context, status=status)
 
@@ -174,7 +174,7 @@ def _list_lines(version: Instructions) -> list[str]:
     return [*version.text.splitlines(), *lines]
 
 
-def _read_next(request: ProjectRequest) -> str:
+def read_next(request: ProjectRequest) -> str:
     asked = (request.POST if request.method == "POST" else request.GET).get("next", "")
     return asked if asked in NEXT else ""
 

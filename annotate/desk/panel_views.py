@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.desk import arriving, session_steps
 from annotate.desk.session_steps import Kind
-from annotate.models import Outcome, Panel, PanelSession
+from annotate.models import Outcome, Panel, PanelSession, Survey
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
@@ -106,6 +106,9 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
     step = session_steps.find_step(member, session)
     if step.kind is Kind.CONSENT:
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
+    if step.kind in (Kind.SURVEY_BEFORE, Kind.SURVEY_AFTER):
+        moment = Survey.Moment.BEFORE if step.kind is Kind.SURVEY_BEFORE else Survey.Moment.AFTER
+        return redirect("annotate:survey", project.slug, moment)
     if step.kind is Kind.TEST:
         return redirect("annotate:qualification", project.slug)
     why_not = "" if step.kind is Kind.END else explain_refusal(member, Right.WORK)

@@ -1,4 +1,4 @@
-"""The steps of a participant's session: consent, test, HITs, and the end with its code."""
+"""The steps of a participant's session: consent, survey, test, HITs, survey, and the end with its code."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,6 +9,7 @@ from annotate import places
 from annotate.desk.arriving import reserve_set
 from annotate.models import Assignment, Batch, Outcome, PanelSession, Reservation
 from annotate.onboarding.consent import consent_state
+from annotate.onboarding.surveys import survey_state
 from annotate.panels import sessions
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import Admission, find_admission
@@ -22,6 +23,8 @@ class Kind(Enum):
     """What a participant does next."""
 
     CONSENT = "consent"
+    SURVEY_BEFORE = "survey before"
+    SURVEY_AFTER = "survey after"
     TEST = "test"
     HIT = "hit"
     END = "end"
@@ -52,6 +55,12 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
         return Step(Kind.HIT, session, n_done, n_due, open_assignment)
     if consent_state(annotator).is_missing:
         return Step(Kind.CONSENT, session, n_done, n_due)
+    survey = survey_state(annotator)
+    # Complete, or with HITs and no place for another: only the survey is left before the code.
+    if survey.lacks_after and n_done and not Reservation.objects.filter(annotator=annotator).exists():
+        return Step(Kind.SURVEY_AFTER, session, n_done, n_due)
+    if survey.lacks_before:
+        return Step(Kind.SURVEY_BEFORE, session, n_done, n_due)
     if _lacks_test(annotator) is not None:
         return Step(Kind.TEST, session, n_done, n_due)
     return Step(Kind.HIT, session, n_done, session.participant.n_hits_due)
@@ -62,7 +71,7 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
     if session.outcome or (session.state not in sessions.LIVE and session.state != State.TIMED_OUT):
         return session
     if sessions.is_complete(session):
-        return sessions.end(session, Outcome.COMPLETED)
+        return None if _asks_survey(annotator, session) else sessions.end(session, Outcome.COMPLETED)
     if session.state == State.TIMED_OUT:
         return session
     # Whoever is on hold may come back, and an open HIT can be submitted.
@@ -70,13 +79,24 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
         return None
     if consent_state(annotator).has_withdrawn:
         return sessions.end(session, Outcome.NO_CONSENT)
+    if survey_state(annotator).is_screened_out:
+        return sessions.end(session, Outcome.SCREENED_OUT)
     admission = _lacks_test(annotator)
     if admission is not None and _has_failed(admission, session):
         return sessions.end(session, Outcome.FAILED_CHECK)
     if _has_place(annotator) or reserve_set(session):
         return None
+    if not sessions.count_done(annotator):
+        return sessions.end(session, Outcome.NOTHING_LEFT)
     # Whoever has rated what there was is done, and is paid like it.
-    return sessions.end(session, Outcome.COMPLETED if sessions.count_done(annotator) else Outcome.NOTHING_LEFT)
+    return None if _asks_survey(annotator, session) else sessions.end(session, Outcome.COMPLETED)
+
+
+def _asks_survey(annotator: Membership, session: PanelSession) -> bool:
+    """Return whether the survey after the work comes before the code: not once their time is over."""
+    if session.state not in sessions.LIVE or explain_refusal(annotator, Right.WORK):
+        return False
+    return survey_state(annotator).lacks_after and not consent_state(annotator).is_missing
 
 
 def _has_place(annotator: Membership) -> bool:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate.desk import account_views, onboarding_views, panel_views, views
+from annotate.desk import account_views, onboarding_views, panel_views, survey_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("p/<slug:slug>/desk/", views.project_desk, name="project-desk"),
     path("p/<slug:slug>/consent/", onboarding_views.consent, name="consent"),
     path("p/<slug:slug>/consent/withdraw/", onboarding_views.consent_withdraw, name="consent-withdraw"),
+    path("p/<slug:slug>/survey/<slug:moment>/", survey_views.survey, name="survey"),
     path("p/<slug:slug>/instructions/", onboarding_views.instructions, name="instructions"),
     path(
         "p/<slug:slug>/instructions/<int:version>/read/", onboarding_views.instructions_read, name="instructions-read"

@@ -26,6 +26,7 @@ from annotate.models.quality import (
     Review,
     ReviewVerdict,
 )
+from annotate.models.survey import Survey, SurveyQuestion, SurveyResponse
 
 __all__ = [
     "Adjudication",
@@ -68,4 +69,7 @@ __all__ = [
     "Reservation",
     "Review",
     "ReviewVerdict",
+    "Survey",
+    "SurveyQuestion",
+    "SurveyResponse",
 ]

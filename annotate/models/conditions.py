@@ -147,6 +147,25 @@ def is_admitted(*, batch: str, annotator: str) -> str:
             AND (t.on_new_rubric = 'keep' OR q.rubric_id = t.rubric_id))))"""
 
 
+def lacks_survey(moment: str, *, project: str, annotator: str) -> str:
+    """Return SQL: whether a project asks a survey that an annotator has yet to answer; both are SQL for ids."""
+    return f"""(EXISTS (
+      SELECT 1 FROM annotate_survey s
+      WHERE s.project_id = {project} AND s.moment = '{_alias(moment)}' AND s.ended_at IS NULL)
+    AND NOT EXISTS (
+      SELECT 1 FROM annotate_surveyresponse a WHERE a.annotator_id = {annotator} AND a.moment = '{_alias(moment)}'))"""
+
+
+def is_screened_out(*, response: str, annotator: str) -> str:
+    """Return SQL: whether an answer in a survey ended an annotator's visit.
+
+    `response` is the alias that their answers get, `annotator` SQL for an id.
+    """
+    r = _alias(response)
+    return f"""EXISTS (
+      SELECT 1 FROM annotate_surveyresponse {r} WHERE {r}.annotator_id = {annotator} AND {r}.is_screened_out)"""
+
+
 def _alias(name: str) -> str:
     """Return the alias. It becomes part of the statement unescaped, so anything but an identifier raises ValueError."""
     if not (name.isascii() and name.isidentifier()):

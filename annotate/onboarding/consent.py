@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Notice
 from annotate.onboarding import notices
+from annotate.onboarding.survey_answers import count_answered, forget_answers
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
@@ -103,25 +104,32 @@ def agree(*, annotator: Membership, version: int) -> bool:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """The work that a withdrawal of consent concerns: submitted HITs, their counted judgments, and an open HIT."""
+    """What a withdrawal of consent concerns: submitted HITs, their counted judgments, an open HIT, answered surveys."""
 
     n_hits: int
     n_judgments: int
     has_open_hit: bool
+    n_surveys: int = 0
 
 
 def plan_withdrawal(annotator: Membership) -> Withdrawal:
     """Return the work that the annotator can keep or remove."""
     n_hits, n_judgments = leaving.count_submitted(annotator)
-    return Withdrawal(n_hits, n_judgments, has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists())
+    return Withdrawal(
+        n_hits,
+        n_judgments,
+        has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists(),
+        n_surveys=count_answered(annotator),
+    )
 
 
 @transaction.atomic
 def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
     """End the consent: open work goes to others, and with `removes_work` no submitted judgment counts any more.
 
-    Removed work stays removed, even if the annotator agrees again. Pay stays owed. Managers get a message on their
-    desks. Raises Refused if there is no consent to withdraw. Locks the membership, then batches, assignments and HITs.
+    Answers to surveys are deleted. Removed work stays removed, even if the annotator agrees again. Pay stays owed.
+    Managers get a message on their desks. Raises Refused if there is no consent to withdraw. Locks the membership, then
+    batches, assignments and HITs.
     """
     lock_annotator(annotator)
     agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None)
@@ -131,6 +139,7 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
     chosen = leaving.find_submitted(annotator) if removes_work else Assignment.objects.none()
     n_withdrawn, n_removed = leaving.leave_for_good(annotator, chosen)
     newest = agreed.latest("consent_id").consent
+    forget_answers(annotator)
     agreed.update(withdrawn_at=_CLOCK, is_taken_out=removes_work)
     after = {"is_taken_out": removes_work, "taken_out": n_removed, "withdrawn": n_withdrawn, "version": newest.version}
     log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)

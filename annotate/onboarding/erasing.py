@@ -12,7 +12,7 @@ from django.db.models import DateTimeField, Func
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.models import Assignment, Attempt, Draft, Notice, PanelParticipant, Remark, RemarkRevision
+from annotate.models import Assignment, Attempt, Draft, Notice, PanelParticipant, Remark, RemarkRevision, SurveyResponse
 from annotate.payments import panel_pay
 from annotate.payments.paying import sum_unpaid
 from annotate.places import leaving
@@ -48,10 +48,10 @@ def plan_erasure(user: User) -> list[OwnWork]:
 def erase(*, user: User, removes_work: bool) -> int:
     """Delete an account; return how many submitted HITs were removed with it, which is none unless `removes_work`.
 
-    Open work goes to others. Tokens, messages, drafts, sessions, records of sign-ins and a panel's ids are deleted too,
-    and with `removes_work` the comments. The erasure is repeated when an older backup is restored. Raises Refused for
-    the only owner of a project. Locks the account, the members of its projects and its memberships, then batches,
-    assignments and HITs.
+    Open work goes to others. Tokens, messages, drafts, answers to surveys, sessions, records of sign-ins and a panel's
+    ids are deleted too, and with `removes_work` the comments. The erasure is repeated when an older backup is restored.
+    Raises Refused for the only owner of a project. Locks the account, the members of its projects and its memberships,
+    then batches, assignments and HITs.
     """
     locked = User.objects.select_for_update().get(pk=user.pk)
     # So that the last two owners of a project can't both leave, nor one while the other gives up the role.
@@ -97,6 +97,7 @@ def _leave(member: Membership, *, removes_work: bool) -> int:
     Draft.objects.filter(assignment__annotator=member).delete()
     Attempt.objects.filter(annotator=member).update(draft={})
     Notice.objects.filter(annotator=member).delete()
+    SurveyResponse.objects.filter(annotator=member).delete()
     panel_pay.forget_ids([member])
     PanelParticipant.objects.filter(membership=member).delete()
     ApiToken.objects.filter(membership=member, revoked_at=None).update(revoked_at=timezone.now())

@@ -107,12 +107,13 @@ def sum_by_panel(project: Project) -> list[PanelSums]:
     panels = list(project.panels.filter(Q(reward_cents__gt=0) | Exists(entries)).order_by("-number"))
     with connection.cursor() as cursor:
         cursor.execute(_SUMS, [[panel.pk for panel in panels]])
-        sums = {row[0]: tuple(int(cents) for cents in row[1:]) for row in cursor.fetchall()}
+        sums = {row[0]: [int(cents) for cents in row[1:]] for row in cursor.fetchall()}
     hourly = measure_hourly_pay(panels)
-    return [
-        PanelSums(panel, *sums.get(panel.pk, ()), hourly=hourly[panel.pk], floor_cents=project.hourly_floor_cents)
-        for panel in panels
-    ]
+    found = []
+    for panel in panels:
+        owed, approved, paid, fees = sums.get(panel.pk, (0, 0, 0, 0))
+        found.append(PanelSums(panel, owed, approved, paid, fees, hourly[panel.pk], project.hourly_floor_cents))
+    return found
 
 
 def measure_panel(panel: Panel, project: Project) -> PanelSums:

@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
+from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest, Survey
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
+from annotate.onboarding.surveys import SurveyFirst
 from annotate.qualification import attempts, results
 from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.attempt_page import render_closed, render_page
@@ -73,6 +74,9 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
             attempt = attempts.begin(annotator=request.membership, purpose=purpose)
         except ConsentFirst:
             return _redirect_with_get(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
+        except SurveyFirst:
+            asked = reverse("annotate:survey", args=[project.slug, Survey.Moment.BEFORE])
+            return _redirect_with_get(f"{asked}?next=test")
         return _redirect_with_get(_make_url("show", project, attempt.uuid))
     return redirect("annotate:qualification", project.slug)
 

@@ -20,6 +20,7 @@ from annotate.models import (
     QualificationTest,
 )
 from annotate.onboarding.consent import explain_withdrawal, require_consent
+from annotate.onboarding.surveys import require_survey
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.items import find_quality_criteria
@@ -89,6 +90,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     if open_one is not None:
         return open_one
     require_consent(annotator)
+    require_survey(annotator)
     return _create_attempt(test, annotator, purpose, now)
 
 

@@ -13,8 +13,16 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import is_reserved_due
 from annotate.controls.sampling import fetch_shown_controls
 from annotate.models import Assignment, Reservation
-from annotate.models.conditions import can_be_taken, counts_toward_caps, is_admitted, is_collected, is_new_to
+from annotate.models.conditions import (
+    can_be_taken,
+    counts_toward_caps,
+    is_admitted,
+    is_collected,
+    is_new_to,
+    is_screened_out,
+)
 from annotate.models.pay import hit_pay
+from annotate.onboarding.surveys import survey_state
 from annotate.places import GRACE
 from annotate.qualification.admission import find_admission
 from projects.language.amounts import format_near_moment
@@ -142,11 +150,13 @@ def explain_start(annotator: Membership) -> str:
     if annotator.is_participant and Reservation.objects.filter(annotator=annotator).exists():
         return ""
     opening = find_opening(annotator)
-    return "" if opening.has_hit else _explain(opening, annotator)
+    return "" if opening.has_hit else survey_state(annotator).why_not or _explain(opening, annotator)
 
 
 def explain_no_work(annotator: Membership) -> str:
     """Explain why there is no HIT for this annotator now, and what to do if they are not qualified."""
+    if reason := survey_state(annotator).why_not:
+        return reason
     return _explain(find_opening(annotator), annotator)
 
 
@@ -219,7 +229,8 @@ FROM (
                        b.max_hits_per_day AS most_a_day
                 FROM projects_membership m
                 JOIN annotate_batch b ON b.project_id = m.project_id AND b.state IN ('open', 'paused')
-                WHERE m.id = ANY(%(annotators)s::bigint[]) AND {is_collected("b")} OFFSET 0) open_to) gate
+                WHERE m.id = ANY(%(annotators)s::bigint[]) AND {is_collected("b")}
+                  AND NOT {is_screened_out(response="screened", annotator="m.id")} OFFSET 0) open_to) gate
         CROSS JOIN LATERAL (
             SELECT count(*) AS n, count(*) FILTER (
                 WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AS n_today

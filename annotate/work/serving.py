@@ -16,7 +16,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import fetch_shown_controls, sample_controls
 from annotate.models import Assignment, Batch, Reservation
-from annotate.models.conditions import counts_toward_caps, is_admitted
+from annotate.models.conditions import counts_toward_caps, is_admitted, is_screened_out, lacks_survey
 from annotate.panels import sessions
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
@@ -34,18 +34,20 @@ from projects.models import Membership
 # The batches are locked against archiving alone: whoever archives one waits for claims in progress and then sees what
 # they took, and a claim that waits for them no longer finds the batch. Pausing and closing wait for nobody, since HITs
 # in progress may be finished after them.
-_OFFERS = """
+_OFFERS = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
-       b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
+       b.presentation, b.hit_size, nullif(b.control_plan, '{{{{}}}}'::jsonb)::text,
        EXISTS (SELECT 1 FROM projects_consent t WHERE t.project_id = b.project_id) AND NOT EXISTS (
            SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint
              AND c.withdrawn_at IS NULL AND (b.consent_id IS NULL OR c.consent_id >= b.consent_id)),
        (SELECT i.version FROM projects_instructions i WHERE i.id = b.instructions_id AND NOT EXISTS (
            SELECT 1 FROM projects_instructionsreading r
-           WHERE r.membership_id = %(me)s::bigint AND r.instructions_id = i.id))
+           WHERE r.membership_id = %(me)s::bigint AND r.instructions_id = i.id)),
+       {lacks_survey("before", project="b.project_id", annotator="%(me)s::bigint")}
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
-  AND {only}
+  AND {{only}}
+  AND NOT {is_screened_out(response="screened", annotator="%(me)s::bigint")}
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
 ORDER BY b.priority DESC, b.number FOR KEY SHARE OF b
@@ -80,10 +82,11 @@ class Offer(NamedTuple):
     control_plan: str | None
     lacks_consent: bool
     unread_version: int | None
+    lacks_survey: bool
 
     @property
     def is_confirmed(self) -> bool:
-        return not self.lacks_consent and self.unread_version is None
+        return not self.lacks_consent and not self.lacks_survey and self.unread_version is None
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,11 @@ class NoWork:
 
 @dataclass(frozen=True)
 class ConfirmFirst(NoWork):
-    """There is a HIT, but its batch requires consent or the reading of its instructions first."""
+    """There is a HIT, but consent, a survey or the reading of its batch's instructions comes first."""
 
     batch_id: int
     lacks_consent: bool
+    lacks_survey: bool
     unread_version: int | None
 
 
@@ -143,9 +147,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork | None:
             continue
         if not offer.is_confirmed:
             if _has_hit(annotator, offer, wait):
-                return ConfirmFirst(
-                    _explain_confirmation(offer), offer.batch_id, offer.lacks_consent, offer.unread_version
-                )
+                return _confirm_first(offer)
         elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
     return None
@@ -160,7 +162,7 @@ def _begin_reserved(
         if offer is None:
             continue
         if not offer.is_confirmed:
-            return ConfirmFirst(_explain_confirmation(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
+            return _confirm_first(offer)
         if (taken := _serve_reserved(annotator, offer, reservation)) is not None:
             sessions.mark_working(annotator)
             return taken
@@ -227,8 +229,12 @@ def _has_hit(annotator: Membership, offer: Offer, wait: bool) -> bool:
     return taken is not None
 
 
-def _explain_confirmation(offer: Offer) -> str:
-    return _("Agree to the consent first.") if offer.lacks_consent else _("Read the instructions first.")
+def _confirm_first(offer: Offer) -> ConfirmFirst:
+    if offer.lacks_consent:
+        reason = _("Agree to the consent first.")
+    else:
+        reason = _("Please answer the survey first.") if offer.lacks_survey else _("Read the instructions first.")
+    return ConfirmFirst(reason, offer.batch_id, offer.lacks_consent, offer.lacks_survey, offer.unread_version)
 
 
 def _serve(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:

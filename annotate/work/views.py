@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import Assignment, Batch, Draft, Hit
+from annotate.models import Assignment, Batch, Draft, Hit, Survey
 from annotate.qualification import attempt_views
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
@@ -144,6 +144,8 @@ def next_hit(
     if isinstance(found, serving.ConfirmFirst):
         if found.lacks_consent:
             return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
+        if found.lacks_survey:
+            return _see_other(f"{reverse('annotate:survey', args=[project.slug, Survey.Moment.BEFORE])}?next=work")
         number = Batch.objects.values_list("number", flat=True).get(pk=found.batch_id)
         read = reverse("annotate:instructions-read", args=[project.slug, found.unread_version])
         return _see_other(f"{read}?next=work&batch={number}")

@@ -60,6 +60,12 @@ TASK = Group(
             otherwise="annotate:consent",
         ),
         Page(
+            "Surveys",
+            "annotate:survey-list",
+            Right.MANAGE,
+            below=("annotate:survey-edit", "annotate:survey-answers"),
+        ),
+        Page(
             "Qualification test",
             "annotate:qualification-test",
             below=(
@@ -280,6 +286,7 @@ DESK = Group(
             Right.MEMBER,
             below=(
                 "annotate:panel-session",
+                "annotate:survey",
                 "annotate:consent",
                 "annotate:consent-withdraw",
                 "annotate:qualification",

@@ -118,6 +118,9 @@ class NewSetSerializer(StrictSerializer):
     is_blind_only = StrictBooleanField(required=False)
     with_texts = StrictBooleanField(required=False, help_text="Required for the MOCHA files.")
     with_comments = StrictBooleanField(required=False, help_text="Free text that may contain personal data.")
+    with_surveys = StrictBooleanField(
+        required=False, help_text="Answers to surveys that may be published, of annotators who allowed it."
+    )
     gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in GoldRule])
     controls_in_z = StrictBooleanField(required=False)
     studies = serializers.ListField(

@@ -25,6 +25,7 @@ from results.sets.selecting import (
 
 LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"
 CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annotators.csv"
+SURVEY_ANSWERS = "survey_answers.csv"
 BUFFER_BYTES = 1024 * 1024
 
 OnRows = Callable[[int], None]
@@ -42,6 +43,8 @@ def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, 
     }
     if selection.settings.with_texts:
         statements[PASSAGES] = (_select_passages(selection), LINES)
+    if selection.settings.with_surveys:
+        statements[SURVEY_ANSWERS] = (_select_survey_answers(selection), CSV)
     n_rows = {}
     for name, (select, form) in statements.items():
         with (folder / name).open("wb", BUFFER_BYTES) as file:
@@ -260,3 +263,18 @@ FROM scored s JOIN projects_membership m ON m.id = s.annotator_id
 WHERE {is_known("m")}
 GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_within)
 ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""
+
+
+def _select_survey_answers(selection: Selection) -> str:
+    """Return the statement of answers to surveys, of the long file's annotators who allowed their publication."""
+    answer = "(r.answers ->> q.position::text)"
+    return f"""{_write_ctes(selection, AS_CSV)}
+SELECT m.pseudonym AS annotator, s.moment AS survey, s.version, q.position AS question_number, q.kind,
+       {AS_CSV.text("q.text")} AS question, {AS_CSV.text(answer)} AS answer
+FROM annotate_surveyresponse r
+JOIN annotate_survey s ON s.id = r.survey_id
+JOIN annotate_surveyquestion q ON q.survey_id = s.id AND q.is_published
+JOIN projects_membership m ON m.id = r.annotator_id
+WHERE s.project_id = %(project)s AND r.may_publish AND {answer} IS NOT NULL
+  AND r.annotator_id IN (SELECT annotator_id FROM judged)
+ORDER BY m.pseudonym COLLATE "C", s.moment DESC, q.position"""

@@ -186,6 +186,17 @@ _PASSAGES = (
 )
 
 
+_SURVEY_ANSWERS = (
+    Column("annotator", _T, "The pseudonym of the annotator."),
+    Column("survey", _T, "When it was asked.", values="before, after: of the work"),
+    Column("version", _W, "The version of the survey."),
+    Column("question_number", _W, "The place of the question in that version."),
+    Column("kind", _T, "The kind of the question.", values="choice, number, text, language, scale"),
+    Column("question", _T, "The question."),
+    Column("answer", _T, "The answer; of a language its code."),
+)
+
+
 def is_identifier(column: Column) -> bool:
     """Return whether a column names what a row is about; an empty text there is a name like any other."""
     return column in _IDS
@@ -224,8 +235,10 @@ def metric_columns(metrics: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
 def write_codebook(folder: Path, settings: Settings, metrics: Sequence[Mapping[str, Any]] = ()) -> None:
     with (folder / CODEBOOK).open("wb") as file:
         write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
-        metric_files = {"metric_scores.csv": metric_columns(metrics)} if metrics else {}
-        for name, columns in {**columns_by_file(settings), **metric_files}.items():
+        others: dict[str, tuple[Column, ...]] = {"survey_answers.csv": _SURVEY_ANSWERS} if settings.with_surveys else {}
+        if metrics:
+            others["metric_scores.csv"] = metric_columns(metrics)
+        for name, columns in {**columns_by_file(settings), **others}.items():
             for row in _list_rows(name, columns):
                 write_row(file, row)
 

@@ -53,6 +53,7 @@ FILES = {
         "how much each annotator gave, and the mean and deviation that z-scores rest on",
         page="judgments of each annotator, with the mean and deviation for z scores",
     ),
+    "survey_answers.csv": "answers to surveys before and after the work, of annotators who allowed their publication",
     "candidates.jsonl": Wording("the candidates that the judgments are of", page="the judged candidates"),
     "passages.jsonl": Wording("the passages that they belong to", page="their passages"),
     "figures.json": "counts and agreement of each criterion",
@@ -331,6 +332,8 @@ def _list_limits(about: Terms, figures: dict[str, Any], settings: Settings) -> I
     yield "- Candidates of one passage are not independent of each other: intervals over whole passages are wider."
     if not settings.with_texts:
         yield "- The texts are not in this set."
+    if settings.with_surveys:
+        yield "- Answers to surveys are in this set, of annotators who allowed their publication."
     if settings.with_comments:
         yield "- Annotators' comments are in this set. They are free text: people may have written personal data."
 

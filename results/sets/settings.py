@@ -18,6 +18,8 @@ class Settings(GoldSettings):
     batches: tuple[int, ...] = ()
     with_texts: bool = True
     with_comments: bool = False
+    with_surveys: bool = False
+    """Answers to the questions of surveys that may be published, of annotators who allowed it."""
     seed: int = SEED
     studies: tuple[int, ...] = ()
     """Numbers of metric evaluations; none by default."""
@@ -34,6 +36,11 @@ class Settings(GoldSettings):
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         # Sets of earlier versions name no method, and have bootstrap intervals.
         return super().from_dict({"intervals": PERCENTILE, **stored})
+
+    def as_dict(self) -> dict[str, Any]:
+        # Left out where it is off, as in sets of earlier versions, so that the same judgments give the same bytes.
+        stored = super().as_dict()
+        return stored if self.with_surveys else {name: stored[name] for name in stored if name != "with_surveys"}
 
     def list_choices(self) -> list[tuple[str, str]]:
         """Return the name and value of each choice as README.md and changes.json write them."""
@@ -53,6 +60,7 @@ class Settings(GoldSettings):
             ("By people who saw the sources", "left out" if self.is_blind_only else "taken in"),
             ("Texts", "yes" if self.with_texts else "no"),
             ("Annotators' comments", "yes" if self.with_comments else "no"),
+            *([("Answers to surveys", "yes")] if self.with_surveys else []),
             ("Gold score", self.gold_in_words),
             ("Studies", ", ".join(map(str, self.studies)) or "none"),
             (

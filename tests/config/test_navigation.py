@@ -27,7 +27,7 @@ from tests.routes import Route, all_routes
 WORDS = {
     "Overview": [],
     "Data": ["Passages", "Questions", "Candidates", "Minimal pairs", "Imports", "Split"],
-    "Task": ["Rubric", "Instructions", "Consent", "Qualification test"],
+    "Task": ["Rubric", "Instructions", "Consent", "Surveys", "Qualification test"],
     "Collection": ["Batches", "Overlap plan", "Panels", "Annotators & invitations"],
     "Review": ["Submissions", "Alerts", "Annotator quality", "Comments & flags", "Spot checks", "Adjudication"],
     "Results": [

@@ -36,6 +36,9 @@ class Command(ProjectCommand):
         parser.add_argument(
             "--comments", action="store_true", help="include annotators' comments, which may contain personal data"
         )
+        parser.add_argument(
+            "--surveys", action="store_true", help="include answers to surveys whose annotators allowed to publish them"
+        )
         parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="default: the project's rule")
         parser.add_argument(
             "--no-controls", action="store_true", help="exclude control ratings from z-score normalisation"
@@ -82,6 +85,7 @@ class Command(ProjectCommand):
             is_blind_only=options["blind"],
             with_texts=not options["no_texts"],
             with_comments=options["comments"],
+            with_surveys=options["surveys"],
             gold=GoldRule(options["gold"] or defaults.gold),
             controls_in_z=defaults.controls_in_z and not options["no_controls"],
             seed=options["seed"],

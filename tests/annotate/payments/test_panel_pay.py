@@ -1,6 +1,7 @@
 """Pay by a panel's platform: what sessions are owed, what the platform says, and where the two differ."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -105,7 +106,7 @@ def test_the_platforms_word_is_ordered_by_its_time_and_a_sum_is_owed_once(
     project: Project, manager: Membership
 ) -> None:
     panel = make_panel(manager, **TERMS)
-    bonus = {"panel": panel, "key": "bonus:1", "kind": PanelPayment.Kind.BONUS}
+    bonus: dict[str, Any] = {"panel": panel, "key": "bonus:1", "kind": PanelPayment.Kind.BONUS}
     panel_pay.owe(**bonus, cents=50, annotator=manager)
     assert panel_pay.owe(**bonus, cents=50, annotator=manager).pk == PanelPayment.objects.get().pk
     with pytest.raises(Refused, match="another sum"):

@@ -1,6 +1,7 @@
 """Panels of every platform, and sessions in every state."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -16,11 +17,15 @@ from annotate.models import (
     ProlificEvent,
     ProlificStudy,
     ProlificSubmission,
+    Survey,
+    SurveyResponse,
 )
 from annotate.panels import managing, sessions
 from annotate.panels.links import Ids
 from annotate.panels.platforms import PRESETS
 from annotate.payments import panel_pay
+from annotate.surveys import editing
+from tests.annotate.surveys.samples import make_question
 from tests.old_data.filling.bay import Bay
 
 State = PanelSession.State
@@ -43,6 +48,27 @@ def recruit(bay: Bay) -> None:
     sessions.mark_working(_arrive(panel, 30).participant.membership)
     _pay(panel)
     _publish(bay, panel)
+    _ask(bay)
+
+
+def _ask(bay: Bay) -> None:
+    """A survey with every kind of question before the work, which keeps nobody waiting any more, and one after it."""
+    kinds: dict[str, dict[str, Any]] = {
+        "choice": {"options": ["yes", "no"], "screens_out": ["no"]},
+        "number": {"low": 0, "high": 120},
+        "text": {"is_required": False},
+        "language": {"is_published": True},
+        "scale": {"low": 1, "high": 5, "low_label": "hard", "high_label": "easy"},
+    }
+    for moment in Survey.Moment:
+        questions = [make_question(kind=kind, text=f"Of {kind}?", **about) for kind, about in kinds.items()]
+        survey = editing.save_survey(
+            actor=bay["manager"], moment=moment, introduction="About you.", questions=questions, based_on=0
+        )
+        SurveyResponse.objects.create(
+            survey=survey, annotator=bay["anna"], moment=moment, answers={"1": "yes", "4": "en"}, may_publish=True
+        )
+        editing.end_survey(actor=bay["manager"], moment=moment)
 
 
 def _pay(panel: Panel) -> None:

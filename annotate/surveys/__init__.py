@@ -1,0 +1,1 @@
+"""Surveys as managers see them: their questions, version by version, and the answers."""
