@@ -57,6 +57,8 @@ def _format_cell(value: Value) -> str:
     if isinstance(value, float):
         # numpy's floats are floats too, and have a repr of their own.
         return "" if math.isnan(value) else repr(trim_number(float(value)))
+    if isinstance(value, int):
+        return str(value)
     text = str(value)
     # Alone on a line, an unquoted \. ends the data that COPY reads.
     if _QUOTED.search(text) or text == "\\.":

@@ -6,7 +6,7 @@ Whatever else a set holds is derived from these files and `set.json` alone.
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from annotate.models.conditions import is_judgeable, is_known
 from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, id_columns, name_columns, select_columns
@@ -47,44 +47,45 @@ def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, 
         statements[SURVEY_ANSWERS] = (_select_survey_answers(selection), CSV)
     n_rows = {}
     for name, (select, form) in statements.items():
-        with (folder / name).open("wb", BUFFER_BYTES) as file:
-            # `name=name` binds the name of this file; the lambda would otherwise see the loop's last one.
-            counting_file = _CountingFile(file, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
-            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), counting_file)
+        # `name=name` binds the name of this file; the lambda would otherwise see the loop's last one.
+        counting_file = _CountingFile(folder / name, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
+        # The driver writes every row by itself, so the buffer stands before what counts them.
+        with io.BufferedWriter(counting_file, BUFFER_BYTES) as file:
+            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), file)
     return n_rows[LONG_JSONL]
 
 
-class _CountingFile(io.RawIOBase):
-    """A file that reports how many lines were written to it."""
+class _CountingFile(io.FileIO):
+    """A new file that reports how many lines were written to it."""
 
-    def __init__(self, file: IO[bytes], on_rows: OnRows) -> None:
-        super().__init__()
-        self._file, self._on_rows, self._n = file, on_rows, 0
+    def __init__(self, path: Path, on_rows: OnRows) -> None:
+        super().__init__(path, "w")
+        self._on_rows, self._n = on_rows, 0
 
     def write(self, data: Any) -> int:
-        self._n += bytes(data).count(b"\n")
+        n_bytes = super().write(data)
+        self._n += bytes(data[:n_bytes]).count(b"\n")
         self._on_rows(self._n)
-        return self._file.write(data)
+        return n_bytes
 
 
 # As in the long export, candidates and work are MATERIALIZED, so that texts are guarded and times formatted once each
 # and not once per judgment. Work that its annotator removed on withdrawing consent is left out of a set altogether,
 # while an export only marks it as not counted: a set is made to be published (docs/decisions/0010). Nameless
 # annotators sort by the order of their import, as their pseudonyms mean nothing.
-def _write_ctes(selection: Selection, writing: Writing) -> str:
+def _write_ctes(selection: Selection, of_candidates: Columns | None = None, of_work: Columns | None = None) -> str:
     """Return the CTEs of every statement: the selected criteria, candidates, work and judgments."""
     return f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS MATERIALIZED (
-    SELECT c.id, {select_columns(_candidate_columns(writing))},
+    SELECT c.id, {_list_more(of_candidates)}
            NOT {is_judgeable("c", "p")} AS is_gone,
            row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS position
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE d.project_id = %(project)s AND {IN_CHOICE}),
 work AS MATERIALIZED (
-    SELECT a.id, {only_collected("a.layout")} AS layout, a.item_seconds, a.not_blind,
-           {select_columns(work_columns(writing))},
+    SELECT a.id, {_list_more(of_work)} a.not_blind,
            row_number() OVER (
                ORDER BY b.number, CASE WHEN m.kind = 'unknown' THEN '' ELSE m.pseudonym END COLLATE "C", m.id, a.id
            ) AS position
@@ -106,8 +107,13 @@ judged AS (
         WHERE j.not_counted_reason <> %(taken_out)s) found)"""
 
 
+def _list_more(columns: Columns | None) -> str:
+    return f"{select_columns(columns)}," if columns else ""
+
+
 def _select_long(selection: Selection, writing: Writing) -> str:
     settings = selection.settings
+    of_candidates, of_work = _candidate_columns(writing), work_columns(writing)
     judgment = {
         "criterion": "cr.key",
         "scale_kind": "cr.kind",
@@ -119,13 +125,8 @@ def _select_long(selection: Selection, writing: Writing) -> str:
         "left_out_reason": "nullif(j.reason, '')",
         **judgment_columns(writing, with_comments=settings.with_comments),
     }
-    columns = ", ".join(
-        (
-            name_columns(_candidate_columns(writing), "c"),
-            select_columns(judgment),
-            name_columns(work_columns(writing), "w"),
-        )
-    )
+    # What the columns of a judgment need of its assignment; the time stands among the columns of the CSV file.
+    shown = {"layout": only_collected("a.layout"), "item_seconds": "a.item_seconds"}
     rest = """
 FROM judged j
 JOIN candidates c ON c.id = j.candidate_id
@@ -134,9 +135,27 @@ JOIN criteria cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
     order = 'ORDER BY c.position, cr.key COLLATE "C", cr.kind COLLATE "C", cr.low, cr.high, w.position, j.id'
     if writing is AS_JSON:
-        line = f"CROSS JOIN LATERAL (SELECT {columns}) line"
-        return f"{_write_ctes(selection, writing)} SELECT row_to_json(line) {rest} {line} {order}"
-    return f"{_write_ctes(selection, writing)} SELECT {columns} {rest} {order}"
+        # A line begins with its candidate and ends with its assignment. Both are written once and not once per
+        # judgment; the braces of the three parts are taken off where they meet.
+        ctes = _write_ctes(
+            selection,
+            {"head": f"rtrim({_write_object(of_candidates)}, '}}')"},
+            {
+                **shown,
+                "submitted_at": of_work["submitted_at"],
+                "tail": f"ltrim({_write_object(of_work)}, '{{')",
+            },
+        )
+        line = f"concat_ws(',', c.head, btrim({_write_object(judgment)}, '{{}}'), w.tail)"
+        return f"{ctes} SELECT {line} {rest} {order}"
+    columns = (name_columns(of_candidates, "c"), select_columns(judgment), name_columns(of_work, "w"))
+    ctes = _write_ctes(selection, of_candidates, {**shown, **of_work})
+    return f"{ctes} SELECT {', '.join(columns)} {rest} {order}"
+
+
+def _write_object(columns: Columns) -> str:
+    """Return SQL of a JSON object; neither its first nor its last value is an object too."""
+    return f"(SELECT row_to_json(line)::text FROM (SELECT {select_columns(columns)}) line)"
 
 
 def _candidate_columns(writing: Writing) -> Columns:
@@ -180,7 +199,7 @@ def _select_candidates(selection: Selection) -> str:
         "is_second_of_pair": "EXISTS (SELECT FROM projects_minimalpair s WHERE s.candidate_2_id = c.id)",
         **texts,
     }
-    return f"""{_write_ctes(selection, AS_JSON)}
+    return f"""{_write_ctes(selection)}
 SELECT row_to_json(line)
 FROM candidates chosen
 JOIN projects_candidate c ON c.id = chosen.id
@@ -209,7 +228,7 @@ def _select_passages(selection: Selection) -> str:
         "text": "p.text",
         "documents": "p.documents",
     }
-    return f"""{_write_ctes(selection, AS_JSON)}
+    return f"""{_write_ctes(selection)}
 SELECT row_to_json(line)
 FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id
 CROSS JOIN LATERAL (SELECT {select_columns(columns)}) line

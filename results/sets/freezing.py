@@ -32,7 +32,7 @@ from projects.webhooks.recording import record_event
 from results.models import JudgmentSet
 from results.sets import archive, building, canonical, citing, studies
 from results.sets.changes import Earlier
-from results.sets.selecting import Selection, preview, refuse_unknown
+from results.sets.selecting import Selection, has_judgments, refuse_unknown
 from results.sets.settings import Settings
 
 NAME_LENGTH = 120
@@ -81,7 +81,7 @@ def request_set(
     studies.choose_studies(project, settings.studies)
     settings = replace(settings, adjudication_wins=uses_adjudication(project))
     # Refused at once where it can be known; the job asks again, as judgments may be excluded before it begins.
-    if not preview(Selection(project, settings)).n_included:
+    if not has_judgments(Selection(project, settings)):
         raise Refused(building.NOTHING)
     with transaction.atomic():
         judgment_set = JudgmentSet.objects.create(

@@ -13,7 +13,7 @@ from typing import IO, Any
 import orjson
 
 from projects.database.csv import trim_number
-from results.sets.canonical import PASSAGES
+from results.sets.canonical import CANDIDATES, PASSAGES
 from results.sets.scores import EVERY, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings
@@ -23,6 +23,9 @@ SPLITS = ("train", "dev", "test")
 OTHER = "other"
 """The file of candidates whose split has another name or none; each entry names its split."""
 NO_SCORES, PAIRS = "test-no-scores", "minimal_pairs"
+
+_SECOND = b'"is_second_of_pair":true'
+"""What the line of a second candidate contains, as the database writes JSON."""
 
 Ratings = list[tuple[float, str | None]]
 
@@ -207,14 +210,17 @@ def _read_second_candidates(
     folder: Path, judgments: Judgments
 ) -> dict[tuple[str, str], tuple[Line, dict[ScaledCriterion, Ratings]]]:
     """Return the second candidates of the minimal pairs with their ratings. Pairs are few, so they fit into memory."""
-    return {
-        (line["dataset"], line["candidate_id"]): (
-            line,
-            {criterion: list_ratings(judgments, criterion, unit) for criterion in judgments.parts},
-        )
-        for unit, line in enumerate(list_candidates(folder))
-        if line["is_second_of_pair"] and not line["is_withdrawn"]
-    }
+    found = {}
+    with (folder / CANDIDATES).open("rb") as file:
+        for unit, text in enumerate(file):
+            # Most files have no pair at all, and need no reading of every line.
+            if _SECOND not in text:
+                continue
+            line: Line = orjson.loads(text)
+            if line["is_second_of_pair"] and not line["is_withdrawn"]:
+                ratings = {criterion: list_ratings(judgments, criterion, unit) for criterion in judgments.parts}
+                found[line["dataset"], line["candidate_id"]] = (line, ratings)
+    return found
 
 
 def _index_passages(file: IO[bytes]) -> Callable[[str, str], Line]:

@@ -1,29 +1,32 @@
 """The tables of a set as Parquet, with the types of the codebook, for pandas, DuckDB, datasets and the Hub."""
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 
 from projects.database.csv import unguard_text
 from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL, PASSAGES
 from results.sets.codebook import Column, Kind, columns_by_file, is_identifier, long_columns, metric_columns
-from results.sets.scores import Line
 from results.sets.settings import Settings
 from results.sets.studies import METRIC_SCORES, list_metrics
 from results.sets.tables import AGGREGATED
 
 PARQUET = "judgments.parquet"
-# Rows are Python objects until they are a portion, so portions are small; row groups are larger, as readers fetch and
-# compress them whole.
+# Portions are small, as their rows stand in memory as text beside the columns; row groups are larger, as readers fetch
+# and compress them whole. Both numbers are part of the bytes of a set.
 ROWS_AT_ONCE = 2_500
 GROUP_BATCHES = 4
 """Portions in a row group."""
+BLOCK_BYTES = 1024 * 1024
+Columns = Sequence[Column]
 
 _TYPES = {
     Kind.TEXT: pa.string(),
@@ -88,51 +91,89 @@ def list_tables(folder: Path, settings: Settings) -> list[tuple[Path, tuple[Colu
 def _write(
     path: Path,
     source: Path,
-    columns: Sequence[Column],
-    read: Callable[[IO[bytes], Sequence[Column]], Iterator[Line]],
+    columns: Columns,
+    read: Callable[[IO[bytes], Columns], Iterator[pa.RecordBatch]],
     on_rows: Callable[[int], None],
 ) -> None:
-    schema = pa.schema([(column.name, _find_type(column)) for column in columns])
+    schema = _make_schema(columns)
     n_done = 0
     with source.open("rb") as file, pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        portions = _read_portions(read(file, columns), columns, schema)
+        portions = read(file, columns)
         while group := list(islice(portions, GROUP_BATCHES)):
             writer.write_table(pa.Table.from_batches(group, schema))
             n_done += sum(portion.num_rows for portion in group)
             on_rows(n_done)
 
 
-def _read_lines(file: IO[bytes], columns: Sequence[Column]) -> Iterator[Line]:
-    return map(orjson.loads, file)
+def _read_lines(file: IO[bytes], columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file of JSON lines in portions, parsed by Arrow, which makes no Python objects of them."""
+    # An object may have any keys, and Arrow would want to know them.
+    objects = [column for column in columns if column.kind is Kind.OBJECT]
+    known = [column for column in columns if column.kind is not Kind.OBJECT]
+    # Times are ISO texts in the file, which Arrow casts.
+    texts = pa.schema([(column.name, _TEXT if column.kind is Kind.TIME else _find_type(column)) for column in known])
+    parsing = pyarrow.json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
+    while lines := list(islice(file, ROWS_AT_ONCE)):
+        text = b"".join(lines)
+        # One block holds the whole portion, as no row may reach beyond its block.
+        reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+        table = pyarrow.json.read_json(pa.BufferReader(text), reading, parsing)
+        for column in objects:
+            table = table.append_column(column.name, _read_objects(column, lines))
+        yield _make_portion(table, columns)
 
 
-def _read_cells(file: IO[bytes], columns: Sequence[Column]) -> Iterator[Line]:
-    """Yield the rows of a CSV file with typed values; its guard against formulas is taken off."""
-    readers: dict[Kind, Callable[[str], Any]] = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.TEXT: unguard_text}
-    # The module csv reads texts, and ends lines by itself.
-    rows = csv.reader((line.decode() for line in file), strict=True)
-    next(rows)
-    for row in rows:
-        yield {
-            column.name: readers[column.kind](cell) if cell or is_identifier(column) else None
-            for column, cell in zip(columns, row, strict=True)
-        }
+def _read_objects(column: Column, lines: Iterable[bytes]) -> pa.Array:
+    values = (orjson.loads(line)[column.name] for line in lines)
+    return pa.array([None if value is None else orjson.dumps(value).decode() for value in values], _TEXT)
 
 
-def _read_portions(rows: Iterable[Line], columns: Sequence[Column], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    rows = iter(rows)
-    while portion := list(islice(rows, ROWS_AT_ONCE)):
-        arrays = [_make_array(column, [row[column.name] for row in portion]) for column in columns]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _read_cells(file: IO[bytes], columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a CSV file in portions with typed values; its guard against formulas is taken off."""
+    reader = pyarrow.csv.open_csv(
+        file,
+        pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+        pyarrow.csv.ParseOptions(newlines_in_values=True),
+        pyarrow.csv.ConvertOptions(
+            column_types=_make_schema(columns), include_columns=[column.name for column in columns], null_values=[""]
+        ),
+    )
+    waiting: list[pa.RecordBatch] = []
+    for batch in reader:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= ROWS_AT_ONCE:
+            table = pa.Table.from_batches(waiting)
+            n_whole = table.num_rows - table.num_rows % ROWS_AT_ONCE
+            yield from _cut(table.slice(0, n_whole), columns)
+            waiting = table.slice(n_whole).to_batches()
+    if waiting:
+        yield from _cut(pa.Table.from_batches(waiting), columns)
 
 
-def _make_array(column: Column, values: list[object]) -> pa.Array:
-    # Times are ISO texts in the long file, which Arrow parses itself.
-    if column.kind is Kind.TIME:
-        return pa.array(values, pa.string()).cast(_TYPES[column.kind])
-    if column.kind is Kind.OBJECT:
-        values = [None if value is None else orjson.dumps(value).decode() for value in values]
-    return pa.array(values, _find_type(column))
+def _cut(table: pa.Table, columns: Columns) -> Iterator[pa.RecordBatch]:
+    for column in columns:
+        if column.kind is Kind.TEXT:
+            at = table.schema.get_field_index(column.name)
+            table = table.set_column(at, table.schema.field(at), _clean_texts(table.column(at), column))
+    for start in range(0, table.num_rows, ROWS_AT_ONCE):
+        yield _make_portion(table.slice(start, ROWS_AT_ONCE), columns)
+
+
+def _clean_texts(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    """Return the texts of a CSV file without its guard; empty ones are names in identifiers, and missing elsewhere."""
+    if pc.any(pc.starts_with(texts, "'")).as_py():
+        texts = pa.chunked_array([[unguard_text(text) for text in texts.to_pylist()]], _TEXT)
+    return texts if is_identifier(column) else pc.if_else(pc.equal(texts, ""), None, texts)
+
+
+def _make_portion(table: pa.Table, columns: Columns) -> pa.RecordBatch:
+    schema = _make_schema(columns)
+    table = table.select(schema.names).combine_chunks().cast(schema)
+    return table.to_batches()[0]
+
+
+def _make_schema(columns: Columns) -> pa.Schema:
+    return pa.schema([(column.name, _find_type(column)) for column in columns])
 
 
 def _find_type(column: Column) -> pa.DataType:

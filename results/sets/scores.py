@@ -101,22 +101,23 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
     numbers: dict[str, int] = {}
     codes: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     passages: dict[tuple[str, str], int] = {}
-    here: tuple[str, str] | None = None
+    parts: dict[tuple[str, str, int, int], Scores] = {}
+    dataset = candidate_id = None
     with (folder / CANDIDATES).open("rb") as candidates, (folder / LONG_JSONL).open("rb") as long:
         for row in map(orjson.loads, long):
-            key = (row["dataset"], row["candidate_id"])
             # Both files have the same order, so one step forward finds the next candidate and neither file is held in
             # memory.
-            while here != key:
+            while row["candidate_id"] != candidate_id or row["dataset"] != dataset:
                 line = orjson.loads(next(candidates))
-                here = (line["dataset"], line["candidate_id"])
+                dataset, candidate_id = line["dataset"], line["candidate_id"]
                 _add_candidate(found, line, codes, passages)
-            _add_judgment(found, row, numbers)
+            _add_judgment(found, row, numbers, parts)
             found.n_rows += 1
             if found.n_rows % EVERY == 0:
                 on_rows(found.n_rows)
         for rest in candidates:
             _add_candidate(found, orjson.loads(rest), codes, passages)
+    found.parts = {part.criterion: part for part in parts.values()}
     found.groups = _number_by_name(found.groups, passages)
     found.names = list(numbers)
     found.labels = {name: list(each) for name, each in codes.items()}
@@ -145,11 +146,14 @@ def _number_by_name(groups: "array[int]", passages: dict[tuple[str, str], int]) 
     return array("i", rank[np.frombuffer(groups, np.int32)].tobytes() if groups else b"")
 
 
-def _add_judgment(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
-    criterion = ScaledCriterion(row["criterion"], row["scale_kind"], row["scale_low"], row["scale_high"])
-    part = found.parts.get(criterion)
+def _add_judgment(
+    found: Judgments, row: Line, numbers: dict[str, int], parts: dict[tuple[str, str, int, int], Scores]
+) -> None:
+    # By a plain tuple: a million criteria would take longer to make than everything else here.
+    key = (row["criterion"], row["scale_kind"], row["scale_low"], row["scale_high"])
+    part = parts.get(key)
     if part is None:
-        part = found.parts[criterion] = Scores(criterion)
+        part = parts[key] = Scores(ScaledCriterion(*key))
     unit, name = found.n_units - 1, row["annotator"]
     if name is not None:
         found.everybody.add(name)

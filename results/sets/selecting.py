@@ -108,6 +108,14 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
         find_batch(project, number)
 
 
+def has_judgments(selection: Selection) -> bool:
+    """Return whether any judgment is included, which takes no count of them all."""
+    # Of an annotator's judgments of a candidate one always is the newest, so that rule leaves out nothing by itself.
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_JUDGED} SELECT EXISTS (SELECT FROM judged WHERE reason = '')", selection.parameters())
+        return bool(cursor.fetchone()[0])
+
+
 def preview(selection: Selection) -> Preview:
     """Count every judgment of the criteria in one statement, by whether it is included and why not."""
     with connection.cursor() as cursor:
@@ -165,7 +173,7 @@ def first_judgment(reason: str, selection: Selection) -> str:
 
 # The preview counts every judgment of the criteria, so that what was filtered out is shown too: outside the batches
 # first, outside the facets next, then the reasons of `WHY_NOT`. The files leave out the first two altogether.
-_COUNTS = f"""
+_JUDGED = f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS (
     SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
@@ -184,7 +192,9 @@ judged AS (
     FROM annotate_judgment j
     JOIN criteria cr ON cr.id = j.criterion_id
     JOIN candidates c ON c.id = j.candidate_id
-    JOIN work w ON w.id = j.assignment_id),
+    JOIN work w ON w.id = j.assignment_id)
+"""
+_COUNTS = f"""{_JUDGED},
 included AS (SELECT candidate_id, annotator_id, key, kind, low, high, {{reason}} AS reason FROM judged)
 SELECT e.key, e.kind, e.low, e.high, e.reason, count(*),
        CASE WHEN reason = '' THEN count(DISTINCT candidate_id) END,

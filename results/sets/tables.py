@@ -1,13 +1,13 @@
 """The aggregated and the wide table: a row for each candidate and criterion that was criterion of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import orjson
 
-from projects.database.csv import Value, guard_text, trim_number, write_row
+from projects.database.csv import Value, format_row, guard_text, trim_number, write_row
 from results.sets.canonical import CANDIDATES
 from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import ScaledCriterion
@@ -41,19 +41,22 @@ def write_tables(
         write_row(aggregated, (*_ID_COLUMNS, *_SCALE, *_AGGREGATED))
         slots = [f"{name}_{n}" for n in range(1, n_slots + 1) for name in ("judgment", "annotator")]
         write_row(wide, (*_ID_COLUMNS, *_SCALE, "n", *slots))
+        # What many rows begin with is formatted once.
+        scales = {each: format_row((each.key, each.kind, each.low, each.high), line_end=",") for each in golds}
         for unit, line in enumerate(list_candidates(folder)):
-            about = [guard_text(line[name]) for name in _ID_COLUMNS]
+            about = ""
             for criterion, scores in golds.items():
-                n_cannot = judgments.parts[criterion].cannot_judge[unit]
+                n_cannot = judgments.parts[criterion].cannot_judge.get(unit, 0)
                 # A candidate that was never asked about on this criterion has no row.
                 if scores.n[unit] or n_cannot:
-                    head: list[Value] = [*about, criterion.key, criterion.kind, criterion.low, criterion.high]
+                    about = about or format_row((guard_text(line[name]) for name in _ID_COLUMNS), line_end=",")
+                    head = about + scales[criterion]
                     ratings = list_ratings(judgments, criterion, unit)
                     adjudicated = read_adjudicated(line, criterion)
                     gold = read_gold(scores, settings, unit, adjudicated)
                     _write_aggregated(aggregated, head, unit, scores, ratings, n_cannot, adjudicated, gold)
                     cells = [cell for value, name in ratings for cell in (value, name)]
-                    write_row(wide, [*head, len(ratings), *cells, *[None] * (2 * n_slots - len(cells))])
+                    _write_rest(wide, head, [len(ratings), *cells, *[None] * (2 * n_slots - len(cells))])
             if unit % EVERY == 0:
                 on_rows(unit)
 
@@ -71,7 +74,7 @@ def list_ratings(judgments: Judgments, criterion: ScaledCriterion, unit: int) ->
 
 def _write_aggregated(
     file: IO[bytes],
-    head: list[Value],
+    head: str,
     unit: int,
     scores: GoldScores,
     ratings: list[tuple[float, str | None]],
@@ -84,7 +87,11 @@ def _write_aggregated(
     figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
     values = SEPARATOR.join(repr(trim_number(value)) for value, _ in ratings)
     why = _explain_undefined(n, scores.no_z if np.isnan(scores.z_mean[unit]) else "")
-    write_row(file, [*head, n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
+    _write_rest(file, head, [n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
+
+
+def _write_rest(file: IO[bytes], head: str, values: Iterable[Value]) -> None:
+    file.write((head + format_row(values)).encode())
 
 
 def _explain_undefined(n: int, no_z: str) -> str | None:
