@@ -175,6 +175,14 @@ class Judgment(models.Model):
                 condition=Q(is_counted=True, candidate__isnull=False),
                 name="judgment_counted",
             ),
+            # They are few, so that a page counts them by reason without reading the others.
+            models.Index(
+                fields=["criterion", "not_counted_reason"],
+                condition=Q(is_counted=False),
+                name="judgment_not_counted",
+            ),
+            # Whether an item has judgments is asked for each item that is deleted.
+            models.Index(fields=["item"], name="judgment_item"),
         ]
 
     def __str__(self) -> str:

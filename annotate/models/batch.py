@@ -245,6 +245,8 @@ class Item(models.Model):
         indexes = [
             models.Index(fields=["pool_of", "question"], condition=Q(pool_of__isnull=False), name="item_pool"),
             models.Index(fields=["made_from"], condition=Q(made_from__isnull=False), name="item_made_from"),
+            # Whether a question has items is asked for each question that is purged.
+            models.Index(fields=["question"], name="item_question"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["hit", "position"], name="item_position"),

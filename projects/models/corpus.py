@@ -55,7 +55,11 @@ class Passage(models.Model):
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="passage_external_id")]
         # An import finds equal passages by their text, which may be too long for an index; its hash is not.
-        indexes = [models.Index("dataset", MD5("text"), name="passage_text")]
+        indexes = [
+            models.Index("dataset", MD5("text"), name="passage_text"),
+            # Results leave out what is withdrawn, which is little, and find it without reading everything else.
+            models.Index(fields=["dataset"], condition=Q(withdrawn_at__isnull=False), name="passage_withdrawn"),
+        ]
 
     def __str__(self) -> str:
         return self.external_id
@@ -140,6 +144,9 @@ class Candidate(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="candidate_external_id")]
+        indexes = [
+            models.Index(fields=["dataset"], condition=Q(withdrawn_at__isnull=False), name="candidate_withdrawn"),
+        ]
 
     def __str__(self) -> str:
         return self.external_id
