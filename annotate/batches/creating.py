@@ -13,7 +13,14 @@ from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Cost, Rates, price
 from annotate.batches.cutting import cut_passage
-from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
+from annotate.batches.selection import (
+    Row,
+    Selection,
+    list_candidates,
+    pair_id_sql,
+    read_rows,
+    select_candidates,
+)
 from annotate.batches.terms import Terms, check_terms, require_completed
 from annotate.batches.workload import PlannedHit, find_supply_of_new, measure_basis, measure_work
 from annotate.models import Batch, BatchAnnotator, Item
@@ -232,9 +239,8 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
 def recut(batch: Batch) -> None:
     """Divide a batch that was never served into HITs again, with the room that its controls need now."""
     # The rows are read from its items, not selected again: a sample of the same seed could differ after an import.
-    rows = [
-        Row(*values)
-        for values in Item.objects.filter(hit__batch=batch)
+    rows = read_rows(
+        Item.objects.filter(hit__batch=batch)
         .annotate(
             has_text=ExpressionWrapper(
                 ~Q(hit__passage__text="") | Q(hit__passage__documents__isnull=False), BooleanField()
@@ -249,7 +255,7 @@ def recut(batch: Batch) -> None:
             "has_text",
             pair_id_sql(prefix="candidate__"),
         )
-    ]
+    )
     places.delete_hits(batch)
     _write_hits(batch, rows)
 

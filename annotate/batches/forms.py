@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 
 from annotate.batches import trials
 from annotate.batches.control_plan_forms import PresentationForm
-from annotate.batches.selection import Selection
+from annotate.batches.selection import Selection, count_by_facet
 from annotate.batches.terms import MAX_JUDGMENTS, Terms
 from annotate.batches.terms_forms import CapsForm
 from annotate.models import Batch, QualificationTest
@@ -144,14 +144,11 @@ class NewBatchForm(PresentationForm, CapsForm):
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project = project
-        candidates = Candidate.objects.in_project(project).judgeable()
-        for name, path in (
-            ("datasets", "dataset__name"),
-            ("splits", "question__passage__split"),
-            ("sources", "source"),
-            ("types", "question__type"),
-        ):
-            self._offer(name, candidates.values_list(path).annotate(n=Count("pk")).order_by(path))
+        # Fields are numbered: a type's value is no name for a field.
+        self.numbers_by_type: dict[str, str] = {}
+        counts = count_by_facet(project)
+        for name, rows in counts.items():
+            self._offer(name, rows)
         self.fields["annotators"].queryset = (  # type: ignore[attr-defined]
             project.memberships.active()
             .annotators()
@@ -160,7 +157,8 @@ class NewBatchForm(PresentationForm, CapsForm):
         )
         self.fields["annotators"].label_from_instance = _format_name  # type: ignore[attr-defined]
         self._offer_trial_and_test()
-        self._offer_questions_by_type()
+        if any(type_ for type_, _n in counts["types"]):
+            self._offer_questions_by_type()
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
             del self.fields["with_pairs"], self.fields["only_pairs"]
         if not pays_anything(project):
@@ -181,7 +179,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             del self.fields["requires_qualification"]
 
     def _offer_questions_by_type(self) -> None:
-        """Offer a number of questions to draw for each type, if the project's questions have any."""
+        """Offer a number of questions to draw for each type."""
         counts = dict(
             Candidate.objects.in_project(self.project)
             .judgeable()
@@ -189,9 +187,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             .values_list("question__type")
             .annotate(n=Count("question", distinct=True))
         )
-        # Fields are numbered: a type's value is no name for a field.
-        self.numbers_by_type: dict[str, str] = {}
-        for number, type_ in enumerate(Question.Type if any(counts) else ()):
+        for number, type_ in enumerate(Question.Type):
             if type_ not in counts:
                 continue
             n = counts[type_]
@@ -213,9 +209,8 @@ class NewBatchForm(PresentationForm, CapsForm):
         """Return whether these fields are unfolded: one has a value or an error."""
         return any(field.value() or field.errors for field in self.questions_by_type)
 
-    def _offer(self, name: str, counts: Any) -> None:
+    def _offer(self, name: str, rows: list[tuple[str, int]]) -> None:
         """Offer the values that the project has, with their numbers; drop the field if there is only one."""
-        rows = list(counts)
         if len(rows) < 2:
             del self.fields[name]
             return

@@ -3,15 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from annotate.batches.cutting import sample_passages
+from annotate.frames.rating_patterns import execute_analytic
 from annotate.models import Batch, Item
+from annotate.models.conditions import is_judgeable
 from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Candidate, Membership, Project, Question
+
+CHUNK = 10_000
+"""Rows that are fetched at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +58,7 @@ class Selection:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """A selected candidate with its question, passage and dataset."""
 
@@ -83,12 +89,8 @@ def select_candidates(project: Project, selection: Selection, *, without: Batch 
             pk__in=Item.objects.filter(hit__batch=without, control="none").values("candidate")
         )
     ordered = candidates.order_by("question__passage_id", "question_id", "id")
-    rows = [
-        Row(*values)
-        for values in ordered.values_list(
-            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_id_sql(selection.takes_pairs)
-        )
-    ]
+    columns = ("id", "question_id", "question__passage_id", "dataset__name", "has_text")
+    rows = read_rows(ordered.values_list(*columns, pair_id_sql(selection.takes_pairs)))
     if selection.questions:
         types = dict(ordered.values_list("question_id", "question__type"))
         chosen = _draw_questions(types, selection.questions, selection.seed)
@@ -97,6 +99,19 @@ def select_candidates(project: Project, selection: Selection, *, without: Batch 
         rows = _sample(rows, selection.sample, selection.seed)
     if not rows:
         raise Refused("No candidate matches this selection, so there is nothing to judge.")
+    return rows
+
+
+def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
+    """Return the rows of a query in canonical order; a batch may have a million."""
+    rows: list[Row] = []
+    question = passage = dataset = None
+    for candidate, its_question, its_passage, its_dataset, *rest in values.iterator(chunk_size=CHUNK):
+        # Rows of one question, passage and dataset share the objects that the driver would make for each.
+        question = its_question if its_question != question else question
+        passage = its_passage if its_passage != passage else passage
+        dataset = its_dataset if its_dataset != dataset else dataset
+        rows.append(Row(candidate, question, passage, dataset, *rest))
     return rows
 
 
@@ -117,6 +132,29 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
     elif not selection.takes_pairs:
         candidates = candidates.filter(~is_of_pair)
     return candidates
+
+
+def count_by_facet(project: Project) -> dict[str, list[tuple[str, int]]]:
+    """Return the datasets, splits, sources and types of the candidates that can be judged, with their numbers."""
+    found: dict[str, list[tuple[str, int]]] = {"datasets": [], "splits": [], "sources": [], "types": []}
+    with execute_analytic(_COUNT_BY_FACET, {"project": project.pk}) as cursor:
+        for *names, n in cursor.fetchall():
+            # A row is of one facet, and has NULL for the others.
+            facet, name = next((facet, name) for facet, name in zip(found, names, strict=True) if name is not None)
+            found[facet].append((name, n))
+    return found
+
+
+# Four groupings of one pass over the candidates, each sorted by its only column that is not NULL.
+_COUNT_BY_FACET = f"""
+SELECT d.name, p.split, c.source, q.type, count(*)
+FROM projects_dataset d
+JOIN projects_candidate c ON c.dataset_id = d.id JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
+GROUP BY GROUPING SETS ((d.name), (p.split), (c.source), (q.type))
+ORDER BY 1, 2, 3, 4
+"""
 
 
 def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:

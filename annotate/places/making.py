@@ -10,6 +10,9 @@ from django.db.backends.utils import CursorWrapper
 from annotate.models import Batch, Hit, Item
 from annotate.models.conditions import can_be_taken, is_work
 
+LONGEST_LINE = 200
+"""Characters of a row of numbers, at most."""
+
 
 def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
     """Set the number of judgments of the batch's HITs, or of some; return how many places were added and removed.
@@ -42,7 +45,7 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
     return int(added), int(removed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NewHit:
     """A HIT to be created, with its items in their canonical order as pairs (candidate, question)."""
 
@@ -149,4 +152,22 @@ def delete_hits(batch: Batch) -> None:
 
 
 def _copy(cursor: CursorWrapper, columns: str, rows: Iterable[str]) -> None:
-    cursor.copy_expert(f"COPY {columns} FROM STDIN", io.StringIO("".join(rows)))
+    cursor.copy_expert(f"COPY {columns} FROM STDIN", _Lines(rows))
+
+
+class _Lines(io.TextIOBase):
+    """A file of lines that are made while it is read."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        super().__init__()
+        self._lines = iter(lines)
+
+    def read(self, size: int | None = -1, /) -> str:
+        # The driver asks for 8 kB, and takes what it gets: some more, but no line is cut.
+        found, n = [], 0
+        for line in self._lines:
+            found.append(line)
+            n += len(line)
+            if size is not None and 0 <= size <= n + LONGEST_LINE:
+                break
+        return "".join(found)
