@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db import connection
-
+from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage, left_out
+from annotate.models.conditions import is_counted
 from projects.models import Project
 
 _IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id
@@ -15,47 +15,46 @@ _IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id
 SPLIT_ORDER_SQL = """array_position(ARRAY['train', 'dev', 'validation', 'test'], split), split COLLATE "C\""""
 """SQL: the usual splits first, in their usual order, then others by name."""
 
-# References and candidates are counted per question before they are joined: joining both at once would multiply them.
-# One statement gives all numbers, so that they come from one snapshot and agree.
-_TABLE = """
-WITH p AS (
+# References and candidates are counted apart: joining both at once would multiply them. Judgments are counted for each
+# candidate first, from an index alone. One statement gives all numbers, so that they come from one snapshot and agree.
+_TABLE = f"""
+WITH p AS MATERIALIZED (
     SELECT p.id, p.dataset_id, p.split FROM projects_passage p
     JOIN projects_dataset d ON d.id = p.dataset_id WHERE d.project_id = %(project)s
 ),
 passages AS (SELECT dataset_id, split, count(*) AS n FROM p GROUP BY 1, 2),
-q AS (
-    SELECT q.id, p.dataset_id, p.split, r.n AS n_references, c.n AS n_candidates
-    FROM p JOIN projects_question q ON q.passage_id = p.id
-    LEFT JOIN (SELECT question_id, count(*) AS n FROM projects_reference GROUP BY 1) r ON r.question_id = q.id
-    LEFT JOIN (SELECT question_id, count(*) AS n FROM projects_candidate GROUP BY 1) c ON c.question_id = q.id
+q AS MATERIALIZED (
+    SELECT q.id, p.dataset_id, p.split FROM p JOIN projects_question q ON q.passage_id = p.id
 ),
-questions AS (
-    SELECT dataset_id, split, count(*) AS n, coalesce(sum(n_references), 0) AS n_references,
-           coalesce(sum(n_candidates), 0) AS n_candidates
-    FROM q GROUP BY 1, 2
-),
-sources AS (
-    SELECT dataset_id, split, array_agg(source ORDER BY source COLLATE "C") AS names
-    FROM (SELECT DISTINCT q.dataset_id, q.split, c.source FROM q JOIN projects_candidate c ON c.question_id = q.id) s
-    WHERE source <> '' GROUP BY 1, 2
+questions AS (SELECT dataset_id, split, count(*) AS n FROM q GROUP BY 1, 2),
+found AS (
+    SELECT q.dataset_id, q.split, count(*) AS n FROM q JOIN projects_reference r ON r.question_id = q.id GROUP BY 1, 2
 ),
 judged AS (
-    SELECT q.dataset_id, q.split, count(*) AS n
-    FROM annotate_judgment j
-    JOIN projects_candidate c ON c.id = j.candidate_id JOIN q ON q.id = c.question_id
-    {in_stage}
-    WHERE j.is_counted GROUP BY 1, 2
+    SELECT j.candidate_id, count(*) AS n
+    FROM projects_rubric r JOIN projects_criterion cr ON cr.rubric_id = r.id
+    JOIN annotate_judgment j ON j.criterion_id = cr.id AND {is_counted("j")} {{in_stage}}
+    WHERE r.project_id = %(project)s GROUP BY 1
+),
+candidates AS (
+    SELECT q.dataset_id, q.split, c.source, count(*) AS n, sum(j.n) AS n_judged
+    FROM q JOIN projects_candidate c ON c.question_id = q.id LEFT JOIN judged j ON j.candidate_id = c.id
+    GROUP BY 1, 2, 3
+),
+sources AS (
+    SELECT dataset_id, split, sum(n) AS n, sum(n_judged) AS n_judged,
+           array_agg(source ORDER BY source COLLATE "C") FILTER (WHERE source <> '') AS names
+    FROM candidates GROUP BY 1, 2
 )
 SELECT d.name, d.kind, coalesce(split, ''), coalesce(passages.n, 0), coalesce(questions.n, 0),
-       coalesce(questions.n_references, 0), coalesce(questions.n_candidates, 0), coalesce(judged.n, 0),
-       coalesce(sources.names, '{{}}')
+       coalesce(found.n, 0), coalesce(sources.n, 0), coalesce(sources.n_judged, 0), coalesce(sources.names, '{{{{}}}}')
 FROM projects_dataset d
 LEFT JOIN passages ON passages.dataset_id = d.id
 LEFT JOIN questions USING (dataset_id, split)
+LEFT JOIN found USING (dataset_id, split)
 LEFT JOIN sources USING (dataset_id, split)
-LEFT JOIN judged USING (dataset_id, split)
 WHERE d.project_id = %(project)s
-ORDER BY d.name COLLATE "C", {split_order}
+ORDER BY d.name COLLATE "C", {{split_order}}
 """
 
 
@@ -114,9 +113,8 @@ def data_table(project: Project) -> DataTable:
     """Return the table, counted in one statement so that all numbers agree; judgments are of the default stage."""
     stage = default_stage(project)
     without = list(left_out(project, stage))
-    with connection.cursor() as cursor:
-        table = _TABLE.format(in_stage=_IN_STAGE if without else "", split_order=SPLIT_ORDER_SQL)
-        cursor.execute(table, {"project": project.pk, "without": without})
+    table = _TABLE.format(in_stage=_IN_STAGE if without else "", split_order=SPLIT_ORDER_SQL)
+    with execute_analytic(table, {"project": project.pk, "without": without}) as cursor:
         rows = cursor.fetchall()
     return DataTable(
         tuple(
@@ -126,9 +124,9 @@ def data_table(project: Project) -> DataTable:
                 split=split,
                 passages=passages,
                 questions=questions,
-                references=int(references),
+                references=references,
                 candidates=int(candidates),
-                judgments=judgments,
+                judgments=int(judgments),
                 sources=tuple(sources),
             )
             for name, kind, split, passages, questions, references, candidates, judgments, sources in rows

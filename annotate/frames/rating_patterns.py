@@ -173,12 +173,14 @@ def execute_analytic(statement: str, parameters: Mapping[str, Any]) -> Iterator[
         yield cursor
 
 
-IS_NOT_WITHDRAWN = """NOT EXISTS (
-    SELECT 1 FROM (
-        SELECT id FROM projects_candidate WHERE withdrawn_at IS NOT NULL
-        UNION SELECT c.id FROM projects_passage p JOIN projects_question q ON q.passage_id = p.id
-        JOIN projects_candidate c ON c.question_id = q.id WHERE p.withdrawn_at IS NOT NULL) w
-    WHERE w.id = j.candidate_id)"""
+WITHDRAWN = """
+    SELECT c.id FROM projects_dataset d JOIN projects_candidate c ON c.dataset_id = d.id
+    WHERE d.project_id = %(project)s AND c.withdrawn_at IS NOT NULL
+    UNION SELECT c.id FROM projects_dataset d JOIN projects_passage p ON p.dataset_id = d.id
+    JOIN projects_question q ON q.passage_id = p.id JOIN projects_candidate c ON c.question_id = q.id
+    WHERE d.project_id = %(project)s AND p.withdrawn_at IS NOT NULL"""
+"""SQL: the candidates of a project that are withdrawn, or whose passage is; indexes hold these few alone."""
+IS_NOT_WITHDRAWN = f"NOT EXISTS (SELECT 1 FROM ({WITHDRAWN}) w WHERE w.id = j.candidate_id)"
 """SQL: whether the candidate of the judgment j is not withdrawn. Withdrawn ones are few, so that reading those costs
 less than joining every judgment with its candidate and passage."""
 

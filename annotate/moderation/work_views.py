@@ -1,6 +1,7 @@
 """Pages of submissions: the list, a decision on many, one assignment."""
 
 import uuid
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.models import Assignment, Batch, LedgerEntry, Remark
 from annotate.moderation import decisions
 from annotate.moderation.assignment_page import list_items_with_ratings
 from annotate.moderation.decisions import Decision
@@ -46,10 +47,11 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
     chosen = _read_filter(request)
     sort = read_sort(request, COLUMNS, "-submitted")
     rows = chosen.select_from(project).select_related("hit__batch", "annotator")
-    rows = rows.annotate(n_remarks=Count("remarks"), seconds_an_item=F("active_seconds") / F("layout__len")).order_by(
+    rows = rows.annotate(seconds_an_item=F("active_seconds") / F("layout__len")).order_by(
         order_by(sort, COLUMNS), "-pk"
     )
     page = paginate(request, rows)
+    _add_remarks(page.object_list)
     # Asked only if the filter finds nothing, to tell an empty project from a filter that is too narrow.
     everything = WorkFilter().select_from(project)
     context = {
@@ -65,6 +67,15 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "approve_after_days": project.approve_after_days,
     }
     return render(request, "annotate/moderation/submitted_list.html", context)
+
+
+def _add_remarks(page: Iterable[Assignment]) -> None:
+    """Count the remarks of the assignments of one page: counting for all of a list would group every one of them."""
+    assignments = list(page)
+    remarks = Remark.objects.filter(assignment__in=assignments).order_by()
+    found = dict(remarks.values_list("assignment").annotate(n=Count("pk")))
+    for assignment in assignments:
+        assignment.n_remarks = found.get(assignment.pk, 0)  # type: ignore[attr-defined]
 
 
 @requires(Right.MANAGE)

@@ -11,8 +11,9 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotate.frames.criteria_in_use import CriterionInUse
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic
 from annotate.models import Adjudication, QualityRules
-from annotate.models.conditions import is_item, is_judgeable, is_known
+from annotate.models.conditions import is_counted, is_item, is_known
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import access, log
@@ -56,33 +57,54 @@ class Rating:
 class Differences:
     """The candidates of a project whose counted scores on a criterion differ, most first, fetched slice by slice.
 
-    It has what Django's paginator asks of a list, so that a page costs one slice and a count.
+    It has what Django's paginator asks of a list. A slice brings the number of them all along: counting apart would
+    group all judgments a second time.
     """
 
     def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
+        # Only a criterion of several versions can have two scores of one annotator.
+        is_once = len(criterion.ids) > 1
+        self.statement = _DIFFERING.format(
+            judgments=_NEWEST if is_once else _ONLY,
+            state=_STATES[state],
+            batch="" if batch is None else _IN_BATCH,
+        )
         self.parameters: dict[str, Any] = {
             "project": project.pk,
             "criteria": list(criterion.ids),
-            "state": state,
             "batch": batch,
         }
+        self._slices: dict[int, list[Difference]] = {}
+        self._count: int | None = None
+
+    def read(self, start: int, n: int) -> None:
+        """Fetch a slice, and with it the total number, before a paginator asks for either."""
+        rows = self._fetch_rows(
+            f"SELECT *, count(*) OVER () FROM ({self.statement}) found "
+            "ORDER BY high - low DESC, sd DESC, candidate_id OFFSET %(start)s LIMIT %(n)s",
+            start=start,
+            n=n,
+        )
+        self._slices[start] = [Difference(*row[:-1]) for row in rows]
+        if rows:
+            self._count = int(rows[0][-1])
 
     def count(self) -> int:
-        return int(self._fetch_rows(f"SELECT count(*) FROM ({_DIFFERING}) found")[0][0])
+        if self._count is None:
+            self._count = int(self._fetch_rows(f"SELECT count(*) FROM ({self.statement}) found")[0][0])
+        return self._count
 
     def __len__(self) -> int:
         return self.count()
 
     def __getitem__(self, part: slice) -> list[Difference]:
-        start, stop = part.start or 0, part.stop
-        query = (
-            f"{_DIFFERING} ORDER BY max(value) - min(value) DESC, sd DESC, candidate_id OFFSET %(start)s LIMIT %(n)s"
-        )
-        return [Difference(*row) for row in self._fetch_rows(query, start=start, n=stop - start)]
+        start = part.start or 0
+        if start not in self._slices:
+            self.read(start, part.stop - start)
+        return self._slices[start][: part.stop - start]
 
     def _fetch_rows(self, query: str, **over: int) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(query, {**self.parameters, **over})
+        with execute_analytic(query, {**self.parameters, **over}) as cursor:
             return list(cursor.fetchall())
 
 
@@ -215,28 +237,33 @@ def uses_adjudication(project: Project) -> bool:
     return QualityRules.objects.filter(project=project, adjudication_wins=True).exists()
 
 
-# Candidates whose counted scores on a criterion are not all equal. `criteria` has the ids of the criterion in all
-# versions of the rubric; where an annotator rated a candidate under two of them, DISTINCT ON takes the newest judgment,
-# so that everyone has one. The filter by batch asks whether the candidate is in the batch; its ratings from other
-# batches are shown as well. Equal spreads are ordered by SD and id, which keeps pages stable.
+# Candidates whose counted scores on a criterion are not all equal. The scores come from an index alone, and whatever
+# else is asked of a candidate is asked of those that differ. `criteria` has the ids of the criterion in all versions of
+# the rubric; where an annotator rated a candidate under two of them, DISTINCT ON takes the newest judgment, so that
+# everyone has one. The filter by batch asks whether the candidate is in the batch; its ratings from other batches are
+# shown as well. Equal spreads are ordered by SD and id, which keeps pages stable.
 _DIFFERING = f"""
-SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_samp(value) AS sd FROM (
-    SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value
-    FROM annotate_judgment j
-    JOIN projects_candidate c ON c.id = j.candidate_id
-    JOIN projects_question q ON q.id = c.question_id
-    JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
-    WHERE j.criterion_id = ANY (%(criteria)s) AND j.is_counted AND j.value IS NOT NULL
-      AND (%(batch)s::int IS NULL OR EXISTS (
-          SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-          JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
-          WHERE i.candidate_id = j.candidate_id AND {is_item("i")} AND b.number = %(batch)s))
-      AND (%(state)s = 'all' OR (%(state)s = 'settled') = EXISTS (
-          SELECT 1 FROM annotate_adjudication a
-          WHERE a.candidate_id = j.candidate_id AND a.criterion_id = ANY (%(criteria)s)))
-    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) newest
-GROUP BY candidate_id HAVING max(value) > min(value)
+SELECT candidate_id, n, low, high, mean, sd FROM (
+    SELECT candidate_id, count(*) AS n, min(value) AS low, max(value) AS high, avg(value) AS mean,
+           stddev_samp(value) AS sd
+    FROM ({{judgments}}) newest GROUP BY candidate_id HAVING max(value) > min(value)) j
+WHERE {IS_NOT_WITHDRAWN} {{state}} {{batch}}
 """
+_ONLY = f"""
+    SELECT j.candidate_id, j.value FROM annotate_judgment j
+    WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL"""
+_NEWEST = f"""
+    SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value FROM annotate_judgment j
+    WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL
+    ORDER BY j.candidate_id, j.annotator_id, j.id DESC"""
+_ADJUDICATED = (
+    "j.candidate_id IN (SELECT candidate_id FROM annotate_adjudication WHERE criterion_id = ANY (%(criteria)s))"
+)
+_STATES = {"waiting": f"AND NOT {_ADJUDICATED}", "settled": f"AND {_ADJUDICATED}", "all": ""}
+_IN_BATCH = f"""AND EXISTS (
+    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+    JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
+    WHERE i.candidate_id = j.candidate_id AND {is_item("i")} AND b.number = %(batch)s)"""
 
 # The ratings behind the rows of a page, one for each annotator by the same rule as above. Ratings of a list of scores
 # without names belong to placeholder members, whose pseudonyms would look like people; they are left empty.

@@ -33,12 +33,18 @@ def find_shortfall(project: Project) -> Shortfall:
 
 
 # Only HITs that may lack something are looked at: those of closed batches with places left, those with excluded work
-# that keeps its place, and those with a judgment set aside. Of their candidates, the judgments that they have in all
-# batches and the places that are still open for them anywhere are counted then.
+# that keeps its place, and those with a judgment set aside, which an index of what is not counted names. Of their
+# candidates, the judgments that they have in all batches and the places that are still open for them anywhere are
+# counted then.
 _SHORTFALL = f"""
 WITH batch AS MATERIALIZED (
     SELECT b.id, b.number, b.judgments, b.state FROM annotate_batch b
     WHERE b.project_id = %(project)s AND b.kind = 'full' AND b.state IN ('open', 'paused', 'closed')),
+aside AS MATERIALIZED (
+    SELECT j.candidate_id, j.assignment_id
+    FROM projects_rubric r JOIN projects_criterion cr ON cr.rubric_id = r.id
+    JOIN annotate_judgment j ON j.criterion_id = cr.id AND NOT j.is_counted AND j.not_counted_reason = 'set aside'
+    WHERE r.project_id = %(project)s AND j.candidate_id IS NOT NULL),
 short AS (
     SELECT h.id AS hit_id, b.number, b.judgments, 'closed' AS reason
     FROM batch b JOIN annotate_hit h ON h.batch_id = b.id
@@ -53,10 +59,8 @@ asked AS (
     FROM short JOIN annotate_item i ON i.hit_id = short.hit_id AND {is_item("i")} AND {is_in_use("i")}
     UNION ALL
     SELECT j.candidate_id, b.number, b.judgments, 'set aside'
-    FROM batch b JOIN annotate_hit h ON h.batch_id = b.id AND {is_work("h")}
-    JOIN annotate_assignment a ON a.hit_id = h.id AND a.holds_place AND a.mark <> 'excluded'
-    JOIN annotate_judgment j ON j.assignment_id = a.id AND j.not_counted_reason = 'set aside'
-    WHERE j.candidate_id IS NOT NULL),
+    FROM aside j JOIN annotate_assignment a ON a.id = j.assignment_id AND a.holds_place AND a.mark <> 'excluded'
+    JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")} JOIN batch b ON b.id = h.batch_id),
 candidate AS (
     SELECT candidate_id, max(judgments) AS wanted, min(number) AS number, bool_or(reason = 'closed') AS is_closed,
            bool_or(reason = 'excluded') AS is_excluded, bool_or(reason = 'set aside') AS is_set_aside

@@ -166,13 +166,13 @@ def has_many_judgments(project: Project, criterion: str) -> bool:
 
 
 # Acts write a row each into projects_figurechange (docs/decisions/0014). Submitting is no act of the log, so submitted
-# assignments are counted beside them.
+# assignments are counted beside them: by their annotators, whose index has the time of each.
 _CONTENT = """
-SELECT c.n, a.n, a.last, a.at
+SELECT c.n, a.n, a.at
 FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(project)s) c,
-     (SELECT count(*) AS n, max(a.id) AS last, max(a.submitted_at) AS at
-      FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
-      WHERE b.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
+     (SELECT count(*) AS n, max(a.submitted_at) AS at
+      FROM projects_membership m JOIN annotate_assignment a ON a.annotator_id = m.id
+      WHERE m.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
 """
 # A run counts once it is done, and a deleted one no longer.
 _RUNS = """

@@ -7,8 +7,9 @@ from typing import Any
 from django.db import connection
 
 from annotate.frames.criteria_in_use import Scope
+from annotate.frames.rating_patterns import WITHDRAWN
 from annotate.frames.stages import Stage, left_out
-from annotate.models.conditions import is_judgeable
+from annotate.models.conditions import is_counted
 from projects.models import Project
 from results.scope.scopes import read_scope
 
@@ -59,6 +60,7 @@ class Inclusion:
 def count_inclusion(scope: Scope) -> Inclusion:
     """Count the included judgments of a scope, and the excluded ones by reason, in one statement."""
     parameters = {
+        "project": scope.project.pk,
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch.pk if scope.batch else None,
         "without": list(scope.left_out),
@@ -77,10 +79,7 @@ def count_inclusion(scope: Scope) -> Inclusion:
 # judged a candidate more than once, and only the newest enters. The window is cut by reason too, so that an excluded
 # newer judgment does not push out an included older one.
 _REASONS = f"""
-WITH withdrawn AS (
-    SELECT c.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
-    JOIN projects_passage p ON p.id = q.passage_id
-    WHERE NOT {is_judgeable("c", "p")}),
+WITH withdrawn AS ({WITHDRAWN}),
 judged AS (
     SELECT j.id, j.candidate_id, j.annotator_id, CASE
         WHEN h.batch_id = ANY (%(without)s) THEN 'another stage'
@@ -106,16 +105,23 @@ def inclusion_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
     return {"entering": count_inclusion(read_scope(project, settings)).as_dict()}
 
 
-# Judgments of the whole project by the stored reason. Assignments and HITs are joined only where a stage keeps
-# batches apart: without trials a million judgments are then counted from their own table alone.
-_JUDGMENTS = """
-SELECT {is_apart}, j.not_counted_reason, count(*) FROM annotate_judgment j {batches}
-WHERE j.candidate_id IS NOT NULL AND j.criterion_id IN (
+# Judgments of the whole project by the stored reason, each part from its own index: the counted ones, which are many,
+# without a look at their rows, and the others, which are few. Those of batches that a stage keeps apart are counted by
+# their assignments once more, to be taken off.
+_JUDGMENTS = f"""
+WITH criteria AS MATERIALIZED (
     SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s)
-GROUP BY 1, 2 ORDER BY 1, 2
+SELECT false, '', count(*) FROM criteria cr JOIN annotate_judgment j ON j.criterion_id = cr.id AND {is_counted("j")}
+UNION ALL
+SELECT false, j.not_counted_reason, count(*) FROM criteria cr
+JOIN annotate_judgment j ON j.criterion_id = cr.id AND NOT j.is_counted WHERE j.candidate_id IS NOT NULL GROUP BY 2
+UNION ALL
+SELECT true, j.not_counted_reason, count(*) FROM annotate_hit h
+JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
+WHERE h.batch_id = ANY(%(without)s) AND j.candidate_id IS NOT NULL GROUP BY 2
+ORDER BY 1, 2
 """
-_BATCHES = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
 
 
 @dataclass(frozen=True)
@@ -146,13 +152,11 @@ class JudgmentCounts:
 
 def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
     """Count the judgments of a stage by their stored reason, whatever their criterion."""
-    without = list(left_out(project, stage))
-    query = _JUDGMENTS.format(
-        is_apart="h.batch_id = ANY(%(without)s)" if without else "false", batches=_BATCHES if without else ""
-    )
     with connection.cursor() as cursor:
-        cursor.execute(query, {"project": project.pk, "without": without})
+        cursor.execute(_JUDGMENTS, {"project": project.pk, "without": list(left_out(project, stage))})
         rows = cursor.fetchall()
-    counts = {reason: n for is_apart, reason, n in rows if not is_apart}
-    n_kept_apart = sum(n for is_apart, _, n in rows if is_apart)
-    return JudgmentCounts(stage, counts.pop("", 0), tuple(counts.items()), n_kept_apart)
+    apart = {reason: n for is_apart, reason, n in rows if is_apart}
+    counts = {reason: n - apart.get(reason, 0) for is_apart, reason, n in rows if not is_apart}
+    n_counted = counts.pop("")
+    not_counted = tuple((reason, n) for reason, n in counts.items() if n)
+    return JudgmentCounts(stage, n_counted, not_counted, sum(apart.values()))
