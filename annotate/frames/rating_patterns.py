@@ -135,21 +135,24 @@ def select_counted(
     # The database holds one counted judgment per annotator, candidate and criterion id, so that only a key with several
     # ids needs DISTINCT ON and its sort. The joins are left out as well where nothing refers to them.
     is_once = any(len(criterion.ids) > 1 for criterion in criteria)
+    ids = [pk for criterion in criteria for pk in criterion.ids]
     needs_hit = scope.batch or without or scope.is_blind_only or collection or more
     joins = (_ASSIGNMENT if needs_hit else "") + (_BATCH if collection or more else "")
     statement = _JUDGMENTS.format(
         once="DISTINCT ON (j.candidate_id, j.annotator_id, cr.key)" if is_once else "",
         newest="ORDER BY j.candidate_id, j.annotator_id, cr.key, j.id DESC" if is_once else "",
+        criterion=_ONE if len(ids) == 1 else _SEVERAL,
+        value=_VALUE_OF_ONE if len(ids) == 1 else _VALUE_OF_SEVERAL,
         collection=f", {collection} AS collection" if collection else "",
         more=f", {more}" if more else "",
-        joins=joins,
+        joins=joins if len(ids) == 1 else f"{_CRITERION} {joins}",
         in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
         in_stage="AND h.batch_id <> ALL(%(without)s)" if without else "",
         blind="AND NOT a.not_blind" if scope.is_blind_only else "",
         only="" if only is None else "AND j.candidate_id = ANY(%(only)s)",
     )
     parameters = {
-        "criteria": [pk for criterion in criteria for pk in criterion.ids],
+        "criteria": ids,
         "project": scope.project.pk,
         "batch": scope.batch and scope.batch.pk,
         "without": list(without),
@@ -180,14 +183,16 @@ WITHDRAWN = """
     JOIN projects_question q ON q.passage_id = p.id JOIN projects_candidate c ON c.question_id = q.id
     WHERE d.project_id = %(project)s AND p.withdrawn_at IS NOT NULL"""
 """SQL: the candidates of a project that are withdrawn, or whose passage is; indexes hold these few alone."""
-IS_NOT_WITHDRAWN = f"NOT EXISTS (SELECT 1 FROM ({WITHDRAWN}) w WHERE w.id = j.candidate_id)"
+IS_NOT_WITHDRAWN = f"j.candidate_id NOT IN ({WITHDRAWN})"
 """SQL: whether the candidate of the judgment j is not withdrawn. Withdrawn ones are few, so that reading those costs
-less than joining every judgment with its candidate and passage."""
+less than joining every judgment with its candidate and passage. NOT IN keeps the judgments in the order in which an
+index has them, which a join does not; it asks for a statement in `execute_analytic`, whose memory holds the list."""
 
 
-FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
-"""SQL: settings for this transaction alone. Groups fit into memory instead of being sorted on disk, and a statement
-that runs once is not worth compiling."""
+FAST = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
+       set_config('random_page_cost', '1.1', true)"""
+"""SQL: settings for this transaction alone. Groups fit into memory instead of being sorted on disk, a statement
+that runs once is not worth compiling, and an index that has all that is asked is read rather than its table."""
 
 
 _FACETS = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
@@ -199,12 +204,22 @@ _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotat
 _BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
 
 
+# Judgments of one criterion come from the index that has their values in the order of candidates, so that they are
+# grouped as they are read. That takes a comparison with one id, and no join; whether it is reversed is asked once.
+_ONE = "j.criterion_id = (%(criteria)s::bigint[])[1]"
+_TURN = "(SELECT {} FROM projects_criterion cr WHERE cr.id = (%(criteria)s::bigint[])[1])"
+_VALUE_OF_ONE = f"""CASE WHEN {_TURN.format("cr.is_reversed")}
+                THEN {_TURN.format("cr.low + cr.high")} - j.value ELSE j.value END"""
+_SEVERAL = "j.criterion_id = ANY(%(criteria)s)"
+_CRITERION = "JOIN projects_criterion cr ON cr.id = j.criterion_id"
+_VALUE_OF_SEVERAL = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
+
+
 # DISTINCT ON keeps the newest judgment (the greatest id) of each annotator, candidate and criterion key.
 _JUDGMENTS = f"""
-    SELECT {{once}} j.candidate_id, j.annotator_id,
-           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {{collection}} {{more}}
-    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {{joins}}
-    WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")}
+    SELECT {{once}} j.candidate_id, j.annotator_id, {{value}} AS value {{collection}} {{more}}
+    FROM annotate_judgment j {{joins}}
+    WHERE {{criterion}} AND {is_counted("j")}
       AND j.value IS NOT NULL {{in_batch}} {{in_stage}} {{blind}} {{only}}
     {{newest}}
 """

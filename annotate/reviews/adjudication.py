@@ -63,9 +63,8 @@ class Differences:
 
     def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
         # Only a criterion of several versions can have two scores of one annotator.
-        is_once = len(criterion.ids) > 1
         self.statement = _DIFFERING.format(
-            judgments=_NEWEST if is_once else _ONLY,
+            judgments=_NEWEST if len(criterion.ids) > 1 else _ONLY,
             state=_STATES[state],
             batch="" if batch is None else _IN_BATCH,
         )
@@ -251,7 +250,7 @@ WHERE {IS_NOT_WITHDRAWN} {{state}} {{batch}}
 """
 _ONLY = f"""
     SELECT j.candidate_id, j.value FROM annotate_judgment j
-    WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL"""
+    WHERE j.criterion_id = (%(criteria)s::bigint[])[1] AND {is_counted("j")} AND j.value IS NOT NULL"""
 _NEWEST = f"""
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value FROM annotate_judgment j
     WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL

@@ -3,9 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from django.db import connection
-
 from annotate.batches.progress import Progress, fetch_progress
+from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from annotate.moderation.decisions import Undecided, count_undecided
@@ -91,18 +90,18 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
 
 def count_data(project: Project) -> DataCounts:
     """Count passages, questions, references, candidates and datasets in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DATA, {"project": project.pk})
+    with execute_analytic(_DATA, {"project": project.pk}) as cursor:
         return DataCounts(*cursor.fetchone())
 
 
-# Each list is read once and counted; joining them would count each passage once for every reference.
+# Each list is counted by the index that begins with its dataset; joining them would count each passage once for every
+# reference. References have no dataset, and are joined with their questions.
 _DATA = """
-WITH dataset AS (SELECT id FROM projects_dataset WHERE project_id = %(project)s),
-passage AS (SELECT p.id FROM projects_passage p JOIN dataset d ON d.id = p.dataset_id),
-question AS (SELECT q.id FROM projects_question q JOIN passage p ON p.id = q.passage_id)
-SELECT (SELECT count(*) FROM passage), (SELECT count(*) FROM question),
-       (SELECT count(*) FROM projects_reference r JOIN question q ON q.id = r.question_id),
-       (SELECT count(*) FROM projects_candidate c JOIN dataset d ON d.id = c.dataset_id),
+WITH dataset AS (SELECT id FROM projects_dataset WHERE project_id = %(project)s)
+SELECT (SELECT count(*) FROM dataset d JOIN projects_passage p ON p.dataset_id = d.id),
+       (SELECT count(*) FROM dataset d JOIN projects_question q ON q.dataset_id = d.id),
+       (SELECT count(*) FROM dataset d JOIN projects_question q ON q.dataset_id = d.id
+        JOIN projects_reference r ON r.question_id = q.id),
+       (SELECT count(*) FROM dataset d JOIN projects_candidate c ON c.dataset_id = d.id),
        (SELECT count(*) FROM dataset)
 """

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.frames.criteria_in_use import Scope
-from annotate.frames.rating_patterns import WITHDRAWN
+from annotate.frames.rating_patterns import WITHDRAWN, execute_analytic
 from annotate.frames.stages import Stage, left_out
 from annotate.models.conditions import is_counted
 from projects.models import Project
@@ -152,8 +152,7 @@ class JudgmentCounts:
 
 def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
     """Count the judgments of a stage by their stored reason, whatever their criterion."""
-    with connection.cursor() as cursor:
-        cursor.execute(_JUDGMENTS, {"project": project.pk, "without": list(left_out(project, stage))})
+    with execute_analytic(_JUDGMENTS, {"project": project.pk, "without": list(left_out(project, stage))}) as cursor:
         rows = cursor.fetchall()
     apart = {reason: n for is_apart, reason, n in rows if is_apart}
     counts = {reason: n - apart.get(reason, 0) for is_apart, reason, n in rows if not is_apart}

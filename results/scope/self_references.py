@@ -1,7 +1,9 @@
 """Candidates that are a reference of their question: with all references, a metric compares them with themselves."""
 
-from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Exists, F, Func, OuterRef, QuerySet, TextField, Value
 
+from annotate.frames.rating_patterns import execute_analytic
+from annotate.models.conditions import is_judgeable
 from measures.metrics import Metric
 from projects.models import Candidate, Project, Reference
 
@@ -23,15 +25,23 @@ def find_self_references(project: Project) -> QuerySet[Candidate]:
 
 def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
     """Return for each source the number of its candidates, and of those that are a reference of their question."""
-    same = Reference.objects.filter(question=OuterRef("question")).annotate(plain=_strip("text"))
-    candidates = Candidate.objects.in_project(project).judgeable().annotate(plain=_strip("text"))
-    rows = (
-        candidates.annotate(is_reference=Exists(same.filter(plain=OuterRef("plain"))))
-        .order_by()
-        .values_list("source")
-        .annotate(n=Count("pk"), n_references=Count("pk", filter=Q(is_reference=True)))
-    )
-    return {source: (n, n_references) for source, n, n_references in rows}
+    with execute_analytic(_COUNT_BY_SOURCE, {"project": project.pk, "spaces": _SPACES}) as cursor:
+        return {source: (n, n_references) for source, n, n_references in cursor.fetchall()}
+
+
+# All texts are compared by one join: a look at the references of each candidate took a second for 300,000.
+_COUNT_BY_SOURCE = f"""
+WITH reference AS (
+    SELECT DISTINCT r.question_id, btrim(r.text, %(spaces)s) AS plain
+    FROM projects_dataset d JOIN projects_question q ON q.dataset_id = d.id
+    JOIN projects_reference r ON r.question_id = q.id WHERE d.project_id = %(project)s)
+SELECT c.source, count(*), count(r.question_id)
+FROM projects_dataset d JOIN projects_candidate c ON c.dataset_id = d.id
+JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
+LEFT JOIN reference r ON r.question_id = c.question_id AND r.plain = btrim(c.text, %(spaces)s)
+WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
+GROUP BY c.source
+"""
 
 
 def takes_all_references(metric: Metric) -> bool:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db import connection
-
 from annotate.frames.criteria_in_use import criteria_in_use
+from annotate.frames.rating_patterns import WITHDRAWN, execute_analytic
 from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT
@@ -111,15 +110,15 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
 def has_judgments(selection: Selection) -> bool:
     """Return whether any judgment is included, which takes no count of them all."""
     # Of an annotator's judgments of a candidate one always is the newest, so that rule leaves out nothing by itself.
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_JUDGED} SELECT EXISTS (SELECT FROM judged WHERE reason = '')", selection.parameters())
+    statement = f"{_select_judged(selection)} SELECT EXISTS (SELECT FROM judged WHERE reason = '')"
+    with execute_analytic(statement, selection.parameters()) as cursor:
         return bool(cursor.fetchone()[0])
 
 
 def preview(selection: Selection) -> Preview:
     """Count every judgment of the criteria in one statement, by whether it is included and why not."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS.format(reason=first_judgment("reason", selection)), selection.parameters())
+    statement = f"{_select_judged(selection)}, {_COUNTS.format(reason=first_judgment('reason', selection))}"
+    with execute_analytic(statement, selection.parameters()) as cursor:
         rows = cursor.fetchall()
     found: dict[ScaledCriterion, dict[str, tuple[int, int, int | None]]] = {}
     for key, kind, low, high, reason, n, n_candidates, n_annotators in rows:
@@ -174,30 +173,54 @@ def first_judgment(reason: str, selection: Selection) -> str:
 # The preview counts every judgment of the criteria, so that what was filtered out is shown too: outside the batches
 # first, outside the facets next, then the reasons of `WHY_NOT`. The files leave out the first two altogether.
 _JUDGED = f"""
-WITH criteria AS ({CRITERIA}),
-candidates AS (
-    SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
-    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
-    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
-    WHERE d.project_id = %(project)s),
+WITH criteria AS (
+    SELECT *, dense_rank() OVER (ORDER BY key, kind, low, high) AS number FROM ({CRITERIA}) asked),
+candidates AS ({{candidates}}),
 work AS (
     SELECT a.id, a.not_blind, CASE WHEN b.id = ANY (%(left_out)s::bigint[]) THEN '{ANOTHER_STAGE}'
         WHEN NOT ({IN_BATCHES}) THEN '{ANOTHER_BATCH}' ELSE '' END AS outside
     FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
     WHERE b.project_id = %(project)s),
 judged AS (
-    SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high,
+    SELECT j.id, j.candidate_id, j.annotator_id, cr.number, cr.key, cr.kind, cr.low, cr.high,
            CASE WHEN w.outside <> '' THEN w.outside WHEN NOT c.is_chosen THEN '{NOT_CHOSEN}'
            ELSE {WHY_NOT} END AS reason
     FROM annotate_judgment j
     JOIN criteria cr ON cr.id = j.criterion_id
-    JOIN candidates c ON c.id = j.candidate_id
-    JOIN work w ON w.id = j.assignment_id)
+    {{joined}} candidates c ON c.id = j.candidate_id
+    JOIN work w ON w.id = j.assignment_id
+    WHERE j.candidate_id IS NOT NULL)
 """
-_COUNTS = f"""{_JUDGED},
-included AS (SELECT candidate_id, annotator_id, key, kind, low, high, {{reason}} AS reason FROM judged)
-SELECT e.key, e.kind, e.low, e.high, e.reason, count(*),
-       CASE WHEN reason = '' THEN count(DISTINCT candidate_id) END,
-       CASE WHEN reason = '' AND NOT bool_or(m.kind = 'unknown') THEN count(DISTINCT annotator_id) END
-FROM included e JOIN projects_membership m ON m.id = e.annotator_id
-GROUP BY 1, 2, 3, 4, 5"""
+_CHOSEN = f"""
+    SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
+    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
+    WHERE d.project_id = %(project)s"""
+_GONE = f"SELECT id, true AS is_gone, true AS is_chosen FROM ({WITHDRAWN}) gone"
+
+
+def _select_judged(selection: Selection) -> str:
+    """Return SQL of the judgments with the reason that excludes each; a set of all candidates asks only for those gone.
+
+    What is joined for nothing costs as much as the rest: a project has a third as many candidates as judgments.
+    """
+    settings = selection.settings
+    if settings.datasets or settings.splits or settings.sources:
+        return _JUDGED.format(candidates=_CHOSEN, joined="JOIN")
+    return _JUDGED.format(candidates=_GONE, joined="LEFT JOIN")
+
+
+# Judgments are grouped twice in one pass, by candidate and by annotator, and the groups counted: DISTINCT would sort
+# every judgment. They are grouped by the number of their criterion and scale, as texts take longer to compare.
+_COUNTS = """
+included AS (SELECT candidate_id, annotator_id, number, {reason} AS reason FROM judged),
+counted AS (
+    SELECT number, reason, candidate_id, annotator_id, count(*) AS n FROM included
+    GROUP BY GROUPING SETS ((number, reason, candidate_id), (number, reason, annotator_id))),
+summed AS (
+    SELECT number, reason, sum(n) FILTER (WHERE annotator_id IS NOT NULL) AS n, count(candidate_id) AS n_candidates,
+           count(annotator_id) AS n_annotators, bool_or(m.kind = 'unknown') AS has_unknown
+    FROM counted LEFT JOIN projects_membership m ON m.id = annotator_id GROUP BY 1, 2)
+SELECT cr.key, cr.kind, cr.low, cr.high, s.reason, s.n, CASE WHEN s.reason = '' THEN s.n_candidates END,
+       CASE WHEN s.reason = '' AND NOT s.has_unknown THEN s.n_annotators END
+FROM summed s JOIN (SELECT DISTINCT number, key, kind, low, high FROM criteria) cr USING (number)"""
