@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
@@ -106,12 +107,15 @@ def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
     """Return the rows of a query in canonical order; a batch may have a million."""
     rows: list[Row] = []
     question = passage = dataset = None
-    for candidate, its_question, its_passage, its_dataset, *rest in values.iterator(chunk_size=CHUNK):
-        # Rows of one question, passage and dataset share the objects that the driver would make for each.
-        question = its_question if its_question != question else question
-        passage = its_passage if its_passage != passage else passage
-        dataset = its_dataset if its_dataset != dataset else dataset
-        rows.append(Row(candidate, question, passage, dataset, *rest))
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        # The plan of a cursor expects that few of its rows are wanted, and takes hours for all of them.
+        cursor.execute("SET LOCAL cursor_tuple_fraction TO 1")
+        for candidate, its_question, its_passage, its_dataset, *rest in values.iterator(chunk_size=CHUNK):
+            # Rows of one question, passage and dataset share the objects that the driver would make for each.
+            question = its_question if its_question != question else question
+            passage = its_passage if its_passage != passage else passage
+            dataset = its_dataset if its_dataset != dataset else dataset
+            rows.append(Row(candidate, question, passage, dataset, *rest))
     return rows
 
 
