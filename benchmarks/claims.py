@@ -61,16 +61,17 @@ def _work(people: list[Any], n: int) -> tuple[list[float], list[float]]:
     """Let people take turns; return the seconds of each claim and of each submit."""
     from annotate.models import Assignment
     from annotate.rating.sent import SentAnswers
-    from annotate.work.serving import claim
+    from annotate.work.serving import NoWork, claim
     from annotate.work.submitting import submit
 
     claims, submits = [], []
     for turn in range(n):
         annotator = people[turn % len(people)]
         start = time.perf_counter()
-        uuid = claim(annotator)
+        claimed = claim(annotator)
         claims.append(time.perf_counter() - start)
-        assignment = Assignment.objects.get(uuid=uuid)
+        assert not isinstance(claimed, NoWork), claimed
+        assignment = Assignment.objects.get(uuid=claimed)
         answers = SentAnswers(values={place: {"correctness": 4.0} for place in range(len(assignment.layout))})
         start = time.perf_counter()
         submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answers)

@@ -106,7 +106,7 @@ def select_candidates(project: Project, selection: Selection, *, without: Batch 
 def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
     """Return the rows of a query in canonical order; a batch may have a million."""
     rows: list[Row] = []
-    question = passage = dataset = None
+    question, passage, dataset = 0, 0, ""
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         # The plan of a cursor expects that few of its rows are wanted, and takes hours for all of them.
         cursor.execute("SET LOCAL cursor_tuple_fraction TO 1")

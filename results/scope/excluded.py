@@ -59,7 +59,7 @@ class Inclusion:
 
 def count_inclusion(scope: Scope) -> Inclusion:
     """Count the included judgments of a scope, and the excluded ones by reason, in one statement."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "project": scope.project.pk,
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch.pk if scope.batch else None,
