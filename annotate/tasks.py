@@ -69,7 +69,7 @@ def tend_prolific() -> None:
 
 @shared_task(name="annotate.read_prolific_messages", ignore_result=True)
 def read_prolific_messages() -> None:
-    receiving.handle_waiting()
+    tending.read_messages()
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)

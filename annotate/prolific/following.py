@@ -1,6 +1,7 @@
 """Places on Prolific follow the open places here: they rise with them, and the study pauses while there are none."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from django.db import connection
 from django.db.models import Count, Q
@@ -8,7 +9,7 @@ from django.db.models import Count, Q
 from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
 from annotate.panels import sessions
-from annotate.prolific.calling import Client, read_number, read_text
+from annotate.prolific.calling import Client, PlatformError, read_number, read_text
 
 Status = ProlificStudy.Status
 Submission = ProlificSubmission.Status
@@ -81,9 +82,23 @@ def follow_places(study: ProlificStudy, client: Client) -> None:
         _store(study, client.patch(path, {"total_available_places": plan.total}))
     if study.status == Status.ACTIVE and not plan.is_open and _has_free_places(study):
         study.is_paused_here = True
-        _store(study, client.post(f"{path}transition/", {"action": "PAUSE"}))
+        _transition(study, client, "PAUSE")
     elif study.status == Status.PAUSED and plan.is_open and study.is_paused_here:
-        _store(study, client.post(f"{path}transition/", {"action": "START"}))
+        _transition(study, client, "START")
+
+
+def _transition(study: ProlificStudy, client: Client, action: str) -> None:
+    """Pause or start a study. Where the platform has moved it meanwhile, that it refuses is no failure."""
+    path = f"/api/v1/studies/{study.external_id}/"
+    before = study.status
+    try:
+        _store(study, client.post(f"{path}transition/", {"action": action}))
+    except PlatformError as error:
+        if error.status != HTTPStatus.BAD_REQUEST:
+            raise
+        _store(study, client.get(path))
+        if study.status == before:
+            raise
 
 
 def _has_free_places(study: ProlificStudy) -> bool:

@@ -64,16 +64,16 @@ def check_signature(account: ProlificAccount, stamp: str, signature: str, body: 
     raise NotGenuine
 
 
-def handle_waiting() -> int:
-    """Do what the messages say, in the order of the platform's time; return how many were done."""
+def handle_waiting() -> list[int | None]:
+    """Do what the messages say, in the order of the platform's time; return the study of each, None if unknown."""
     waiting = ProlificEvent.objects.filter(is_waiting=True).order_by("at", "pk").select_related("account")[:PORTION]
-    n = 0
+    found = []
     for event in waiting:
-        _handle(event)
+        study = _handle(event)
         # What it said is no longer needed, and names a participant.
         ProlificEvent.objects.filter(pk=event.pk).update(is_waiting=False, resource_id="")
-        n += 1
-    return n
+        found.append(study.pk if study is not None else None)
+    return found
 
 
 def forget_old() -> int:
@@ -82,7 +82,7 @@ def forget_old() -> int:
     return n
 
 
-def _handle(event: ProlificEvent) -> None:
+def _handle(event: ProlificEvent) -> ProlificStudy | None:
     studies = ProlificStudy.objects.select_related("panel__project").filter(
         panel__project=event.account.project_id, published_at__isnull=False
     )
@@ -90,10 +90,13 @@ def _handle(event: ProlificEvent) -> None:
         study = studies.filter(external_id=event.resource_id).first()
         if study is not None and (study.polled_at is None or event.at >= study.polled_at):
             ProlificStudy.objects.filter(pk=study.pk).update(status=event.status[:20])
-    elif event.kind == "submission.status.change":
+        return study
+    if event.kind == "submission.status.change":
         study = _find_study(event, list(studies.order_by("-pk")))
         if study is not None:
             submissions.tell(study, event.resource_id, event.status, at=event.at)
+        return study
+    return None
 
 
 def _find_study(event: ProlificEvent, studies: list[ProlificStudy]) -> ProlificStudy | None:

@@ -41,8 +41,7 @@ def compare(study: ProlificStudy) -> list[Difference]:
             what = "not finished here."
         found.append(Difference(row.session, row, f"{row.status_label.capitalize()} on Prolific; {what}"))
     for row in submissions.without_code(rows.filter(status=Status.AWAITING_REVIEW)):
-        has_code = row.entered_code not in ("", submissions.NO_CODE)
-        what = "entered another code" if has_code else "entered no code"
+        what = "entered no code" if row.entered_code == submissions.NO_CODE else "entered another code"
         found.append(Difference(row.session, row, f"Finished here, {what} on Prolific. The data are complete."))
     seen = {each.submission.pk for each in found if each.submission is not None}
     for row in submissions.list_differing(study).exclude(pk__in=seen):

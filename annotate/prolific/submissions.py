@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from http import HTTPStatus
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -23,6 +24,8 @@ State = PanelSession.State
 MOST_APPROVALS = 1_000
 APPROVE_AGAIN = timedelta(minutes=10)
 """Approvals are carried out by the platform some time later; after this they are asked for again."""
+MOST_CODES = 50
+"""Submissions asked about one by one in a round; the list has them all."""
 LEAST_MESSAGE, MOST_MESSAGE = 100, 2_000
 NO_CODE = "NOCODE"
 """What the platform notes for participants who enter none."""
@@ -99,7 +102,8 @@ def tell(study: ProlificStudy, external_id: str, status: str, *, at: datetime, c
         row.status, row.told_at = status, at
         row.session_id = row.session_id or (session.pk if session else None)
         if code is not None:
-            row.entered_code = code[:60]
+            is_over = row.status not in (Status.RESERVED, Status.ACTIVE)
+            row.entered_code = code[:60] or (NO_CODE if is_over else "")
         row.save(update_fields=["status", "told_at", "session", "entered_code"])
     return _move(row)
 
@@ -107,6 +111,16 @@ def tell(study: ProlificStudy, external_id: str, status: str, *, at: datetime, c
 def _rank(status: str) -> int:
     """Return how far a status is: the platform's messages have whole seconds, and come in any order."""
     return RANKS.index(status) if status in RANKS else 0
+
+
+def read_codes(study: ProlificStudy, client: Client) -> int:
+    """Ask for the codes of submissions that only a message has told of, which names none; return of how many."""
+    unknown = study.submissions.filter(status=Status.AWAITING_REVIEW, entered_code="").order_by("pk")[:MOST_CODES]
+    for row in unknown:
+        answer = client.get(f"/api/v1/submissions/{row.external_id}/")
+        at, code = client.answered_at or timezone.now(), str(answer.get("entered_code") or "")
+        tell(study, row.external_id, read_text(answer, "status"), at=at, code=code)
+    return len(unknown)
 
 
 def link_sessions(study: ProlificStudy) -> int:
@@ -178,7 +192,7 @@ def _approve_one(row: ProlificSubmission, client: Client) -> None:
     try:
         answer = client.post(f"{path}transition/", {"action": "APPROVE"}, repeats=True)
     except PlatformError as error:
-        if error.status != 400:
+        if error.status != HTTPStatus.BAD_REQUEST:
             raise
         # It can still be active there, just after its submit. The next round asks again.
         answer = client.get(path)
@@ -217,6 +231,6 @@ def without_code(rows: Iterable[ProlificSubmission]) -> list[ProlificSubmission]
         session = row.session
         is_done = session is not None and session.outcome == Outcome.COMPLETED
         is_there = row.status in (Status.AWAITING_REVIEW, Status.TIMED_OUT, Status.RETURNED)
-        if is_done and is_there and session is not None and row.entered_code != session.code:
+        if is_done and is_there and session is not None and row.entered_code not in ("", session.code):
             found.append(row)
     return found

@@ -7,11 +7,13 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotate.models import ProlificStudy
-from annotate.prolific import accounts, drafting, following, groups, submissions
+from annotate.models import PanelSession, ProlificStudy
+from annotate.prolific import accounts, drafting, following, groups, receiving, submissions
 from projects.errors import Refused
 
 POLL_EVERY = timedelta(minutes=10)
+POLL_ARRIVALS_AFTER = timedelta(minutes=1)
+"""So soon after the last list another is asked for, if somebody has arrived whom the platform has not told of."""
 LEASE = timedelta(minutes=15)
 logger = logging.getLogger(__name__)
 
@@ -25,8 +27,16 @@ def tend_all(*, now: datetime | None = None) -> int:
     return n
 
 
-def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False) -> bool:
-    """Do what is due for one study; return False if another worker does. `is_prompt` polls at once.
+def read_messages() -> int:
+    """Do what the platform's messages say, and let places follow at once: others are on their way; return how many."""
+    touched = receiving.handle_waiting()
+    for pk in sorted({pk for pk in touched if pk is not None}):
+        tend(pk, polls=False)
+    return len(touched)
+
+
+def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False, polls: bool = True) -> bool:
+    """Do what is due for one study; return False if another worker does. `is_prompt` asks for the list at once.
 
     A failure is kept as a sentence for its page, and tried again after a while.
     """
@@ -36,7 +46,7 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False) -> bo
     study = ProlificStudy.objects.select_related("panel__project").get(pk=pk)
     error, retry_at = "", None
     try:
-        _tend(study, now, is_prompt=is_prompt)
+        _tend(study, now, is_prompt=is_prompt, polls=polls)
     except Refused as refusal:
         error, retry_at = refusal.message, now + POLL_EVERY
         logger.warning("Tending to the Prolific study %d failed: %s", pk, error)
@@ -45,16 +55,24 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False) -> bo
     return True
 
 
-def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool) -> None:
+def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool, polls: bool) -> None:
     client = accounts.open_client(study.panel.project, in_job=not is_prompt)
-    if is_prompt or study.polled_at is None or study.polled_at <= now - POLL_EVERY:
+    if polls and (is_prompt or _is_list_due(study, now)):
         drafting.store_status(study, client.get(f"/api/v1/studies/{study.external_id}/"))
         submissions.read_all(study, client)
         groups.fill_groups(study, client)
         ProlificStudy.objects.filter(pk=study.pk).update(polled_at=now)
     submissions.link_sessions(study)
+    submissions.read_codes(study, client)
     submissions.approve_wanted(study, client, now=now)
     following.follow_places(study, client)
+
+
+def _is_list_due(study: ProlificStudy, now: datetime) -> bool:
+    if study.polled_at is None or study.polled_at <= now - POLL_EVERY:
+        return True
+    unknown = PanelSession.objects.filter(panel=study.panel_id, submission=None, arrived_at__gt=study.polled_at)
+    return study.polled_at <= now - POLL_ARRIVALS_AFTER and unknown.exists()
 
 
 @transaction.atomic

@@ -32,6 +32,7 @@ Status = ProlificSubmission.Status
 def account(request: ProjectRequest, project: Project) -> HttpResponse:
     """Show whether an account is connected, and connect one by its token."""
     form = AccountForm(request.POST if request.method == "POST" else None)
+    form.fields["token"].required = not settings.PROLIFIC_TOKEN
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             accounts.connect(actor=request.membership, token=form.cleaned_data["token"])

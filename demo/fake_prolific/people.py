@@ -86,7 +86,7 @@ class Participant:
         if self.manner is Manner.TIMING_OUT:
             self.platform.time_out(self.submission)
         self.platform.complete(self.submission, None if self.manner is Manner.NO_CODE else code)
-        if self.manner is Manner.REGRETTING:
+        if self.manner is Manner.REGRETTING and self.platform.submissions[self.submission]["status"] != "RETURNED":
             self.platform.give_back(self.submission)
         return self._end()
 

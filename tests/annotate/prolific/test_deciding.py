@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from annotate.models import PanelPayment, PanelSession, ProlificAccount, ProlificBonus, ProlificEvent
-from annotate.prolific import accounts, bonuses, receiving, submissions, tending
+from annotate.models import Hit, PanelPayment, PanelSession, ProlificAccount, ProlificBonus, ProlificEvent
+from annotate.prolific import accounts, bonuses, receiving, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
 from demo.fake_prolific.platform import Event
 from projects.errors import Refused
@@ -47,11 +47,11 @@ def test_messages_come_twice_late_and_in_any_order(scene: Scene, owner: Membersh
     assert fake.deliver([approved, active, submitted, submitted, reserved, approved]) == [200] * 6
     assert ProlificEvent.objects.count() == 4
     assert person.session.state == "finished"  # nothing is done while the platform waits
-    assert receiving.handle_waiting() == 4
+    assert len(receiving.handle_waiting()) == 4
     assert (person.session.state, person.row.status) == ("approved", "APPROVED")
     assert ProlificEvent.objects.exclude(resource_id="").count() == 0
     assert fake.deliver([submitted]) == [200]
-    assert receiving.handle_waiting() == 0
+    assert receiving.handle_waiting() == []
     assert not any(path.endswith(f"submissions/{person.submission}/") for _, path in fake.api.calls)
     # Sent as new, it is older than what is known.
     again = replace(submitted, headers={**submitted.headers, "X-Event-ID": "other"})
@@ -112,9 +112,30 @@ def test_a_message_of_an_unknown_submission_is_asked_about(scene: Scene) -> None
     row = scene.study.submissions.get()
     assert (row.external_id, row.status, row.session) == (submission, "RESERVED", None)
     assert not other.study.submissions.exists()
-    # The link that its message does not wait for: the session is joined when it arrives.
+    # Arrived before the message or after it, the session is joined, and the code that no message names is asked for.
     person = scene.come()
-    assert person.session.state == "arrived"
+    person.finish()
+    fake.pass_time(seconds=5)
+    fake.deliver()
+    assert tending.read_messages() == 3
+    assert (person.row.status, person.row.entered_code, person.session.state) == (
+        "AWAITING REVIEW",
+        "DONE",
+        "submitted",
+    )
+    assert reconciling.compare(scene.study) == []
+    # Nobody comes for the places that others have taken here: the study pauses with the next message, not in a minute.
+    Hit.objects.update(places_open=0)
+    scene.come()
+    assert scene.there["status"] == "ACTIVE"
+    fake.deliver()
+    tending.read_messages()
+    assert scene.there["status"] == "PAUSED"
+    # That the platform has moved on by itself, and refuses to start, is no failure.
+    Hit.objects.update(places_open=3)
+    scene.there["status"] = "AWAITING REVIEW"
+    assert tending.tend(scene.study.pk, polls=False)
+    assert (scene.study.status, scene.study.error) == ("AWAITING REVIEW", "")
 
 
 def test_approvals_wait_for_the_platform(scene: Scene, client_of: SignIn) -> None:
