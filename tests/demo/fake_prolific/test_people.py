@@ -1,5 +1,6 @@
 """Simulated participants take part as people do: by the pages alone, from the link to what the platform has."""
 
+import os
 import random
 from io import StringIO
 from urllib.parse import urlencode
@@ -8,8 +9,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from annotate.models import Assignment, PanelSession
-from annotate.prolific import reconciling, tending
+from annotate.integrity import verifying
+from annotate.models import Assignment, Hit, PanelSession
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.prolific import reconciling, submissions, tending
 from demo.fake_prolific.pages import Page, fill, read_page
 from demo.fake_prolific.people import Manner, Participant, recruit
 from projects.models import Membership, Project
@@ -17,6 +21,8 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish
 from tests.factories import make_consent
 from tests.fakes.prolific import Fake
+
+SCALE = 5 if int(os.environ.get("SCALE", "1")) > 1 else 1
 
 
 class TestBrowser:
@@ -91,3 +97,41 @@ def test_the_command_serves_and_says_how_to_use_it() -> None:
     call_command("fake_prolific", port=0, seconds=0.01, stdout=out)
     assert "PROLIFIC_API_URL=http://127.0.0.1:" in out.getvalue()
     assert "rehearsal" in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_whole_study_ends_at_the_planned_overlap(connected: Fake, project: Project, manager: Membership) -> None:
+    """People of every manner until no place is left, a removal with re-collection, approvals: no rule is broken.
+
+    What differs at the end are those who entered no code, or returned what they had finished. `make soak` has more.
+    """
+    open_batch(project, n_hits=3, judgments=2 * SCALE)
+    panel = make_prolific_panel(manager)
+    scene = publish(connected, manager, panel, places=1, most_places=60 * SCALE)
+    chance, removed = random.Random(11), False
+    for _ in range(40 * SCALE):
+        connected.pass_time(seconds=30)
+        tending.tend(scene.study.pk, is_prompt=True)
+        person = recruit(connected.platform, TestBrowser, chance=chance, say=lambda _: None)
+        if person is not None:
+            person.live()
+        elif not removed:
+            removed = True
+            bad = PanelSession.objects.filter(state="submitted").earliest("pk").participant.membership
+            members.remove(target=bad, actor=manager, why="Two accounts.", exclusion=Exclusion(scope=Scope.ALL))
+        else:
+            break
+    assert removed
+    study = scene.study
+    assert set(Hit.objects.values_list("places_open", flat=True)) == {0}
+    counted = Assignment.objects.filter(state="submitted", mark__in=("counted", "late"))
+    assert counted.count() == 3 * 2 * SCALE
+    assert study.status in {"PAUSED", "AWAITING REVIEW"}
+    submissions.want_approval(study=study, actor=manager, chosen=study.submissions.all())
+    submissions.approve_wanted(study, connected.client())
+    connected.platform.settle()
+    connected.pass_time(seconds=30)
+    tending.tend(study.pk, is_prompt=True)
+    assert not study.submissions.filter(status="AWAITING REVIEW").exists()
+    assert {each.what for each in reconciling.compare(study)} <= {"Finished here, returned on Prolific."}
+    assert verifying.verify() == []
