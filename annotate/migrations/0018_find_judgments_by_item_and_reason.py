@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("annotate", "0016_studies_on_prolific"),
+        ("annotate", "0017_surveys"),
         ("projects", "0020_participants_of_panels"),
     ]
 
