@@ -55,7 +55,7 @@ class Client:
     """
 
     url: str
-    token: str
+    token: str = field(repr=False)
     patience: float = 5.0
     call_seconds: float = CALL_SECONDS
     sleep: Callable[[float], None] = time.sleep

@@ -9,6 +9,8 @@ from typing import Protocol
 from urllib.parse import urlencode, urljoin
 
 PAGE_SECONDS = 30
+ANSWER = "Nothing to add."
+"""What they write where something must be written."""
 _CHOICES = ("radio", "checkbox")
 Attributes = dict[str, str]
 
@@ -67,6 +69,7 @@ class _Reader(HTMLParser):
         self._open: Form | None = None
         self._loose: list[tuple[str, Attributes]] = []
         self._text_of: str | None = None
+        self._select: Attributes | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
@@ -78,16 +81,23 @@ class _Reader(HTMLParser):
             found["type"] = found.get("type", "submit") if tag == "button" else found.get("type", tag)
             if tag == "textarea" and found.get("id") == "code":
                 self._text_of = "code"
+            self._select = found if tag == "select" else self._select
             if "form" in found:
                 self._loose.append((found["form"], found))
             elif self._open is not None:
                 self._open.fields.append(found)
+
+        elif tag == "option" and self._select is not None and found.get("value"):
+            # As choices of one name, as those of radio buttons are.
+            self._select["options"] = f"{self._select.get('options', '')}\n{found['value']}".strip()
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._open = None
         elif tag == "textarea":
             self._text_of = None
+        elif tag == "select":
+            self._select = None
 
     def handle_data(self, data: str) -> None:
         if self._text_of == "code":
@@ -114,10 +124,13 @@ def fill(form: Form, choose: "Chooser", press: str = "") -> list[tuple[str, str]
         elif kind in ("submit", "image"):
             if press and each.get("value") == press:
                 data.append((name, press))
+        elif kind == "select":
+            groups[name] = each.get("options", "").split("\n")
         elif kind in ("range", "number"):
             groups.setdefault(name, []).append(each.get("value") or each.get("min", "1"))
         elif kind not in _CHOICES:
-            data.append((name, each.get("value", "")))
+            must_say = "required" in each and not each.get("value")
+            data.append((name, ANSWER if must_say else each.get("value", "")))
     return [*data, *((name, choose(values)) for name, values in groups.items())]
 
 

@@ -128,6 +128,11 @@ def test_places_follow_the_open_places(connected: Fake, project: Project, manage
     assert (plan.total, plan.is_open, plan.n_beyond) == (5, True, 1)
     tend(scene)
     assert scene.there["total_available_places"] == 5
+    # Who has a place there and has yet to arrive will take one of the open places here.
+    coming = connected.platform.reserve(scene.study.external_id, connected.platform.draw_participant())
+    assert following.plan_places(tend(scene)).n_beyond == 1
+    connected.platform.give_back(coming)
+    connected.pass_time(seconds=10)
     people = [scene.come() for _ in range(5)]
     tend(scene)
     for person in people:

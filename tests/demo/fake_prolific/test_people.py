@@ -83,13 +83,16 @@ def test_forms_are_filled_as_a_browser_without_scripts_does() -> None:
         """<form method="post" action="/p/x/work/" id="rating"><input type="hidden" name="a" value="1">
         <input type="radio" name="r" value="1"><input type="radio" name="r" value="5">
         <input type="range" name="s" min="2" max="7"><input type="checkbox" name="flag" value="on">
-        <textarea name="c"></textarea><input name="off" disabled><button name="act" value="go">Go</button></form>
+        <select name="l"><option value="">–</option><option value="en">English</option></select>
+        <textarea name="w" required></textarea><textarea name="c"></textarea>
+        <input name="off" disabled><button name="act" value="go">Go</button></form>
         <button form="rating" name="late" value="x">X</button><textarea id="code">C0DE</textarea>""",
     )
     form = page.forms[0]
     assert (form.action, page.code) == ("http://site/p/x/work/", "C0DE")
     sent = fill(form, lambda values: values[-1], press="go")
-    assert sent == [("a", "1"), ("c", ""), ("act", "go"), ("r", "5"), ("s", "2")]
+    answered = [("a", "1"), ("w", "Nothing to add."), ("c", ""), ("act", "go")]
+    assert sent == [*answered, ("r", "5"), ("s", "2"), ("l", "en")]
 
 
 def test_the_command_serves_and_says_how_to_use_it() -> None:
