@@ -137,11 +137,12 @@ class Patterns:
         import pandas as pd
 
         require_columns(frame, UNIT, VALUE)
-        frame = frame[frame[VALUE].notna()]
+        if frame[VALUE].hasnans:
+            frame = frame[frame[VALUE].notna()]
         units, _ = pd.factorize(frame[UNIT])
         ratings: Floats = frame[VALUE].to_numpy(dtype=np.float64)
         groups = np.zeros(len(frame), np.int64) if GROUP not in frame else pd.factorize(frame[GROUP], sort=True)[0]
-        patterns = _count(units.astype(np.int64), ratings, groups.astype(np.int64))
+        patterns = _count(units.astype(np.int64, copy=False), ratings, groups.astype(np.int64, copy=False))
         if ANNOTATOR not in frame:
             return patterns
         return patterns.with_annotators(*_count_annotators(frame, units))
@@ -244,11 +245,22 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
     n_single = int(weights[n_ratings == 1].sum())
     # Units with one rating have no pair, and may not even add a value: alpha depends on the values in pairs only.
     paired = ((n_ratings >= 2) & (weights > 0))[units]
-    values, value = np.unique(ratings[paired], return_inverse=True)
-    order = np.lexsort((value, units[paired]))
-    unit_ids, unit = np.unique(units[paired][order], return_inverse=True)
-    group_of_unit = _group_of_units(unit, groups[paired][order], len(unit_ids))
-    pattern_of_unit, pattern, value, count, sizes = _distinct(unit, value[order], len(values))
+    if not paired.all():
+        units, ratings, groups = units[paired], ratings[paired], groups[paired]
+    group_of_unit = _group_of_units(units, groups)
+    # Unit and value in one number, sorted in place: of a million ratings each further array takes 8 MB.
+    values = np.unique(ratings)
+    entries = np.searchsorted(values, ratings)
+    entries += units * len(values)
+    entries.sort()
+    units = entries // max(len(values), 1)
+    value = entries - units * len(values)
+    is_first = np.ones(len(units), np.bool_)
+    is_first[1:] = units[1:] != units[:-1]
+    unit_ids, unit = units[is_first], np.cumsum(is_first) - 1
+    group_of_unit = np.unique(group_of_unit[unit_ids], return_inverse=True)[1]
+    del entries, units, is_first
+    pattern_of_unit, pattern, value, count, sizes = _distinct(unit, value, len(values))
     n_groups = len(np.unique(group_of_unit))
     # Pattern and group in one number, because sorting single numbers is faster than sorting rows.
     cells, cell = np.unique(pattern_of_unit * max(n_groups, 1) + group_of_unit, return_inverse=True)
@@ -299,12 +311,11 @@ def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints,
     return pattern_of_unit, entries // width, entries % width, count.astype(np.int64), sizes[first_units]
 
 
-def _group_of_units(unit: Ints, groups: Ints, n_units: int) -> Ints:
-    """Return the number of each unit's group, from 0 in sorted order."""
-    _, group = np.unique(groups, return_inverse=True)
-    group_of_unit = np.zeros(n_units, np.int64)
-    group_of_unit[unit] = group
-    if (group_of_unit[unit] != group).any():
+def _group_of_units(units: Ints, groups: Ints) -> Ints:
+    """Return the group of each unit number that occurs."""
+    group_of_unit = np.zeros(units.max() + 1 if len(units) else 0, np.int64)
+    group_of_unit[units] = groups
+    if (group_of_unit[units] != groups).any():
         raise ValueError("A unit is in two groups.")
     return group_of_unit
 
@@ -318,7 +329,11 @@ def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, i
         return None, None
     # A repeated pair means that two ratings of one person would count as agreement between people.
     pairs = units * max(len(names), 1) + annotators
-    if len(np.unique(pairs)) != len(pairs):
+    pairs.sort()
+    if (pairs[1:] == pairs[:-1]).any():
         raise ValueError("An annotator rated a unit twice. Pass one criterion at a time, without repeated items.")
+    del pairs
     paired = np.bincount(units)[units] >= 2 if len(units) else np.zeros(0, bool)
-    return len(np.unique(annotators[paired])), len(names)
+    has_pairs = np.zeros(len(names), np.bool_)
+    has_pairs[annotators[paired]] = True
+    return int(has_pairs.sum()), len(names)

@@ -1,6 +1,7 @@
 """The tables of a set as Parquet, with the types of the codebook, for pandas, DuckDB, datasets and the Hub."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -61,8 +62,20 @@ def write_parquet(folder: Path, settings: Settings, on_rows: Callable[[int], Non
 
     Rows are read in portions and written as row groups, so that memory stays bounded.
     """
-    _write(folder / PARQUET, folder / LONG_JSONL, long_columns(settings), _read_lines, on_rows)
-    write_tables(folder, settings)
+    with _plain_memory():
+        _write(folder / PARQUET, folder / LONG_JSONL, long_columns(settings), _read_lines, on_rows)
+        write_tables(folder, settings)
+
+
+@contextmanager
+def _plain_memory() -> Iterator[None]:
+    """Let Arrow take memory from the system, to which it goes back at once: its own pool keeps 50 MB."""
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
 
 
 def write_tables(folder: Path, settings: Settings) -> None:
