@@ -5,6 +5,7 @@ from scipy.special import stdtr
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from measures.ranks import rank_with_ties
 
 LEAST_PAIRS = 3
 """The correlation of two pairs is always 1 or -1."""
@@ -60,9 +61,7 @@ def spearman(first: Floats, second: Floats) -> float | Undefined:
     >>> spearman(np.array([1.0, 2, 3]), np.array([1.0, 10, 100]))
     1.0
     """
-    from scipy.stats import rankdata
-
-    return pearson(rankdata(first), rankdata(second))
+    return pearson(rank_with_ties(first), rank_with_ties(second))
 
 
 def kendall(first: Floats, second: Floats) -> float | Undefined:

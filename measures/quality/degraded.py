@@ -9,6 +9,7 @@ from scipy.special import ndtr, stdtr
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from measures.ranks import rank_with_ties
 
 MOST_EXACT = 50
 """Up to this many differences the signed-rank distribution is exact, with ties; above it, a normal approximation."""
@@ -164,10 +165,8 @@ def signed_rank_p(differences: Floats) -> float:
     >>> signed_rank_p(np.array([-1.0, -1.0, 1.0]))
     0.5
     """
-    from scipy.stats import rankdata
-
     # Ties share mean ranks, which may end in .5: doubled, all ranks are whole numbers that can index an array.
-    doubled = np.rint(2 * rankdata(np.abs(differences))).astype(np.int64)
+    doubled = np.rint(2 * rank_with_ties(np.abs(differences))).astype(np.int64)
     observed = int(doubled[differences > 0].sum())
     n = len(doubled)
     if n > MOST_EXACT:
