@@ -122,7 +122,9 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     admissions = find_admissions(annotators)
     notices = fetch_unread(memberships)
     consents, practices = consent_states(memberships), find_practices(annotators)
-    surveys = survey_states(annotators)
+    # Both that it says matter only to who has nothing to do.
+    idle = [each for each in annotators if not openings[each.pk].has_hit and (each.pk, State.OPEN) not in begun]
+    surveys = survey_states(idle)
     revisable = find_revisable(annotators)
     desks = []
     for membership in memberships:
@@ -136,7 +138,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
             why_not = (
                 explain_refusal(membership, Right.WORK)
                 or consents[pk].why_not
-                or surveys[pk].why_not
+                or surveys.get(pk, SurveyState()).why_not
                 or ("" if has_work else _explain_no_hit(openings[pk], closed))
             )
         expired = begun.get((pk, State.EXPIRED))

@@ -48,8 +48,10 @@ class SurveyState:
 
 
 def survey_states(annotators: Iterable[Membership]) -> dict[int, SurveyState]:
-    """Return the state of each annotator by membership id, with one query."""
+    """Return the state of each annotator by membership id, with one query, for nobody with none."""
     ids = [annotator.pk for annotator in annotators]
+    if not ids:
+        return {}
     with connection.cursor() as cursor:
         cursor.execute(_STATES, [ids])
         found = {pk: SurveyState(*state) for pk, *state in cursor.fetchall()}

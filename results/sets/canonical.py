@@ -287,7 +287,7 @@ ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""
 def _select_survey_answers(selection: Selection) -> str:
     """Return the statement of answers to surveys, of the long file's annotators who allowed their publication."""
     answer = "(r.answers ->> q.position::text)"
-    return f"""{_write_ctes(selection, AS_CSV)}
+    return f"""{_write_ctes(selection)}
 SELECT m.pseudonym AS annotator, s.moment AS survey, s.version, q.position AS question_number, q.kind,
        {AS_CSV.text("q.text")} AS question, {AS_CSV.text(answer)} AS answer
 FROM annotate_surveyresponse r

@@ -7,7 +7,7 @@ from django import forms
 from annotate.batches.trials import list_trials
 from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage
-from annotate.models import Batch, SurveyQuestion
+from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Project
@@ -100,8 +100,6 @@ class SetForm(FacetsForm):
         self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
         self.offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
         self.offer_facets(project)
-        if not SurveyQuestion.objects.filter(survey__project=project, is_published=True).exists():
-            del self.fields["surveys"]
         self.offered_studies = list(find_studies(project))
         if self.offered_studies:
             self.fields["studies"].choices = [  # type: ignore[attr-defined]
@@ -140,7 +138,7 @@ class SetForm(FacetsForm):
             is_blind_only=data["blind"],
             with_texts=data["texts"],
             with_comments=data["comments"],
-            with_surveys=data.get("surveys", False),
+            with_surveys=data["surveys"],
             gold=GoldRule(data["gold"] or self.defaults.gold),
             controls_in_z=data["controls"],
             studies=tuple(sorted(data.get("studies", ()))),
