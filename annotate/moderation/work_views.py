@@ -70,7 +70,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
 
 
 def _add_remarks(page: Iterable[Assignment]) -> None:
-    """Count the remarks of the assignments of one page: counting for all of a list would group every one of them."""
+    """Count the comments on the assignments of one page: counting for all of a list would group every one of them."""
     assignments = list(page)
     remarks = Remark.objects.filter(assignment__in=assignments).order_by()
     found = dict(remarks.values_list("assignment").annotate(n=Count("pk")))
