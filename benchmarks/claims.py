@@ -2,10 +2,10 @@
 
 Run: .venv/bin/python -m benchmarks.claims [--sizes 40,4000,40000] [--histories 0,100,1000,10000] [--samples 200]
 
-The acts themselves in one process, without requests: `benchmarks.rating` measures those. Each line is of annotators
-who take turns, and who each claim a HIT of ten answers and submit it. The first lines grow the batch, for annotators
-without a history; the others grow the history in the largest batch, where every HIT that an annotator has had stands
-before those that are new to them. The goal: p95 grows at most 1.5 times from the first line of each to its last.
+The acts themselves in one process, without requests: `benchmarks.rating` measures those. Annotators take turns, each
+claims a HIT of ten answers and submits it. The first lines grow the batch, for annotators without a history; the
+others grow the history in the largest batch. The goal: p95 grows at most 1.5 times from the first of these lines to the
+last.
 """
 
 import argparse
@@ -15,8 +15,6 @@ from typing import Any
 from benchmarks import ground
 
 GOAL = 1.5
-WARM_UP = 20
-"""Claims before the measurement, in a project of their own: they prepare the statements."""
 MOST_PER_ANNOTATOR = 35
 """Claims of one annotator, so that the smallest batch has HITs for all of them."""
 
@@ -30,57 +28,61 @@ def main() -> None:
     sizes = [int(size) for size in options.sizes.split(",")]
     histories = [int(n) for n in options.histories.split(",")]
     n_people = -(-options.samples // MOST_PER_ANNOTATOR)
+    kinds = [*((size, 0) for size in sizes), *((sizes[-1], history) for history in histories if history)]
     with ground.concord("bench_claims"):
         from benchmarks.filling import fill_queue
 
-        _, people = fill_queue("warm-up", WARM_UP, base=1_000_000_000, histories=[0])
-        _work(people, WARM_UP)
-        print(f"{'HITs':>8} {'history':>8}   claim p50    p95   submit p50    p95  ms")
-        rows = []
-        for number, size in enumerate(sizes, start=1):
-            _, people = fill_queue(f"size-{size}", size, base=number * 10_000_000, histories=[0] * n_people)
-            rows.append(_measure(people, options.samples, size, 0))
-        _compare("batch", rows)
-        rows = []
-        for number, history in enumerate(histories, start=len(sizes) + 1):
-            _, people = fill_queue(
-                f"history-{history}", sizes[-1], base=number * 10_000_000, histories=[history] * n_people
-            )
-            rows.append(_measure(people, options.samples, sizes[-1], history))
-        _compare("history", rows)
+        crowds = {}
+        for number, (size, history) in enumerate(kinds, start=1):
+            slug, base = f"bench-{size}-{history}", number * 10_000_000
+            crowds[size, history] = fill_queue(slug, size, base=base, histories=[history] * n_people)[1]
+        seconds = _work(crowds, options.samples)
+    print(f"{'HITs':>8} {'history':>8}   claim p50    p95   submit p50    p95  ms")
+    p95 = {}
+    for size, history in kinds:
+        figures = [
+            1000 * ground.quantile(list(each), share)
+            for each in zip(*seconds[size, history], strict=True)
+            for share in (0.5, 0.95)
+        ]
+        print("{:>8,} {:>8,}   {:9.2f} {:6.2f}   {:10.2f} {:6.2f}".format(size, history, *figures))
+        p95[size, history] = (figures[1], figures[3])
+    _compare("batch", p95[sizes[0], 0], p95[sizes[-1], 0])
+    _compare("history", p95[sizes[-1], 0], p95[sizes[-1], histories[-1]])
 
 
-def _measure(people: list[Any], n: int, size: int, history: int) -> tuple[float, float]:
-    claims, submits = _work(people, n)
-    figures = [1000 * ground.quantile(each, share) for each in (claims, submits) for share in (0.5, 0.95)]
-    print("{:>8,} {:>8,}   {:9.2f} {:6.2f}   {:10.2f} {:6.2f}".format(size, history, *figures), flush=True)
-    return figures[1], figures[3]
+def _work(crowds: dict[tuple[int, int], list[Any]], n: int) -> dict[tuple[int, int], list[tuple[float, ...]]]:
+    """Let everybody take turns, those of different batches too, and return the seconds of claims and submits.
+
+    Whatever else the machine does then slows all of them alike.
+    """
+    seconds: dict[tuple[int, int], list[tuple[float, ...]]] = {kind: [] for kind in crowds}
+    for turn in range(n):
+        for kind, people in crowds.items():
+            seconds[kind].append(_work_once(people[turn % len(people)]))
+    return seconds
 
 
-def _work(people: list[Any], n: int) -> tuple[list[float], list[float]]:
-    """Let people take turns; return the seconds of each claim and of each submit."""
+def _work_once(annotator: Any) -> tuple[float, float]:
+    """Claim and submit a HIT, and return the seconds of each."""
     from annotate.models import Assignment
     from annotate.rating.sent import SentAnswers
     from annotate.work.serving import NoWork, claim
     from annotate.work.submitting import submit
 
-    claims, submits = [], []
-    for turn in range(n):
-        annotator = people[turn % len(people)]
-        start = time.perf_counter()
-        claimed = claim(annotator)
-        claims.append(time.perf_counter() - start)
-        assert not isinstance(claimed, NoWork), claimed
-        assignment = Assignment.objects.get(uuid=claimed)
-        answers = SentAnswers(values={place: {"correctness": 4.0} for place in range(len(assignment.layout))})
-        start = time.perf_counter()
-        submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answers)
-        submits.append(time.perf_counter() - start)
-    return claims, submits
+    start = time.perf_counter()
+    claimed = claim(annotator)
+    took = time.perf_counter() - start
+    assert not isinstance(claimed, NoWork), claimed
+    assignment = Assignment.objects.get(uuid=claimed)
+    answers = SentAnswers(values={place: {"correctness": 4.0} for place in range(len(assignment.layout))})
+    start = time.perf_counter()
+    submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answers)
+    return took, time.perf_counter() - start
 
 
-def _compare(what: str, rows: list[tuple[float, float]]) -> None:
-    claims, submits = (last / first for first, last in zip(rows[0], rows[-1], strict=True))
+def _compare(what: str, first: tuple[float, float], last: tuple[float, float]) -> None:
+    claims, submits = (later / earlier for earlier, later in zip(first, last, strict=True))
     print(f"growth with the {what}: p95 of a claim {claims:.2f}, of a submit {submits:.2f} (goal {GOAL} or less)")
 
 
