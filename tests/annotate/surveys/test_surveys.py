@@ -17,7 +17,7 @@ from annotate.surveys import editing
 from annotate.work import serving
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
-from results.sets import canonical
+from results.sets import archive, canonical, freezing
 from results.sets.selecting import Selection
 from results.sets.settings import Settings
 from tests.annotate.open_batches import open_batch
@@ -224,6 +224,7 @@ def test_answers_go_when_somebody_leaves(
 
 def test_a_set_has_them_only_where_asked_and_allowed(
     project: Project,
+    owner: Membership,
     manager: Membership,
     annotator: Membership,
     other_annotator: Membership,
@@ -244,6 +245,10 @@ def test_a_set_has_them_only_where_asked_and_allowed(
         canonical.write_canonical(Selection(project, settings), folder, lambda _name, _n: None)
         written = folder / canonical.SURVEY_ANSWERS
         assert written.exists() == with_surveys
+    frozen = freezing.freeze_now(project=project, name="With answers", settings=Settings(with_surveys=True))
+    assert freezing.verify(frozen) == []
+    inside = archive.read_file(freezing.find_path(frozen), frozen.facts["folder"], canonical.SURVEY_ANSWERS)
+    assert b"".join(inside) == written.read_bytes()
     rows = list(csv.DictReader(io.StringIO(written.read_text())))
     assert [(row["annotator"], row["question_number"], row["answer"]) for row in rows] == [
         (annotator.pseudonym, "2", "en")
