@@ -44,6 +44,8 @@ ROWS = (
     Row(RATING, "  with 10 drafts", "4.9 5.1 4.3", "1.8", _ratio("form, 10 drafts", "CPU")),
     Row(RATING, "  with drafts as without pauses", "", "1.8", _ratio("form, 2 drafts", "CPU")),
     Row(RATING, "statements: next, draft, submit", "6 8 13", "4 2 8", r"(?:next|draft|submit) (\d+) \(goal"),
+    Row("claims", "p95 of a claim, growth with batch, history", "", "1.5 1.5", r"p95 of a claim ([\d.]+)"),
+    Row("claims", "p95 of a submit, growth with batch, history", "", "1.5 1.5", r"of a submit ([\d.]+)"),
     Row(IMPORT, "import of 40,000 and 400,000: seconds", "5.0 21.8", "3 30", r"  import +([\d.]+) s"),
     Row(IMPORT, "  peak MB", "", "200", r"  import .* peak ([\d,]+) MB"),
     Row(FREEZING, "set of 100,000 and 1,000,000: seconds", "17 137", "5 60", r"[\d,]+ +freeze +([\d.]+)"),
