@@ -1,10 +1,15 @@
 """Applying missing migrations before anything uses the tables."""
 
+import time
+from typing import Any
+
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from projects.database.locks import MIGRATIONS
+
+PAUSE_SECONDS = 0.2
 
 
 def bring_up_to_date() -> None:
@@ -12,13 +17,20 @@ def bring_up_to_date() -> None:
     if not _is_behind():
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATIONS])
+        # Waiting within a statement would keep up an index that is built concurrently: it waits for statements to end.
+        while not _try_lock(cursor):
+            time.sleep(PAUSE_SECONDS)
         try:
             # Another process may have migrated while this one waited for the lock.
             if _is_behind():
                 call_command("migrate", interactive=False, verbosity=0)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATIONS])
+
+
+def _try_lock(cursor: Any) -> bool:
+    cursor.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATIONS])
+    return bool(cursor.fetchone()[0])
 
 
 def _is_behind() -> bool:
