@@ -34,8 +34,10 @@ class Prepared:
     def execute(self, cursor: CursorWrapper, parameters: Mapping[str, Any]) -> None:
         known = _KNOWN.setdefault(cursor.connection, set())
         if self.name not in known:
-            # A prepared statement outlives its transaction, even one that is rolled back, so the name stays known.
-            cursor.execute(f"PREPARE {self.name} AS {self.sql}")
+            # A prepared statement outlives its transaction, even one that is rolled back, so the name stays known. It
+            # is not counted among the statements of a request: only the first one of a connection has it.
+            with cursor.db.wrap_database_errors:
+                cursor.cursor.execute(f"PREPARE {self.name} AS {self.sql}")
             known.add(self.name)
         cursor.execute(self._call, [parameters[name] for name in self.names])
 
