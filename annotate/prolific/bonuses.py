@@ -60,7 +60,7 @@ def set_up(*, study: ProlificStudy, actor: Membership, amounts: Mapping[Membersh
     """
     with transaction.atomic():
         lock_actor(actor)
-        ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
+        ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=study.pk)
         newest = study.bonuses.order_by("-number").first()
         bonus = ProlificBonus.objects.create(
             study=study,
