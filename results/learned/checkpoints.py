@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from django.conf import settings
@@ -39,7 +40,7 @@ class Checkpoint:
             with np.load(self._path(ids, answers), allow_pickle=False) as stored:
                 values, counts = stored["values"], stored["counts"]
                 told = json.loads(stored["told"].tobytes())
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
             # There is none, or the machine stopped while it was written.
             return None
         if len(values) != len(ids):
