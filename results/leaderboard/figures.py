@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +24,7 @@ from measures.studies.system_means import correlate_means
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
 from results.models import MetricRun
+from results.reports.reports import METHODS
 from results.scope.gold_settings import SEED
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
 from results.studies.joining import CANDIDATE, MetricColumn
@@ -84,7 +86,7 @@ class _Leaderboard:
         # Each may lack a few candidates, and all together every one.
         self.ranked = self.ranked if self.common.any() else []
         self.hashes = {metric.subject: _hash([frame.scores(metric)]) for metric in frame.metrics}
-        self.basis = _hash(self._list_columns())
+        self.basis = _hash([np.array([METHODS]), *self._list_columns()])
         self.n_computed = 0
 
     def _find_common(self) -> Rows:
@@ -100,6 +102,7 @@ class _Leaderboard:
 
     def figures(self) -> dict[str, Any]:
         pairs = self._test_pairs()
+        _accuracy, n_pairs, why_no_pairs = self.minimal_pairs
         metrics = [self._describe(metric) for metric in self.frame.metrics]
         ordered = sorted(metrics, key=lambda each: -_height(each))
         self._rank(ordered, pairs)
@@ -115,8 +118,8 @@ class _Leaderboard:
             "n_passages": int(self.frame.table[PASSAGE][self.common].nunique()),
             "n_questions": int(self.frame.table[QUESTION][self.common].nunique()),
             "n_systems": int(self.frame.table[SOURCE][self.common].nunique()),
-            "n_pairs": self.n_minimal_pairs,
-            "why_no_pairs": self.why_no_pairs,
+            "n_pairs": n_pairs,
+            "why_no_pairs": why_no_pairs,
             "reliability": store(self.frame.ceiling(self.settings, rows=self.common)),
             "has_simulated": self.frame.has_simulated,
             "warnings": list_warnings(self._select(self.ranked), self.settings) if self.ranked else [],
@@ -127,6 +130,7 @@ class _Leaderboard:
 
     def _describe(self, metric: MetricColumn) -> dict[str, Any]:
         run = self.runs[metric.subject]
+        accuracy, _n_pairs, why_no_pairs = self.minimal_pairs
         about = {
             "subject": metric.subject,
             "label": metric.label,
@@ -135,7 +139,7 @@ class _Leaderboard:
             "signature": metric.signature,
             "scores": self.hashes[metric.subject],
             "n_scored": len(self.frame.table) - metric.n_missing,
-            "pairs_accuracy": self.pairs_accuracy.get(metric.subject, {"reason": self.why_no_pairs}),
+            "pairs_accuracy": accuracy.get(metric.subject, {"reason": why_no_pairs}),
             "held_out": self._correlate_held_out(metric, run),
             "cost": _measure_cost(run),
         }
@@ -170,14 +174,9 @@ class _Leaderboard:
             None,
         )  # fmt: skip
 
-    @property
+    @cached_property
     def agreement(self) -> dict[str, dict[str, Any]]:
         """The agreement of each ranked metric with people, on the common candidates."""
-        if not hasattr(self, "_agreement"):
-            self._agreement = self._compute_agreement()
-        return self._agreement
-
-    def _compute_agreement(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         missing = {}
         for metric in self.ranked:
@@ -255,26 +254,9 @@ class _Leaderboard:
             if each["subject"] in ranks:
                 each["rank"], each["rank_last"] = ranks[each["subject"]]
 
-    @property
-    def pairs_accuracy(self) -> dict[str, Any]:
-        self._read_pairs()
-        return self._pairs_accuracy
-
-    @property
-    def why_no_pairs(self) -> str:
-        self._read_pairs()
-        return self._why_no_pairs
-
-    @property
-    def n_minimal_pairs(self) -> int:
-        self._read_pairs()
-        return self._n_minimal_pairs
-
-    def _read_pairs(self) -> None:
-        if hasattr(self, "_pairs_accuracy"):
-            return
-        self._pairs_accuracy: dict[str, Any] = {}
-        self._why_no_pairs, self._n_minimal_pairs = "", 0
+    @cached_property
+    def minimal_pairs(self) -> tuple[dict[str, Any], int, str]:
+        """The accuracy of each metric on minimal pairs, their number, and why there are none."""
         # Most projects have none, which one query tells.
         has_any = MinimalPair.objects.filter(question__dataset__project=self.frame.project).exists()
         try:
@@ -282,21 +264,21 @@ class _Leaderboard:
         except Refused:
             pairs = None
         if pairs is None:
-            self._why_no_pairs = "no minimal pairs with human scores"
-            return
-        self._n_minimal_pairs = len(pairs.table)
+            return {}, 0, "no minimal pairs with human scores"
+        accuracy: dict[str, Any] = {}
         for metric in pairs.metrics:
             one, other = pairs.both(metric)
             n_scored = int((~np.isnan(one) & ~np.isnan(other)).sum())
             if n_scored < LEAST_SHARE * len(pairs.table):
                 reason = f"scored {n_scored:,} of {len(pairs.table):,} pairs"
-                self._pairs_accuracy[metric.subject] = {"reason": reason}
+                accuracy[metric.subject] = {"reason": reason}
                 continue
             found = minimal_pair_accuracy(
                 one, other, datasets=list(pairs.table[DATASET]), phenomena=[""] * len(pairs.table)
             )
             several = len(found.by_dataset) > 1
-            self._pairs_accuracy[metric.subject] = _store_accuracy(found.mean if several else found.overall)
+            accuracy[metric.subject] = _store_accuracy(found.mean if several else found.overall)
+        return accuracy, len(pairs.table), ""
 
     def _read_minimal_pairs(self) -> PairFrame:
         runs = list(self.runs.values())
@@ -350,8 +332,9 @@ def _measure_cost(run: MetricRun) -> dict[str, Any]:
     """Return the seconds that the run took for 1,000 answers, with whatever it had to load."""
     if run.origin != MetricRun.Origin.COMPUTED:
         return {"reason": "from a file"}
-    n = run.n_scored + run.n_refused
-    if run.started_at is None or run.finished_at is None or not n:
+    # What earlier attempts had finished took none of the time since the last one began.
+    n = run.n_scored + run.n_refused - run.report.get("n_resumed", 0)
+    if run.started_at is None or run.finished_at is None or n <= 0:
         return {"reason": "time not measured"}
     return {"seconds": (run.finished_at - run.started_at).total_seconds() / n * 1_000, "n": n}
 

@@ -163,6 +163,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             "about": about,
             "n_self_references": n_self,
             **({"per_second": speed} if checkpoint and speed else {}),
+            **({"n_resumed": checkpoint.n_found} if checkpoint and checkpoint.n_found else {}),
         },
     }
 

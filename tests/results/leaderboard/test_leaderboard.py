@@ -13,6 +13,7 @@ from measures.studies.permutation import Permuted, permute
 from measures.studies.system_means import correlate_means
 from projects.jobs import running
 from projects.models import Membership, Project
+from results.leaderboard import figures as leaderboard
 from results.leaderboard.tables import list_notes, tabulate_leaderboard
 from results.models import MetricRun, Report
 from results.reports import reports
@@ -54,6 +55,10 @@ def test_metrics_are_ranked_on_the_same_candidates(judged: Project, runs: list[M
     MetricRun.objects.filter(pk=runs[0].pk).update(
         origin=MetricRun.Origin.COMPUTED, started_at=start, finished_at=start + timedelta(seconds=0.5)
     )
+    resumed = {**MetricRun.objects.get(pk=runs[0].pk).report, "n_resumed": 10}
+    MetricRun.objects.filter(pk=runs[0].pk).update(report=resumed)
+    assert rows(compute(judged))["Near"]["cost"] == pytest.approx(50), "the last attempt scored half of them"
+    MetricRun.objects.filter(pk=runs[0].pk).update(report={**resumed, "n_resumed": 0})
     figures = compute(judged)
     near, far, flat = (rows(figures)[run.title] for run in runs)
     assert (near["rank"], near["rank_last"], far["rank"], far["rank_last"]) == (1, 1, 2, 2)
@@ -106,7 +111,9 @@ def do_job(report: Report) -> dict[str, Any]:
     return dict(report.result)
 
 
-def test_a_job_keeps_what_has_not_changed(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
+def test_a_job_keeps_what_has_not_changed(
+    judged: Project, runs: list[MetricRun], owner: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def run() -> dict[str, Any]:
         return do_job(reports.request_report(project=judged, actor=owner, kind="leaderboard", settings=SETTINGS))
 
@@ -125,6 +132,8 @@ def test_a_job_keeps_what_has_not_changed(judged: Project, runs: list[MetricRun]
     assert {**anew, "n_computed": 1} == second
     give_scores(judged, owner, "Near", {each.pk: each.pk % 6 / 6 for each in list_candidates(judged)})
     assert run()["n_computed"] == 1, "of a metric that was scored again"
+    monkeypatch.setattr(leaderboard, "METHODS", reports.METHODS + 1)
+    assert run()["n_computed"] == 4, "other methods leave nothing of the figures before"
 
 
 def test_the_page_its_files_and_the_api_show_the_same(
