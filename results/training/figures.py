@@ -1,5 +1,6 @@
 """The figures of a training as its row stores them."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from measures.neural.lerc.rows import Parts, Row
 from measures.neural.lerc.settings import Trained
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.studies.correlating import Correlation
+from results.studies.stored import store_correlation
 
 METRIC = "LERC"
 HELD_OUT = "LERC, dataset held out"
@@ -25,7 +26,7 @@ def store_figures(found: Figures) -> dict[str, Any]:
         "whole": _store_part(found.whole),
         "datasets": [_store_part(part) for part in found.datasets],
         "sources": [_store_part(part) for part in found.sources],
-        "means": {name: _store(each) for name, each in found.means.items()},
+        "means": {name: store_correlation(each) for name, each in found.means.items()},
         "n_left_out": found.n_left_out,
     }
 
@@ -48,11 +49,11 @@ def store_variant(variant: Variant, parts: Parts, trained: Trained) -> dict[str,
     }
 
 
-def _judge(rows: "list[Row] | Any", scores: Floats) -> dict[str, Any]:
+def _judge(rows: Sequence[Row], scores: Floats) -> dict[str, Any]:
     return _store_part(judge(rows, {METRIC: scores}, seed=0, n_resamples=1).whole)
 
 
-def _pearson(rows: "list[Row] | Any", scores: Floats) -> float | None:
+def _pearson(rows: Sequence[Row], scores: Floats) -> float | None:
     value = pearson(scores, np.array([row.score for row in rows], np.float64))
     return None if isinstance(value, Undefined) else value
 
@@ -62,12 +63,5 @@ def _store_part(part: PartFigures) -> dict[str, Any]:
         "names": list(part.names),
         "n": part.n,
         "n_passages": part.n_passages,
-        "metrics": {name: _store(each) for name, each in part.metrics.items()},
+        "metrics": {name: store_correlation(each) for name, each in part.metrics.items()},
     }
-
-
-def _store(found: Correlation) -> dict[str, Any]:
-    """Return a correlation as `results.studies.stored` has it."""
-    value = {"reason": found.value.reason} if isinstance(found.value, Undefined) else found.value
-    stored = {"value": value, "low": found.low, "high": found.high}
-    return {**stored, "undefined_interval": found.why_no_interval} if found.why_no_interval else stored

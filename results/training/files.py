@@ -49,9 +49,9 @@ def delete(training: Training) -> None:
 def delete_orphans() -> None:
     """Delete checkpoints of trainings that are done or gone, and models that no training names."""
     before = time.time() - ORPHAN_SECONDS
-    rows = {pk: (name, state) for pk, name, state in Training.objects.values_list("pk", "stored_name", "state")}
-    named = {name for name, _state in rows.values() if name}
-    finished = {pk for pk, (name, state) in rows.items() if name and state == Training.State.DONE}
+    rows = dict(Training.objects.values_list("pk", "stored_name"))
+    named = {name for name in rows.values() if name}
+    finished = set(Training.objects.filter(result__isnull=False).values_list("pk", flat=True))
     for path in folder().iterdir():
         match = _OWN.fullmatch(path.name)
         if match is None or path.stat().st_mtime > before:

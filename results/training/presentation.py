@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from results.learned.costs import format_seconds
 from results.models import Training
 from results.training.card import describe
 from results.training.figures import METRIC
@@ -16,7 +17,7 @@ def describe_cost(training: Training) -> str:
     if not estimate:
         return ""
     return (
-        f"About {_format_seconds(estimate['seconds'])}: {estimate['n_rows']:,.0f} rows at "
+        f"About {format_seconds(estimate['seconds'])}: {estimate['n_rows']:,.0f} rows at "
         f"{estimate['rows_per_second']:,.1f} rows a second, measured on this site's worker"
         f"{' (' + estimate['device'] + ')' if estimate['device'] else ''}."
     )
@@ -47,11 +48,3 @@ def _drop_value(text: str) -> str:
     """Return the note without the number that stands above it."""
     _value, _space, rest = text.partition(" ")
     return f"95 % CI {rest}" if rest.startswith("[") else rest
-
-
-def _format_seconds(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    if seconds < 90 * 60:
-        return f"{round(seconds / 60)} minutes"
-    return f"{seconds / 3600:.1f} hours"

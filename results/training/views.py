@@ -28,7 +28,9 @@ from results.training.tables import list_charts, list_tables
 @requires(Right.READ)
 @require_safe
 def training_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    trainings = project.trainings.select_related("judgment_set", "requested_by__user", "project")
+    trainings = project.trainings.select_related("judgment_set", "project").defer(
+        "result", "estimate", "judgment_set__files", "judgment_set__facts"
+    )
     return render(request, "results/training/list.html", {"page": paginate(request, trainings)})
 
 
@@ -41,7 +43,9 @@ def training_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_bound:
         number = request.GET.get("set", "")
         if number:
-            chosen = get_object_or_404(form.sets, number=number if number.isascii() and number.isdigit() else 0)
+            # Fewer than 10 digits fit the column.
+            is_number = number.isascii() and number.isdigit() and len(number) < 10
+            chosen = get_object_or_404(form.sets, number=number if is_number else 0)
             form.fields["set"].initial = chosen.number
         return render(request, "results/training/new.html", context)
     if form.is_valid():

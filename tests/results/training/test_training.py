@@ -119,7 +119,11 @@ def test_a_researcher_measures_trains_and_scores(
 
 
 def test_tables_train_each_variant_and_keep_no_model(
-    project: Project, frozen: JudgmentSet, encoder: ModelFolder, owner: Membership
+    project: Project,
+    frozen: JudgmentSet,
+    encoder: ModelFolder,
+    owner: Membership,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = train(project, owner, frozen, encoder, name="ood", table="ood", seeds=(1,))
     assert made.state == "done", made.error
@@ -132,6 +136,11 @@ def test_tables_train_each_variant_and_keep_no_model(
     assert list_tables(made)[0].rows[0][0] == "LERC, dataset held out"
     assert "rouge_l" in test["means"]
     assert "lerc:ood" not in load_metrics(project)
+    work = files.folder() / f"{made.pk}.work"
+    work.mkdir(exist_ok=True)
+    monkeypatch.setattr(files, "ORPHAN_SECONDS", -5)
+    files.delete_orphans()
+    assert not work.exists(), "a table keeps no model, and its checkpoints go too"
 
     curve = train(project, owner, frozen, encoder, name="curve", table="learning-curve", seeds=(1,))
     assert curve.state == "done", curve.error
