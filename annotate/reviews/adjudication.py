@@ -85,8 +85,8 @@ class Differences:
             n=n,
         )
         self._slices[start] = [Difference(*row[:-1]) for row in rows]
-        if rows:
-            self._count = int(rows[0][-1])
+        if rows or start == 0:
+            self._count = int(rows[0][-1]) if rows else 0
 
     def count(self) -> int:
         if self._count is None:

@@ -1,7 +1,6 @@
 """The tables of a set as Parquet, with the types of the codebook, for pandas, DuckDB, datasets and the Hub."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -19,6 +18,10 @@ from results.sets.codebook import Column, Kind, columns_by_file, is_identifier, 
 from results.sets.settings import Settings
 from results.sets.studies import METRIC_SCORES, list_metrics
 from results.sets.tables import AGGREGATED
+
+# Memory from the system goes back to it at once, where Arrow's own pool keeps 50 MB. For the whole process: jobs are
+# threads of it.
+pa.set_memory_pool(pa.system_memory_pool())
 
 PARQUET = "judgments.parquet"
 # Portions are small, as their rows stand in memory as text beside the columns; row groups are larger, as readers fetch
@@ -62,20 +65,8 @@ def write_parquet(folder: Path, settings: Settings, on_rows: Callable[[int], Non
 
     Rows are read in portions and written as row groups, so that memory stays bounded.
     """
-    with _plain_memory():
-        _write(folder / PARQUET, folder / LONG_JSONL, long_columns(settings), _read_lines, on_rows)
-        write_tables(folder, settings)
-
-
-@contextmanager
-def _plain_memory() -> Iterator[None]:
-    """Let Arrow take memory from the system, to which it goes back at once: its own pool keeps 50 MB."""
-    before = pa.default_memory_pool()
-    pa.set_memory_pool(pa.system_memory_pool())
-    try:
-        yield
-    finally:
-        pa.set_memory_pool(before)
+    _write(folder / PARQUET, folder / LONG_JSONL, long_columns(settings), _read_lines, on_rows)
+    write_tables(folder, settings)
 
 
 def write_tables(folder: Path, settings: Settings) -> None:
