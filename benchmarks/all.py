@@ -18,7 +18,6 @@ RATING = "rating --drafts --rounds 4 --seconds 6"
 SMALL = "small --rounds 3"
 IMPORT = "import_candidates --sizes 40000,400000"
 FREEZING = "freezing --scale 100000 1000000"
-CLAIMS = "claims --samples 200"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ ROWS = (
     Row(IMPORT, "import of 40,000 and 400,000: seconds", "5.0 21.8", "3 30", r"  import +([\d.]+) s"),
     Row(IMPORT, "  peak MB", "", "200", r"  import .* peak ([\d,]+) MB"),
     Row(FREEZING, "set of 100,000 and 1,000,000: seconds", "17 137", "5 60", r"[\d,]+ +freeze +([\d.]+)"),
-    Row(CLAIMS, "claims: p95 in large batches, long histories", "", "1.5 1.5", r"p95 of a claim ([\d.]+)"),
     Row(SMALL, "first page, nothing there: seconds", "", "12", r"nothing there: ([\d.]+)"),
     Row(SMALL, "first page, existing data: seconds", "13", "5", r"existing data: ([\d.]+)"),
     Row(SMALL, "memory while idle: MB", "800", "350", r"memory: (\d+) MB"),
