@@ -11,6 +11,8 @@ from projects.language.languages import locale
 Kind = SurveyQuestion.Kind
 
 LONGEST_ANSWER = 2000
+LARGEST_NUMBER = 1_000_000_000
+"""Where a question names no limit. A number of hundreds of digits has no median."""
 MOST_BUTTONS = 8
 """Choices with more answers are a list to open."""
 
@@ -54,7 +56,9 @@ def _make_field(question: SurveyQuestion) -> forms.Field:
         case Kind.LANGUAGE:
             return _make_choice(question, list_languages(), is_long=True)
         case Kind.NUMBER:
-            return forms.IntegerField(min_value=question.low, max_value=question.high)
+            low = -LARGEST_NUMBER if question.low is None else question.low
+            high = LARGEST_NUMBER if question.high is None else question.high
+            return forms.IntegerField(min_value=low, max_value=high)
     return forms.CharField(max_length=LONGEST_ANSWER, widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}))
 
 

@@ -1,5 +1,6 @@
 """Managers' pages of panels: the list, one with its link and sessions, the form, the test of a link."""
 
+from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
@@ -140,18 +141,11 @@ def _show(
     url = absolute_url(links.make_path(panel), request)
     state = read_word(request, "state", State.values)
     rows = panel.sessions.select_related("participant__membership").order_by("-pk")
-    done = Count(
-        "participant__membership__assignments",
-        filter=Q(
-            participant__membership__assignments__state__in=(
-                Assignment.State.SUBMITTED,
-                Assignment.State.APPROVED,
-                Assignment.State.REJECTED,
-            )
-        ),
-    )
-    page = paginate(request, (rows.filter(state=state) if state else rows).annotate(n_done=done))
+    page = paginate(request, rows.filter(state=state) if state else rows)
+    members = [session.participant.membership_id for session in page]
+    n_done = Counter(Assignment.objects.submitted().filter(annotator__in=members).values_list("annotator", flat=True))
     for session in page:
+        session.n_done = n_done[session.participant.membership_id]
         session.moves = [
             (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
         ]

@@ -62,6 +62,10 @@ def connect(*, actor: Membership, token: str) -> ProlificAccount:
         raise Refused(error.message, field="token") from error
     with transaction.atomic():
         lock_actor(actor)
+        # Secrets and subscriptions are those of a workspace: another one has none yet.
+        ProlificAccount.objects.filter(project=actor.project).exclude(workspace_id=workspace).update(
+            secret="", secret_before=""
+        )
         account, _ = ProlificAccount.objects.update_or_create(
             project=actor.project,
             defaults={
@@ -87,7 +91,7 @@ def disconnect(*, actor: Membership) -> None:
 def subscribe(*, actor: Membership, url: str) -> None:
     """Ask Prolific to send its events to `url`, signed with a new secret; the secret before stays valid meanwhile.
 
-    Raises Refused for a refusal of the platform, which wants a public address by HTTPS.
+    Raises Refused for a refusal of the platform, which wants a public address by HTTPS: then it can be asked again.
     """
     account = find_account(actor.project)
     if account is None:
@@ -99,14 +103,24 @@ def subscribe(*, actor: Membership, url: str) -> None:
         lock_actor(actor)
         is_first = not account.secret
         # The secret is stored before anything is signed with it.
-        ProlificAccount.objects.filter(pk=account.pk).update(secret=_encrypt(value), secret_before=account.secret)
+        stored = _encrypt(value)
+        ProlificAccount.objects.filter(pk=account.pk).update(secret=stored, secret_before=account.secret)
         log.record(actor.project, actor, Act.RENEW_PROLIFIC_SECRET, actor.project)
     if is_first:
-        for event in EVENTS:
-            body = {"workspace_id": account.workspace_id, "event_type": event, "target_url": url}
-            subscription, secret = client.post_for_header("/api/v1/hooks/subscriptions/", body, "X-Hook-Secret")
-            pk = read_text(subscription, "id")
-            client.post(f"/api/v1/hooks/subscriptions/{pk}/", {"secret": secret}, repeats=True)
+        try:
+            _make_subscriptions(client, account, url)
+        except Refused:
+            # With a secret the next request would be taken for a renewal, which makes no subscription.
+            ProlificAccount.objects.filter(pk=account.pk, secret=stored).update(secret="", secret_before="")
+            raise
+
+
+def _make_subscriptions(client: Client, account: ProlificAccount, url: str) -> None:
+    for event in EVENTS:
+        body = {"workspace_id": account.workspace_id, "event_type": event, "target_url": url}
+        subscription, secret = client.post_for_header("/api/v1/hooks/subscriptions/", body, "X-Hook-Secret")
+        pk = read_text(subscription, "id")
+        client.post(f"/api/v1/hooks/subscriptions/{pk}/", {"secret": secret}, repeats=True)
 
 
 def list_secrets(account: ProlificAccount) -> list[str]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import PanelParticipant, PanelPayment, ProlificBonus, ProlificBonusLine, ProlificStudy
 from annotate.payments import panel_pay
 from annotate.prolific import accounts
-from annotate.prolific.calling import NoAnswer, PlatformError, read_number, read_text
+from annotate.prolific.calling import Client, NoAnswer, PlatformError, read_number, read_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -56,8 +56,10 @@ def read_lines(study: ProlificStudy, text: str) -> dict[Membership, int]:
 def set_up(*, study: ProlificStudy, actor: Membership, amounts: Mapping[Membership, int], why: str) -> ProlificBonus:
     """Store bonuses with the keys of their ledger entries, and set them up on Prolific, which pays nothing yet.
 
-    Raises PlatformError as it comes: then they are stored, and can be set up again.
+    Raises PlatformError as it comes: then they are stored, and can be set up again. Raises Refused without an account:
+    then nothing is stored, and the form can be sent again.
     """
+    client = accounts.open_client(actor.project)
     with transaction.atomic():
         lock_actor(actor)
         ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=study.pk)
@@ -84,23 +86,27 @@ def set_up(*, study: ProlificStudy, actor: Membership, amounts: Mapping[Membersh
             )
         after = {"bonus": bonus.number, "cents": bonus.cents, "participants": len(amounts)}
         log.record(actor.project, actor, Act.SET_UP_PROLIFIC_BONUSES, study.panel, after=after, why=why)
-    send_set_up(bonus=bonus, actor=actor)
+    _send_set_up(bonus, client)
     return bonus
 
 
 def send_set_up(*, bonus: ProlificBonus, actor: Membership) -> None:
     """Set stored bonuses up on the platform; doing it again only makes a set that is never paid."""
+    _send_set_up(bonus, accounts.open_client(actor.project))
+
+
+def _send_set_up(bonus: ProlificBonus, client: Client) -> None:
     if bonus.state != State.NEW:
         raise Refused(f"These bonuses are {bonus.get_state_display()}.")
     lines = list(bonus.lines.select_related("annotator__participant"))
     rows = []
     for line in lines:
-        participant = PanelParticipant.objects.filter(membership=line.annotator_id).first()
+        participant = getattr(line.annotator, "participant", None)
         if participant is None:
             raise Refused(f"The data of {line.annotator.pseudonym} were erased. Enter the bonuses without them.")
         rows.append(f"{participant.external_id},{line.cents // 100}.{line.cents % 100:02}")
     body = {"study_id": bonus.study.external_id, "csv_bonuses": "\n".join(rows)}
-    answer = accounts.open_client(actor.project).post("/api/v1/submissions/bonus-payments/", body)
+    answer = client.post("/api/v1/submissions/bonus-payments/", body)
     cents = round(read_number(answer, "amount"))
     if cents != bonus.cents:
         raise PlatformError("Prolific has set up another amount. Nothing was paid. Try again.")
@@ -115,6 +121,7 @@ def pay(*, bonus: ProlificBonus, actor: Membership) -> None:
 
     That they were sent is stored before they are: without an answer they stay so, until a person says what happened.
     """
+    client = accounts.open_client(actor.project)
     with transaction.atomic():
         lock_actor(actor)
         locked = ProlificBonus.objects.select_for_update(no_key=True, of=("self",)).get(pk=bonus.pk)
@@ -124,13 +131,14 @@ def pay(*, bonus: ProlificBonus, actor: Membership) -> None:
         panel_pay.approve(_find_entries(bonus))
         log.record(actor.project, actor, Act.PAY_PROLIFIC_BONUSES, bonus.study.panel, after={"bonus": bonus.number})
     try:
-        accounts.open_client(actor.project).post(f"/api/v1/bulk-bonus-payments/{bonus.external_id}/pay/", {})
+        client.post(f"/api/v1/bulk-bonus-payments/{bonus.external_id}/pay/", {})
     except NoAnswer as error:
         raise PlatformError(
             "Prolific didn’t answer, so the bonuses may be paid. Check on Prolific, then say here what happened."
         ) from error
     except PlatformError as error:
-        if error.status >= 500:
+        # It failed within the platform, or was accepted in words that can't be read.
+        if error.status and not 300 <= error.status < 500:
             raise PlatformError(
                 f"{error.message} The bonuses may be paid. Check on Prolific, then say here what happened."
             ) from error

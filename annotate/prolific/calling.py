@@ -63,8 +63,7 @@ class Client:
     """The platform's own time of the newest answer."""
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = self._call("GET", _add_query(path, query), repeats=True)
-        return found
+        return self._call("GET", _add_query(path, query), repeats=True)
 
     def list_all(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the results of all pages, as the platform links them: it answers 404 past the last one."""
@@ -77,11 +76,11 @@ class Client:
             next_path = self._find_next(page)
         raise PlatformError("Prolific’s list doesn’t end.")
 
-    def post(self, path: str, body: Mapping[str, Any], *, repeats: bool = False) -> Any:
+    def post(self, path: str, body: Mapping[str, Any], *, repeats: bool = False) -> dict[str, Any]:
         """Send a POST; `repeats` only if doing it twice does nothing more. Raises NoAnswer where it may be done."""
         return self._call("POST", path, body, repeats=repeats)
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a PATCH, which sets values and so may be repeated."""
         return self._call("PATCH", path, body, repeats=True)
 
@@ -90,7 +89,7 @@ class Client:
         answer = self._send("POST", path, body)
         return _read_json(answer), answer.headers.get(name.lower(), "")
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, repeats: bool) -> Any:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, repeats: bool) -> dict[str, Any]:
         waited = 0.0
         for attempt in range(MOST_ATTEMPTS):
             try:
@@ -199,13 +198,19 @@ def _read_time(answer: outgoing.Answer) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _read_json(answer: outgoing.Answer) -> Any:
+def _read_json(answer: outgoing.Answer) -> dict[str, Any]:
+    """Return the object of an answer; an empty one for no body, or for a sentence, which says what is done later."""
     if not answer.body:
         return {}
     try:
-        return orjson.loads(answer.body)
+        found = orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:
         raise PlatformError("Prolific’s answer is not JSON.", status=answer.status) from error
+    if isinstance(found, str):
+        return {}
+    if not isinstance(found, dict):
+        raise PlatformError("Prolific’s answer is not an object. Its API may have changed.", status=answer.status)
+    return found
 
 
 def _check(answer: outgoing.Answer) -> None:

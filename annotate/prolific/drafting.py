@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotate.models import Outcome, Panel, ProlificStudy
 from annotate.prolific import accounts, following
-from annotate.prolific.calling import Client, NoAnswer, PlatformError, read_number, read_text
+from annotate.prolific.calling import Client, NoAnswer, PlatformError, Unreachable, read_number, read_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -132,7 +132,7 @@ def ask_cost(client: Client, study: ProlificStudy, places: int) -> int:
 def publish(*, study: ProlificStudy, actor: Membership) -> None:
     """Publish a draft, as somebody asked who has seen its cost. Raises Refused; PlatformError as it comes.
 
-    If the answer is lost, the platform is asked what became of it.
+    Unless it never got the call, the platform is asked what became of it: refused now, it can have been done before.
     """
     if study.cost_cents is None or study.status != Status.UNPUBLISHED:
         raise Refused("Save the draft first: only a draft whose cost was shown can be published.")
@@ -140,22 +140,37 @@ def publish(*, study: ProlificStudy, actor: Membership) -> None:
         raise Refused("The panel has ended. Create another one.")
     if not following.count_sessions(study.panel):
         raise Refused("No place is open: open a batch first. Whoever came now would find nothing to do.")
+    client = accounts.open_client(actor.project)
     with transaction.atomic():
         lock_actor(actor)
         # Before the call: whatever becomes of its answer, the study is tended to from now on.
-        first = ProlificStudy.objects.filter(pk=study.pk, published_at=None)
-        first.update(published_at=timezone.now(), published_by=actor)
+        _mark_published(study, actor)
         after = {"places": study.places, "most_places": study.most_places, "cost_cents": study.cost_cents}
         log.record(actor.project, actor, Act.PUBLISH_PROLIFIC_STUDY, study.panel, after=after)
-    client = accounts.open_client(actor.project)
+    path = f"{STUDIES}{study.external_id}/"
     try:
-        answer = client.post(f"{STUDIES}{study.external_id}/transition/", {"action": "PUBLISH"})
-    except NoAnswer:
-        answer = client.get(f"{STUDIES}{study.external_id}/")
-    except PlatformError:
-        ProlificStudy.objects.filter(pk=study.pk).update(published_at=None, published_by=None)
+        answer = client.post(f"{path}transition/", {"action": "PUBLISH"})
+    except Unreachable:
+        _unmark_published(study)
         raise
+    except PlatformError as error:
+        answer = client.get(path)
+        # Without an answer it can still be done later.
+        if answer.get("status") == Status.UNPUBLISHED and not isinstance(error, NoAnswer):
+            _unmark_published(study)
+            raise
+    # Again: of two clicks, the one that was refused can have taken it back.
+    _mark_published(study, actor)
     store_status(study, answer)
+
+
+def _mark_published(study: ProlificStudy, actor: Membership) -> None:
+    first = ProlificStudy.objects.filter(pk=study.pk, published_at=None)
+    first.update(published_at=timezone.now(), published_by=actor)
+
+
+def _unmark_published(study: ProlificStudy) -> None:
+    ProlificStudy.objects.filter(pk=study.pk).update(published_at=None, published_by=None)
 
 
 def raise_limit(*, study: ProlificStudy, actor: Membership, most_places: int) -> None:

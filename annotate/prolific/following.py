@@ -6,9 +6,8 @@ from http import HTTPStatus
 from django.db import connection
 from django.db.models import Count, Q
 
-from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
+from annotate.models import Assignment, Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
-from annotate.panels import sessions
 from annotate.prolific.calling import Client, PlatformError, read_number, read_text
 
 Status = ProlificStudy.Status
@@ -37,7 +36,7 @@ class Plan:
     total: int
     is_open: bool
     n_sessions: int
-    """Sessions that the open places here are enough for."""
+    """Sessions that the open places here are enough for, besides those of people who come from earlier studies."""
     n_beyond: int
     """Sessions that are wanted, and more than the study's limit allows."""
 
@@ -56,10 +55,9 @@ def plan_places(study: ProlificStudy) -> Plan:
     Whoever has arrived has places of their own. Whoever has taken a place there and has yet to arrive will take open
     ones, as will new participants. Places never fall, so a study that has too many pauses.
     """
-    coming = Q(session=None, status__in=(Submission.RESERVED, Submission.ACTIVE))
     occupying = study.submissions.filter(status__in=OCCUPYING)
-    found = occupying.aggregate(n=Count("pk"), n_coming=Count("pk", filter=coming))
-    n_occupying, n_sessions = found["n"], count_sessions(study.panel)
+    found = occupying.aggregate(n=Count("pk"), n_coming=Count("pk", filter=_is_coming()))
+    n_occupying, n_sessions = found["n"], max(0, count_sessions(study.panel) - _count_offered_before(study))
     n_new = max(0, n_sessions - found["n_coming"])
     if study.panel.ended_at is not None:
         n_new = 0
@@ -67,6 +65,26 @@ def plan_places(study: ProlificStudy) -> Plan:
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
     return Plan(total, is_open=is_open, n_sessions=n_sessions, n_beyond=max(0, wanted - total))
+
+
+def _is_coming(path: str = "") -> Q:
+    """Return the condition of submissions with a place on the platform whose participants have yet to arrive."""
+    names = (Submission.RESERVED, Submission.ACTIVE)
+    return Q(**{f"{path}session": None, f"{path}status__in": names})
+
+
+def _count_offered_before(study: ProlificStudy) -> int:
+    """Return how many sessions people have yet to begin whom earlier studies of the project brought, or still invite.
+
+    Studies share the open places. Of two, the one that was drafted first has them, and the other one what is left.
+    """
+    taken = Q(submissions__status__in=OCCUPYING)
+    earlier = ProlificStudy.objects.filter(panel__project=study.panel.project_id, pk__lt=study.pk, status=Status.ACTIVE)
+    offers = earlier.select_related("panel").annotate(
+        n_taken=Count("submissions", filter=taken), n_coming=Count("submissions", filter=_is_coming("submissions__"))
+    )
+    n_hits = sum((max(0, o.total_places - o.n_taken) + o.n_coming) * _hits_per_session(o.panel) for o in offers)
+    return -(-n_hits // _hits_per_session(study.panel)) if n_hits else 0
 
 
 def follow_places(study: ProlificStudy, client: Client) -> None:
@@ -109,9 +127,10 @@ def _hits_per_session(panel: Panel) -> int:
     """Return the HITs of a session; where minutes are set, as many as finished sessions had on average, at least 1."""
     if panel.hits_per_session:
         return panel.hits_per_session
-    finished = PanelSession.objects.filter(panel=panel, outcome="completed").select_related("participant__membership")
-    counts = [sessions.count_done(each.participant.membership) for each in finished.order_by("-pk")[:50]]
-    return max(1, round(sum(counts) / len(counts))) if counts else 1
+    finished = PanelSession.objects.filter(panel=panel, outcome="completed").order_by("-pk")
+    members = list(finished.values_list("participant__membership_id", flat=True)[:50])
+    n_done = Assignment.objects.submitted().filter(annotator__in=members).count()
+    return max(1, round(n_done / len(members))) if members else 1
 
 
 def _store(study: ProlificStudy, answer: dict[str, object]) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotate.models import ProlificAccount, ProlificEvent, ProlificStudy
 from annotate.prolific import accounts, submissions
-from annotate.prolific.calling import PlatformError
+from projects.errors import Refused
 
 WINDOW = timedelta(minutes=5)
 MOST_BYTES = 64 * 1024
@@ -110,8 +110,8 @@ def _find_study(event: ProlificEvent, studies: list[ProlificStudy]) -> ProlificS
     try:
         client = accounts.open_client(event.account.project, in_job=True)
         answer = client.get(f"/api/v1/submissions/{event.resource_id}/")
-    except PlatformError:
-        return None  # the next poll lists it
+    except Refused:
+        return None  # disconnected, or not answered: the next poll lists it
     return next((study for study in studies if study.external_id == answer.get("study_id")), None)
 
 

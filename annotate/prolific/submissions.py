@@ -16,6 +16,7 @@ from annotate.prolific.calling import Client, PlatformError, read_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
+from projects.language.characters import remove_forbidden
 from projects.models import Act, Membership
 
 Status = ProlificSubmission.Status
@@ -90,7 +91,7 @@ def tell(study: ProlificStudy, external_id: str, status: str, *, at: datetime, c
     if _ID.fullmatch(external_id) is None:
         return False
     # Words of the platform in capitals; messages and lists differ in how they write a space.
-    status = status.upper().replace("_", " ").replace("TIMED OUT", "TIMED-OUT")[:20]
+    status = remove_forbidden(status).upper().replace("_", " ").replace("TIMED OUT", "TIMED-OUT")[:20]
     with transaction.atomic():
         session = PanelSession.objects.filter(panel=study.panel_id, external_id=external_id).first()
         defaults = {"status": status, "told_at": at, "session": session}
@@ -103,7 +104,7 @@ def tell(study: ProlificStudy, external_id: str, status: str, *, at: datetime, c
         row.session_id = row.session_id or (session.pk if session else None)
         if code is not None:
             is_over = row.status not in (Status.RESERVED, Status.ACTIVE)
-            row.entered_code = code[:60] or (NO_CODE if is_over else "")
+            row.entered_code = remove_forbidden(code)[:60] or (NO_CODE if is_over else "")
         row.save(update_fields=["status", "told_at", "session", "entered_code"])
     return _move(row)
 

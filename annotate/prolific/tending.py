@@ -50,6 +50,10 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False, polls
     except Refused as refusal:
         error, retry_at = refusal.message, now + POLL_EVERY
         logger.warning("Tending to the Prolific study %d failed: %s", pk, error)
+    except Exception:  # one study must not stop the others
+        error = f"An unexpected error occurred. The site’s log has it under “Prolific study {pk}”."
+        retry_at = now + POLL_EVERY
+        logger.exception("Tending to the Prolific study %d failed.", pk)
     finally:
         ProlificStudy.objects.filter(pk=pk).update(leased_until=None, error=error, retry_at=retry_at)
     return True

@@ -193,7 +193,7 @@ def preview_publication(study: ProlificStudy) -> Preview:
 
 
 def list_approvable(study: ProlificStudy) -> Any:
-    """Return the submissions that one button approves: finished here with the code that was entered there."""
+    """Return the submissions that one button approves: finished here, whatever code was entered there."""
     waiting = study.submissions.filter(status=Status.AWAITING_REVIEW, approval_wanted_at=None)
     return waiting.filter(session__outcome="completed").exclude(session__participant__membership__standing="removed")
 

@@ -6,6 +6,7 @@ import pytest
 
 from annotate.prolific import calling
 from annotate.prolific.calling import NoAnswer, PlatformError, Unreachable
+from demo.fake_prolific.api import Reply
 from demo.fake_prolific.serving import serve
 from tests.fakes.prolific import Fake, study_values
 
@@ -68,7 +69,9 @@ def test_lists_are_followed_to_their_end_and_nowhere_else(fake: Fake) -> None:
     fake.api.url = kept
 
 
-def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(fake: Fake) -> None:
+def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(PlatformError, match="token") as refusal:
         fake.client(token="wrong").get(ME)
     assert "wrong" not in str(refusal.value) + repr(fake.client(token="wrong"))
@@ -88,6 +91,11 @@ def test_what_the_platform_refuses_is_said_without_ids_and_without_the_token(fak
     fake.fail("field removed", value="results")
     with pytest.raises(PlatformError, match="no “results”"):
         list(fake.client().list_all(STUDIES))
+    monkeypatch.setattr(fake.api, "_answer", lambda *_: Reply(200, ["surprise"]))
+    with pytest.raises(PlatformError, match="not an object"):
+        fake.client().get(ME)
+    with pytest.raises(PlatformError, match="not an object"):
+        fake.client().post(STUDIES, {})
     for broken in ("x", True, None, float("nan")):
         with pytest.raises(PlatformError):
             calling.read_number({"amount": broken}, "amount")

@@ -9,6 +9,7 @@ from django.test import Client
 from annotate.models import Hit, PanelPayment, PanelSession, ProlificAccount, ProlificBonus, ProlificEvent
 from annotate.prolific import accounts, bonuses, receiving, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
+from demo.fake_prolific.api import TOKEN, Reply
 from demo.fake_prolific.platform import Event
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -99,6 +100,16 @@ def test_only_messages_signed_by_the_platform_are_kept(scene: Scene, owner: Memb
         accounts.subscribe(actor=owner, url="unused")
         assert post(event, **{"X-Event-ID": str(known)}).status_code == (200 if known else 403)
     assert len(fake.platform.subscriptions) == 2
+    # Another workspace has no subscriptions yet, and making them can fail and be asked for again.
+    ProlificAccount.objects.update(workspace_id="another")
+    assert accounts.connect(actor=owner, token=TOKEN).secret == ""
+    fake.platform.subscriptions.clear()
+    fake.fail("500", "subscriptions/$")
+    with pytest.raises(PlatformError):
+        accounts.subscribe(actor=owner, url="unused")
+    assert ProlificAccount.objects.filter(secret="", secret_before="").exists()
+    accounts.subscribe(actor=owner, url="unused")
+    assert len(fake.platform.subscriptions) == 2
     assert person.session.state == "arrived"
 
 
@@ -112,6 +123,14 @@ def test_a_message_of_an_unknown_submission_is_asked_about(scene: Scene) -> None
     row = scene.study.submissions.get()
     assert (row.external_id, row.status, row.session) == (submission, "RESERVED", None)
     assert not other.study.submissions.exists()
+    # The token can't be read any more: the message is done with, and those behind it are read.
+    fake.platform.reserve(scene.study.external_id, fake.platform.draw_participant())
+    fake.deliver()
+    token = ProlificAccount.objects.get().token
+    ProlificAccount.objects.update(token="from another key")
+    assert receiving.handle_waiting() == [None]
+    assert not ProlificEvent.objects.filter(is_waiting=True).exists()
+    ProlificAccount.objects.update(token=token)
     # Arrived before the message or after it, the session is joined, and the code that no message names is asked for.
     person = scene.come()
     person.finish()
@@ -220,7 +239,9 @@ def test_screened_out_timed_out_and_returned_on_the_platform(scene: Scene) -> No
     assert PanelSession.objects.count() == 3
 
 
-def test_bonuses_are_paid_once_whatever_becomes_of_the_answer(scene: Scene, client_of: SignIn) -> None:
+def test_bonuses_are_paid_once_whatever_becomes_of_the_answer(
+    scene: Scene, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Units and not cents; a sent payment without an answer waits for a person; one that was refused doesn't."""
     fake, people = scene.fake, [scene.come() for _ in range(2)]
     for person in people:
@@ -247,6 +268,13 @@ def test_bonuses_are_paid_once_whatever_becomes_of_the_answer(scene: Scene, clie
     page = client.post(f"{path}act/", {"act": "set up"}, follow=True).text
     assert "2.07 GBP" in page
     assert fake.platform.paid == []
+    # Without a token nothing is sent, so nothing is stored as sent or owed.
+    token, n_owed = ProlificAccount.objects.get().token, PanelPayment.objects.count()
+    ProlificAccount.objects.update(token="from another key")
+    assert "SECRET_KEY has changed" in client.post(f"{path}act/", {"act": "pay"}, follow=True).text
+    assert "SECRET_KEY has changed" in client.post(f"{base}new/", {"lines": f"{one} 1", "why": "More"}).text
+    assert (ProlificBonus.objects.get().state, PanelPayment.objects.count()) == ("set_up", n_owed)
+    ProlificAccount.objects.update(token=token)
     fake.fail("429", "/pay/$", value="9999")
     assert "asks to wait" in client.post(f"{path}act/", {"act": "pay"}, follow=True).text
     bonus.refresh_from_db()
@@ -279,5 +307,12 @@ def test_bonuses_are_paid_once_whatever_becomes_of_the_answer(scene: Scene, clie
     bonuses.settle(bonus=second, actor=scene.manager, was_paid=False)
     bonuses.pay(bonus=second, actor=scene.manager)
     assert len(fake.platform.paid) == 3
+    # Accepted in words that can't be read, it may be paid as well.
+    third = bonuses.set_up(study=scene.study, actor=scene.manager, amounts={people[0].member: 100}, why="More")
+    monkeypatch.setattr(fake.api, "_answer", lambda *_: Reply(202, ["accepted"]))
+    with pytest.raises(PlatformError, match="may be paid"):
+        bonuses.pay(bonus=third, actor=scene.manager)
+    third.refresh_from_db()
+    assert third.state == "sent"
     with pytest.raises(Refused, match="1 to 200"):
         bonuses.read_lines(scene.study, "\n")

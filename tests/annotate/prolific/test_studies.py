@@ -11,6 +11,7 @@ from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
 from annotate.panels import managing
 from annotate.prolific import accounts, drafting, following, groups, reconciling, tending
+from annotate.prolific.calling import Client as ApiClient
 from annotate.prolific.calling import PlatformError
 from demo.fake_prolific.api import TOKEN
 from projects.errors import Refused
@@ -118,6 +119,27 @@ def test_a_draft_below_the_least_pay_is_refused_in_the_platforms_words(
     assert not tending.tend_all()
 
 
+def test_a_publication_that_may_be_done_is_asked_about(connected: Fake, project: Project, manager: Membership) -> None:
+    """Done although the answer was 500 or, to a second click, 400; else the draft is one again."""
+    open_batch(project)
+    panel = make_prolific_panel(manager)
+    connected.fail("500", "transition/$")
+    with pytest.raises(PlatformError, match="status 500"):
+        publish(connected, manager, panel)
+    study = ProlificStudy.objects.select_related("panel").get()
+    assert study.published_at is None
+    path = f"{drafting.STUDIES}{study.external_id}/"
+    connected.client().post(f"{path}transition/", {"action": "PUBLISH"})
+    connected.fail("500", path, method="GET", n=9)
+    with pytest.raises(PlatformError):
+        drafting.publish(study=study, actor=manager)
+    assert ProlificStudy.objects.get().published_at is not None
+    connected.api.faults.clear()
+    drafting.publish(study=study, actor=manager)
+    study = ProlificStudy.objects.get()
+    assert (study.status, study.published_at is None, study.published_by) == ("ACTIVE", False, manager)
+
+
 def test_places_follow_the_open_places(connected: Fake, project: Project, manager: Membership) -> None:
     """Six sessions are wanted, two places to begin with, five at most; then a return, a removal, a pause, a start."""
     panel = make_prolific_panel(manager)
@@ -171,6 +193,22 @@ def test_places_follow_the_open_places(connected: Fake, project: Project, manage
     assert scene.there["status"] == "PAUSED"
     assert_equation()
     assert verifying.verify() == []
+
+
+def test_a_later_study_offers_what_an_earlier_one_leaves(
+    connected: Fake, project: Project, manager: Membership
+) -> None:
+    """Six HITs: four are offered by the first study; the second has two a session, so one session, and later two."""
+    open_batch(project, n_hits=6, judgments=1)
+    first = publish(connected, manager, make_prolific_panel(manager), places=4, most_places=4)
+    second = publish(connected, manager, make_prolific_panel(manager, hits_per_session=2), places=1, most_places=9)
+    tend(first)
+    assert following.plan_places(tend(second)).total == 1
+    arrived = first.come()
+    assert following.plan_places(tend(second)).n_sessions == 1
+    connected.platform.give_back(arrived.submission)
+    drafting.pause(study=first.study, actor=manager)
+    assert following.plan_places(tend(second)).total == 3
 
 
 def test_one_hit_of_many_places_needs_as_many_people(project: Project, manager: Membership) -> None:
@@ -236,10 +274,10 @@ def test_both_sides_are_compared(connected: Fake, project: Project, manager: Mem
 
 
 def test_a_failure_is_shown_and_tried_again_later(
-    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A removed field, a 500 and a token that is gone stop neither the worker nor another study."""
-    open_batch(project)
+    """A removed field and an error of this site stop neither the worker nor another study."""
+    open_batch(project, n_hits=6)
     scene = publish(connected, manager, make_prolific_panel(manager))
     other = publish(connected, manager, make_prolific_panel(manager))
     connected.fail("field removed", rf"studies/{scene.study.external_id}/$", value="status", method="GET")
@@ -253,5 +291,18 @@ def test_a_failure_is_shown_and_tried_again_later(
     later = now + tending.POLL_EVERY
     assert tending.tend_all(now=later) == 2
     assert scene.study.error == ""
-    ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE)
+    person = other.come()
+    person.complete("DO\x00NE")
+    fill_groups = groups.fill_groups
+
+    def fail_first(study: ProlificStudy, client: ApiClient) -> None:
+        if study.pk == scene.study.pk:
+            raise ValueError("A string literal cannot contain NUL (0x00) characters.")
+        fill_groups(study, client)
+
+    monkeypatch.setattr(groups, "fill_groups", fail_first)
+    assert tending.tend_all(now=later + tending.POLL_EVERY) == 2
+    assert "unexpected error" in scene.study.error
+    assert (other.study.error, person.row.entered_code) == ("", "DONE")
+    ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE, retry_at=None)
     assert not tending.tend(scene.study.pk, now=later)

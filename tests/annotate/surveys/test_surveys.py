@@ -12,6 +12,7 @@ from django.urls import reverse
 from annotate.models import QualificationTest, Survey, SurveyQuestion, SurveyResponse
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import erasing, surveys
+from annotate.onboarding.survey_form import SurveyForm
 from annotate.qualification import attempts
 from annotate.surveys import editing
 from annotate.work import serving
@@ -70,6 +71,13 @@ def test_it_comes_between_consent_and_work(
     send(client, survey, {"q1": "12", "q2": "fr"})
     assert SurveyResponse.objects.get().answers["1"] == 34
     assert client.get(url(project)).status_code == 302
+
+
+def test_a_number_without_limits_has_a_size_that_statistics_can_hold() -> None:
+    for limits, too_large in (({}, "9" * 400), ({"low": 0}, "1000000001"), ({"high": 5}, "-1000000001")):
+        question = SurveyQuestion(position=1, text="How many?", kind="number", **limits)
+        assert SurveyForm([question], {"q1": too_large}).errors
+        assert SurveyForm([question], {"q1": "5"}).is_valid()
 
 
 def test_an_answer_ends_the_visit_and_the_place_opens_again(project: Project, manager: Membership) -> None:
