@@ -2,10 +2,12 @@
 
 import os
 import warnings
+from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, task_prerun, worker_init
+from celery.signals import beat_init, task_postrun, task_prerun, worker_init
 from django.conf import settings
+from django.db import connections
 from django.urls import set_script_prefix
 
 from config import data_folder, embedded
@@ -38,6 +40,13 @@ app.autodiscover_tasks()
 def start_servers(**_: object) -> None:
     """Start the private servers for a worker; importing this module alone starts nothing."""
     embedded.ensure_running()
+
+
+@task_postrun.connect
+def close_connections(sender: Any = None, **_: object) -> None:
+    """Close the thread's connections to the database: an idle worker holds none, however many threads it has."""
+    if not sender.request.is_eager:
+        connections.close_all()
 
 
 @task_prerun.connect

@@ -7,6 +7,7 @@ import django_stubs_ext
 from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Exchange, Queue
 
 from config import data_folder, env
 from config.log_filters import drop_refusal_traceback, hide_rows, hide_tokens
@@ -122,6 +123,9 @@ LOCK_SECONDS = env.number("LOCK_SECONDS", default=5)
 
 # Seconds after which a job is stopped; 0 never does. The longest, a judgment set of millions, takes minutes.
 JOB_SECONDS = env.number("JOB_SECONDS", default=6 * 3600)
+# The same for jobs that somebody waits for, such as reports, and for metrics.
+SHORT_JOB_SECONDS = env.number("SHORT_JOB_SECONDS", default=1800)
+SCORING_JOB_SECONDS = env.number("SCORING_JOB_SECONDS", default=6 * 3600)
 
 AUTH_USER_MODEL = "projects.User"
 AUTHENTICATION_BACKENDS = [
@@ -330,6 +334,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# What a worker serves that is not told otherwise: the queues of `projects.jobs.queue`, without that of learned metrics.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "long", "scoring")]
+# A message waits in the queue, where another worker finds it, rather than behind a job of this one.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30}
 CELERY_TIMEZONE = "UTC"

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
 from django.core.management import call_command
 from django.db import Error, connection
 
 from projects.accounts import throttling
-from projects.jobs import queue
+from projects.jobs import queue, slots
 from projects.models import Guesses, Pulse
 from projects.settings import purging
 from projects.web import uploads
@@ -49,6 +49,12 @@ def deliver_messages() -> None:
     delivering.deliver_waiting()
 
 
+@celeryd_after_setup.connect
+def share_threads(sender: Any = None, instance: Any = None, **_: object) -> None:
+    """Keep a thread of this worker free for short jobs, before it takes its first message."""
+    slots.limit(n_threads=instance.concurrency, queues=instance.app.amqp.queues.consume_from)
+
+
 @worker_ready.connect
 def start_pulse(sender: Any = None, **_: object) -> None:
     _is_ending.clear()
@@ -58,8 +64,7 @@ def start_pulse(sender: Any = None, **_: object) -> None:
 
 def find_pulses(queues: Iterable[str]) -> list[str]:
     """Return under which names a worker of these queues shows that it is alive."""
-    named = {queue.DEFAULT_QUEUE: Pulse.WORKER, queue.NEURAL_QUEUE: Pulse.NEURAL}
-    return [named[each] for each in queues if each in named] or [Pulse.WORKER]
+    return [queue.PULSES[each] for each in queues if each in queue.PULSES] or [Pulse.WORKER]
 
 
 @worker_shutting_down.connect

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotate.models.batch import Batch
-from projects.jobs.queue import Job
+from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, Job
 from projects.models import Project
 
 
@@ -49,6 +49,10 @@ class Import(Job):
 
     def __str__(self) -> str:
         return f"import {self.number}"
+
+    @property
+    def queue_name(self) -> str:
+        return LONG_QUEUE if self.step == self.Step.WRITE else DEFAULT_QUEUE
 
     @property
     def state_in_words(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import redis
 from celery import current_app
 from django.apps import apps
+from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -32,9 +33,17 @@ DEAD_AFTER = timedelta(seconds=30)
 """Silence after which a worker is taken for dead: thirty missed beats, which a merely busy machine does not reach."""
 EXPLAIN_WAIT_AFTER = timedelta(seconds=10)
 """Below this, waiting is normal and needs no explanation."""
-DEFAULT_QUEUE, NEURAL_QUEUE = "celery", "neural"
-"""The queues of the broker. Jobs that load a model wait in one of their own, which one process serves: memory holds few
-models, and each computes on all cores."""
+DEFAULT_QUEUE, LONG_QUEUE, SCORING_QUEUE, NEURAL_QUEUE = "celery", "long", "scoring", "neural"
+"""The queues of the broker, by kind of job. The default one is for short jobs and periodic tasks. A worker serves the
+first three unless it is told otherwise. Jobs that load a model wait in one that a process of its own serves: memory
+holds few models, and each computes on all cores."""
+PULSES = {
+    DEFAULT_QUEUE: Pulse.WORKER,
+    LONG_QUEUE: Pulse.LONG,
+    SCORING_QUEUE: Pulse.SCORING,
+    NEURAL_QUEUE: Pulse.NEURAL,
+}
+"""Under which name the workers of a queue show that they are alive."""
 BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
@@ -52,6 +61,8 @@ class Job(models.Model):
     LIVE = (State.QUEUED, State.RUNNING)
     task: ClassVar[str] = ""
     """Name of the Celery task that runs one row, given its id."""
+    is_part: ClassVar[bool] = False
+    """Whether a row is a part of another job, which people see instead."""
 
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     requested_by = models.ForeignKey("projects.Membership", on_delete=models.PROTECT, related_name="+")
@@ -77,6 +88,13 @@ class Job(models.Model):
     def queue_name(self) -> str:
         """The queue of the broker whose workers run this job."""
         return DEFAULT_QUEUE
+
+    @property
+    def seconds_allowed(self) -> float:
+        """How long the job may run; 0 means without end."""
+        of_kind = {DEFAULT_QUEUE: settings.SHORT_JOB_SECONDS, SCORING_QUEUE: settings.SCORING_JOB_SECONDS}
+        limits = (settings.JOB_SECONDS, of_kind.get(self.queue_name, 0))
+        return min(filter(None, limits), default=0)
 
     @property
     def is_live(self) -> bool:
@@ -149,7 +167,7 @@ def enqueue_on_commit(job: Job) -> None:
     The hook is robust, because a broker that does not respond must not turn the committed request into an error;
     `enqueue_waiting` announces the job later.
     """
-    transaction.on_commit(partial(_announce, job), robust=True)
+    transaction.on_commit(partial(announce, job), robust=True)
 
 
 def enqueue_waiting() -> int:
@@ -159,14 +177,19 @@ def enqueue_waiting() -> int:
     """
     n_announced = 0
     for model in job_models():
-        # In this order, so that a job stays interrupted for ten seconds and its page can say so before it runs again.
-        _queue_interrupted(model)
-        _mark_interrupted(model)
+        revive(model)
         waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
         # The oldest hundred; the others follow at later calls.
         for job in waiting.order_by("queued_at")[:100]:
-            n_announced += _announce(job)
+            n_announced += announce(job)
     return n_announced
+
+
+def revive(model: type[Job]) -> None:
+    """Mark jobs of this kind as interrupted whose worker died, and queue those again that were so at the last call."""
+    # In this order, so that a job stays interrupted until the next call and its page can say so before it runs again.
+    _queue_interrupted(model)
+    _mark_interrupted(model)
 
 
 def job_models() -> Iterator[type[Job]]:
@@ -185,18 +208,38 @@ def explain_wait(job: Job) -> str:
             "The broker (Redis or Valkey) is not responding. The job will start automatically when it is "
             "available again."
         )
-    if job.queue_name == NEURAL_QUEUE and Pulse.is_missing(Pulse.NEURAL):
-        return (
-            "No worker for learned metrics is running. Start it with: "
-            f"celery -A config.celery worker --queues {NEURAL_QUEUE} --concurrency 1"
-        )
-    if job.queue_name == DEFAULT_QUEUE and Pulse.is_missing(Pulse.WORKER):
-        return "No worker is running. Start it with: celery -A config.celery worker"
+    if missing := _explain_missing_worker(job.queue_name):
+        return missing
     if any(model._default_manager.filter(state=Job.State.RUNNING).exists() for model in job_models()):
         return "The workers are busy with other jobs. This one is next."
     if Pulse.is_missing(Pulse.BEAT):
         return "No scheduler is running. Start it with: celery -A config.celery beat"
     return "Waiting for a worker."
+
+
+def announce_next(queue_name: str) -> bool:
+    """Announce the job of this queue that waits longest; return False if none waits or the broker is silent."""
+    waiting: list[Job] = []
+    for model in job_models():
+        # Jobs of one kind may be in several queues, so a few of each are looked at.
+        rows = model._default_manager.filter(state=Job.State.QUEUED).order_by("queued_at", "pk")[:20]
+        waiting += [job for job in rows if job.queue_name == queue_name]
+    return bool(waiting) and announce(min(waiting, key=lambda job: job.queued_at))
+
+
+def _explain_missing_worker(queue_name: str) -> str:
+    command = "celery -A config.celery worker"
+    if queue_name == NEURAL_QUEUE:
+        if not Pulse.is_missing(Pulse.NEURAL):
+            return ""
+        return (
+            f"No worker for learned metrics is running. Start it with: {command} --queues {queue_name} --concurrency 1"
+        )
+    if not Pulse.is_missing(PULSES[queue_name]):
+        return ""
+    if all(map(Pulse.is_missing, (Pulse.WORKER, Pulse.LONG, Pulse.SCORING))):
+        return f"No worker is running. Start it with: {command}"
+    return f"No worker serves the queue “{queue_name}”. Start it with: {command} --queues {queue_name}"
 
 
 def _queue_interrupted(model: type[Job]) -> None:
@@ -211,7 +254,7 @@ def _queue_interrupted(model: type[Job]) -> None:
             rows.update(state=Job.State.FAILED, error="Interrupted; the same job has been started again since.")
             continue
         if n_queued:
-            _announce(job)
+            announce(job)
 
 
 def _mark_interrupted(model: type[Job]) -> None:
@@ -222,7 +265,7 @@ def _mark_interrupted(model: type[Job]) -> None:
     dead.update(state=Job.State.INTERRUPTED, **ended)
 
 
-def _announce(job: Job) -> bool:
+def announce(job: Job) -> bool:
     """Send the job's id to its queue of the broker; return False if the broker does not respond."""
     try:
         with _broker() as broker:

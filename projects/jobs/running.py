@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from django.conf import settings
 from django.db import Error, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -18,13 +17,16 @@ from projects.database.outages import is_query_cancelled, is_unavailable
 from projects.database.snapshots import snapshot
 from projects.database.statements import count_statements
 from projects.errors import Refused
-from projects.jobs.queue import Job
+from projects.jobs import slots
+from projects.jobs.queue import DEFAULT_QUEUE, Job
 
 logger = logging.getLogger(__name__)
 job_logger = logging.getLogger("concord.jobs")
 
 BEAT_SECONDS = 1.0
 """Seconds between two heartbeats: progress is shown, and cancelling noticed, within about a second."""
+OVERDUE_SECONDS = 300.0
+"""Seconds after its limit in which a job has to stop by itself; then it is taken away from its worker."""
 
 J = TypeVar("J", bound=Job)
 OnProgress = Callable[[int, int], None]
@@ -54,6 +56,7 @@ def run(
     *,
     only_reads: bool = False,
     is_outside: bool = False,
+    has_thread: bool = False,
     finish: Callable[[J, dict[str, Any]], None] | None = None,
 ) -> str | None:
     """Claim the job and do its act in one transaction, whose last statement marks the job as done.
@@ -62,16 +65,23 @@ def run(
     `only_reads` it runs in a snapshot before that transaction, and `finish`, given the job and those fields, may then
     write. With `is_outside` it runs before that transaction in none at all: hours of computing must not keep the
     database from cleaning up after itself. A job that is no longer queued is left alone, because messages may come
-    twice. Return the state in which the job ended, or None if this call did not end it.
+    twice, and so is one for which this worker has no thread now, unless it `has_thread` from its caller. Return the
+    state in which the job ended, or None if this call did not end it.
     """
-    attempt = _claim(model, pk)
-    if attempt is None:
-        return None
-    started = time.perf_counter()
-    with count_statements() as count:
-        state = _run_claimed(model, pk, attempt, act, only_reads, is_outside, finish)
-    _log_end(model, pk, attempt, state, seconds=time.perf_counter() - started, n_statements=count.n)
-    return state
+    with slots.take(DEFAULT_QUEUE if has_thread else _find_queue(model, pk)) as is_free:
+        attempt = _claim(model, pk) if is_free else None
+        if attempt is None:
+            return None
+        started = time.perf_counter()
+        with count_statements() as count:
+            state = _run_claimed(model, pk, attempt, act, only_reads, is_outside, finish)
+        _log_end(model, pk, attempt, state, seconds=time.perf_counter() - started, n_statements=count.n)
+        return state
+
+
+def _find_queue(model: type[J], pk: int) -> str:
+    job = model._default_manager.filter(pk=pk).first()
+    return job.queue_name if job else DEFAULT_QUEUE
 
 
 def _run_claimed(
@@ -84,7 +94,7 @@ def _run_claimed(
     finish: Callable[[J, dict[str, Any]], None] | None,
 ) -> str | None:
     job = model._default_manager.get(pk=pk)
-    with Heartbeat(model, pk, attempt) as heartbeat:
+    with Heartbeat(model, pk, attempt, job.seconds_allowed) as heartbeat:
         try:
             changes: dict[str, Any] = {}
             if only_reads:
@@ -167,7 +177,7 @@ def _explain_end(
     if isinstance(error, Cancelled) or (heartbeat.is_cancelled and is_query_cancelled(error)):
         return Job.State.CANCELLED, {}
     if heartbeat.is_too_long and is_query_cancelled(error):
-        return Job.State.FAILED, {"error": explain_too_long()}
+        return Job.State.FAILED, {"error": explain_too_long(heartbeat.seconds_allowed)}
     if is_unavailable(error) and not is_query_cancelled(error):
         logger.warning("%s %s was interrupted: %s", model.__name__, pk, " ".join(str(error).split()))
         return Job.State.INTERRUPTED, {"n_interruptions": F("n_interruptions") + 1}
@@ -183,9 +193,9 @@ def _explain_end(
     return Job.State.FAILED, {"error": sentence}
 
 
-def explain_too_long() -> str:
-    hours = settings.JOB_SECONDS / 3600
-    return f"The job was stopped because it ran longer than {hours:.3g} hours. Nothing was stored."
+def explain_too_long(seconds: float) -> str:
+    span = f"{seconds / 3600:.3g} hours" if seconds >= 7200 else f"{seconds / 60:.3g} minutes"
+    return f"The job was stopped because it ran longer than {span}. Nothing was stored."
 
 
 class Heartbeat(Generic[J]):
@@ -195,7 +205,8 @@ class Heartbeat(Generic[J]):
     that, it is cancelled in the database.
     """
 
-    def __init__(self, model: type[J], pk: int, attempt: int) -> None:
+    def __init__(self, model: type[J], pk: int, attempt: int, seconds_allowed: float = 0) -> None:
+        self.seconds_allowed = seconds_allowed
         self.is_cancelled = False
         self.is_lost = False
         self.is_too_long = False
@@ -230,7 +241,7 @@ class Heartbeat(Generic[J]):
         if self.is_cancelled:
             raise Cancelled
         if self.is_too_long:
-            raise Refused(explain_too_long())
+            raise Refused(explain_too_long(self.seconds_allowed))
 
     @property
     def total(self) -> int:
@@ -262,7 +273,10 @@ class Heartbeat(Generic[J]):
             asked = self._rows.values_list("cancel_requested_at", flat=True).first()
             self.is_lost = not found
             self.is_cancelled = self.is_cancelled or asked is not None
-            self.is_too_long = 0 < settings.JOB_SECONDS < time.monotonic() - self._started
+            elapsed = time.monotonic() - self._started
+            self.is_too_long = 0 < self.seconds_allowed < elapsed
+            if self.is_too_long and elapsed > self.seconds_allowed + OVERDUE_SECONDS:
+                self._take_away()
             # Only now, one beat after the request: an act that reports its progress has stopped by itself meanwhile.
             if (has_to_stop or self.is_lost) and not self._stop.is_set():
                 with connection.cursor() as cursor:
@@ -271,6 +285,14 @@ class Heartbeat(Generic[J]):
             if getattr(error.__cause__, "pgcode", "") != LOCK_NOT_AVAILABLE:
                 logger.warning("A heartbeat was missed.", exc_info=True)
                 connection.close()
+
+    def _take_away(self) -> None:
+        """Mark the job as interrupted, for good: its act does not stop. What it still writes will be rolled back."""
+        error = f"{explain_too_long(self.seconds_allowed)} Its worker did not stop in time: restart the worker."
+        ended = {"state": Job.State.INTERRUPTED, "n_interruptions": 2, "finished_at": Now(), "error": error}
+        if self._rows.update(**ended):
+            self.is_lost = True
+            logger.error("%s does not stop, and was taken away from this worker.", self._thread.name)
 
 
 def _backend_pid() -> int:

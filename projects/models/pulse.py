@@ -11,13 +11,19 @@ class Pulse(models.Model):
     """When a worker or the scheduler was last seen, so that a page can say which of them is not running."""
 
     WORKER = "worker"
+    """A worker of short jobs and periodic tasks."""
+    LONG = "long"
+    SCORING = "scoring"
     NEURAL = "neural"
     """A worker of learned metrics, which only some sites have."""
     BEAT = "beat"
     EVERY_SECONDS = 5.0
     # A worker reports every five seconds. The scheduler shows only by a task that it sends every ten seconds and a
     # worker runs, so it gets more time.
-    MISSING_AFTER = {WORKER: timedelta(seconds=15), NEURAL: timedelta(seconds=15), BEAT: timedelta(seconds=30)}
+    MISSING_AFTER = {
+        **dict.fromkeys((WORKER, LONG, SCORING, NEURAL), timedelta(seconds=15)),
+        BEAT: timedelta(seconds=30),
+    }
 
     process = models.CharField(max_length=10, primary_key=True)
     seen_at = models.DateTimeField()

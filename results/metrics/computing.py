@@ -12,7 +12,7 @@ from measures.metrics import Broken, MeanMetric, Metric, Scores, score_slice
 from projects import log
 from projects.errors import Refused
 from projects.jobs import queue, running
-from projects.jobs.queue import DEFAULT_QUEUE, NEURAL_QUEUE, Job
+from projects.jobs.queue import NEURAL_QUEUE, SCORING_QUEUE, Job
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
 from results.learned import checkpoints
@@ -56,7 +56,7 @@ def request_run(
                     "requested_by": actor,
                     "report": {
                         "about": describe_metric(metric),
-                        "queue": NEURAL_QUEUE if is_learned(metric) else DEFAULT_QUEUE,
+                        "queue": NEURAL_QUEUE if is_learned(metric) else SCORING_QUEUE,
                     },
                 }
             )

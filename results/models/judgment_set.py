@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from projects.jobs.queue import Job
+from projects.jobs.queue import LONG_QUEUE, Job
 from projects.models import Membership, Project
 
 
@@ -68,6 +68,10 @@ class JudgmentSet(Job):
 
     def __str__(self) -> str:
         return f"judgment set {self.number}"
+
+    @property
+    def queue_name(self) -> str:
+        return LONG_QUEUE
 
     def get_absolute_url(self) -> str:
         return reverse("results:set-show", args=[self.project.slug, self.number])

@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from projects.jobs.queue import DEFAULT_QUEUE, Job
+from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, SCORING_QUEUE, Job
 from projects.models import Candidate, Project
 
 HASH_LENGTH = 12
@@ -38,6 +38,10 @@ class ScoreFile(Job):
 
     def __str__(self) -> str:
         return f"file of scores {self.number}"
+
+    @property
+    def queue_name(self) -> str:
+        return LONG_QUEUE if self.step == self.Step.TAKE else DEFAULT_QUEUE
 
 
 class MetricRunQuerySet(models.QuerySet["MetricRun"]):
@@ -96,7 +100,7 @@ class MetricRun(Job):
     @property
     def queue_name(self) -> str:
         """That of learned metrics for a run that loads a model; `results.metrics.computing` notes it in the report."""
-        return str(self.report.get("queue") or DEFAULT_QUEUE)
+        return str(self.report.get("queue") or SCORING_QUEUE)
 
     @property
     def signature(self) -> str:

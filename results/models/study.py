@@ -3,7 +3,7 @@
 from django.db import models
 from django.urls import reverse
 
-from projects.jobs.queue import Job
+from projects.jobs.queue import LONG_QUEUE, Job
 from projects.models import Candidate, Membership, Project
 
 
@@ -40,6 +40,10 @@ class Study(Job):
 
     def __str__(self) -> str:
         return f"metric evaluation {self.number}"
+
+    @property
+    def queue_name(self) -> str:
+        return LONG_QUEUE
 
     def get_absolute_url(self) -> str:
         return reverse("results:study-show", args=[self.project.slug, self.number])

@@ -171,7 +171,7 @@ def web_command(bind: str, workers: int) -> list[str]:
 def worker_command(*, has_beat: bool) -> list[str]:
     """Return the module of the worker and its arguments."""
     clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []
-    return [*_celery_worker(concurrency=2), *clock]
+    return [*_celery_worker(concurrency=3), *clock]
 
 
 def neural_command() -> list[str]:

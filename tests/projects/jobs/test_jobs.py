@@ -45,7 +45,7 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         found.append((job.task, job.pk))
         return True
 
-    monkeypatch.setattr(queue, "_announce", announce)
+    monkeypatch.setattr(queue, "announce", announce)
     return found
 
 
@@ -459,7 +459,7 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(
         announced.append(job.pk)
         return True
 
-    monkeypatch.setattr(queue, "_announce", announce)
+    monkeypatch.setattr(queue, "announce", announce)
     assert queue.enqueue_waiting() == 1
     assert announced == [job.pk]
 
@@ -478,7 +478,7 @@ def test_a_job_of_learned_metrics_waits_in_a_queue_of_its_own(
     monkeypatch.setattr(celery.current_app, "send_task", lambda _task, **options: sent.append(options))
     job = make_job(manager)
     monkeypatch.setattr(type(job), "queue_name", queue.NEURAL_QUEUE)
-    assert queue._announce(job)
+    assert queue.announce(job)
     assert (sent[0]["queue"], sent[0]["args"]) == ("neural", [job.pk])
 
     job.queued_at = timezone.now() - timedelta(seconds=11)

@@ -99,7 +99,7 @@ def test_a_run_waits_in_its_queue_and_names_model_and_device(
     run = request(corpus, researcher, model)
     assert run.queue_name == queue.NEURAL_QUEUE
     assert (
-        computing.request_run(project=corpus, actor=researcher, name="exact_match", settings={}).queue_name == "celery"
+        computing.request_run(project=corpus, actor=researcher, name="exact_match", settings={}).queue_name == "scoring"
     )
     assert request(corpus, researcher, model) == run
     assert computing.run(run.pk) == "done"
