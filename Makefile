@@ -174,7 +174,7 @@ $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
 	@$(call install_from,requirements-dev.txt)
 	@touch $@
 
-$(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_DEV)
+$(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py tests/deploy/poolers.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_DEV)
 	@$(PY) -m tests.machine
 	@touch $@
 

@@ -1,13 +1,17 @@
 """Checks of settings that are insecure or incomplete; the insecure ones stop the site from starting."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as Warned
+from django.db import connection
 
 from config import data_folder
+from projects.database.direct import direct_connection
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
@@ -54,4 +58,26 @@ def check_servers(**_: Any) -> list[CheckMessage]:
         )
         for package, name, variable in map(PRIVATE_SERVERS.__getitem__, data_folder.needed())
         if find_spec(package) is None
+    ]
+
+
+@register(Tags.database)
+def check_pooler(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Return a message if a pooler answers where the server itself should; `migrate` asks before it begins."""
+    if not databases:
+        return []
+    with direct_connection(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        # A pooler gives its clients a number of its own.
+        if cursor.fetchone()[0] == connection.connection.get_backend_pid():
+            return []
+    if settings.HAS_POOLER:
+        return [Error("DIRECT_DATABASE_URL leads to a pooler. It must lead to PostgreSQL itself.", id="concord.E007")]
+    return [
+        Warned(
+            "DATABASE_URL leads to a pooler.",
+            hint="In transaction mode the site fails unless DIRECT_DATABASE_URL leads to PostgreSQL itself. In session "
+            "mode nothing is to be done.",
+            id="concord.W001",
+        )
     ]

@@ -83,28 +83,28 @@ def choice(name: str, options: Sequence[str], default: str = _REQUIRED) -> str:
     return value
 
 
-def database(url: str) -> dict[str, Any]:
+def database(url: str, variable: str = "DATABASE_URL") -> dict[str, Any]:
     """Return Django's settings for `postgres://user:password@host:port/name?sslmode=require`.
 
-    The host may be a socket directory, percent-encoded or as `?host=/run/postgresql`. Error messages never repeat the
-    address, because it may contain a password.
+    The host may be a socket directory, percent-encoded or as `?host=/run/postgresql`. Error messages name the variable
+    and never repeat the address, because it may contain a password.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ImproperlyConfigured("DATABASE_URL must have the form postgres://user:password@host:port/name.") from None
+        raise ImproperlyConfigured(f"{variable} must have the form postgres://user:password@host:port/name.") from None
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise ImproperlyConfigured("DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer).")
+        raise ImproperlyConfigured(f"{variable} must start with postgres:// (PostgreSQL 15 or newer).")
     name = unquote(parts.path.removeprefix("/"))
     if not name:
         raise ImproperlyConfigured(
-            "DATABASE_URL names no database. Use the form postgres://user:password@host:port/name."
+            f"{variable} names no database. Use the form postgres://user:password@host:port/name."
         )
     options = dict(parse_qsl(parts.query))
     host = options.pop("host", "") or unquote(parts.hostname or "")
     if unknown := sorted(options.keys() - DATABASE_OPTIONS):
-        raise ImproperlyConfigured(f"DATABASE_URL has unknown options: {', '.join(unknown)}.")
+        raise ImproperlyConfigured(f"{variable} has unknown options: {', '.join(unknown)}.")
     return {
         "NAME": name,
         "USER": unquote(parts.username or ""),

@@ -7,11 +7,13 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from projects.database.direct import direct_connection
 from projects.database.locks import MIGRATIONS
 
 PAUSE_SECONDS = 0.2
 
 
+@direct_connection()
 def bring_up_to_date() -> None:
     """Apply missing migrations; of several processes at once, one applies them while the others wait."""
     if not _is_behind():

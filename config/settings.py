@@ -117,6 +117,14 @@ DATABASES = {
     }
 }
 
+# Where DATABASE_URL leads to a pooler in transaction mode, this leads to the server itself. What needs a connection for
+# longer than a transaction uses it: migrations, backups and restores.
+DIRECT_DATABASE_URL = env.text("DIRECT_DATABASE_URL", default="")
+HAS_POOLER = bool(DIRECT_DATABASE_URL)
+if HAS_POOLER and IS_EMBEDDED:
+    raise ImproperlyConfigured("DIRECT_DATABASE_URL is for a pooler: set DATABASE_URL, which leads to it, as well.")
+DIRECT_DATABASE = env.database(DIRECT_DATABASE_URL, "DIRECT_DATABASE_URL") if HAS_POOLER else {}
+
 # Seconds after which a web process gives up a statement, and the wait for a lock; 0 never does. Others have no limits.
 STATEMENT_SECONDS = env.number("STATEMENT_SECONDS", default=30)
 LOCK_SECONDS = env.number("LOCK_SECONDS", default=5)

@@ -15,7 +15,7 @@ from measures.metrics.meteor_jar import find_java, find_meteor
 from measures.metrics.wordnet import find_wordnet
 from tests import debian
 from tests.browser import chromium, fonts
-from tests.deploy import proxies
+from tests.deploy import poolers, proxies
 
 METEOR = "pycocoevalcap==1.2 --hash=sha256:083ed7910f1aec000b0a237ef6665f74edf19954204d0b1cbdb8399ed132228d"
 WORDNET = Path(sys.prefix) / "nltk_data" / "corpora" / "wordnet"
@@ -81,6 +81,7 @@ def main() -> None:
         "WordNet": (bring_wordnet, find_wordnet),
         "Spreadsheet": (bring_spreadsheet, find_spreadsheet),
         "Clock": (bring_faketime, find_faketime),
+        "Pooler": (poolers.bring, poolers.find),
         "Proxies": (proxies.bring, lambda: ", ".join(filter(None, map(proxies.find, ("nginx", "caddy")))) or None),
     }
     for name, (bring, find) in brought.items():

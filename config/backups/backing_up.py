@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 from config.backups import archive, databases, stored_files
 from config.backups.programs import Login, find_programs
 from projects.database import erasures
+from projects.database.direct import direct_connection
 from projects.database.snapshots import snapshot
 from results.metrics.registry import code_version
 
@@ -27,6 +28,7 @@ class Backup:
     manifest: archive.Manifest
 
 
+@direct_connection()
 def make_backup(path: Path) -> Backup:
     """Write a backup of the site to a new file. Raises Refused if that is not possible; then nothing is stored.
 

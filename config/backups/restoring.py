@@ -17,6 +17,7 @@ from config.backups.backing_up import fingerprint_key
 from config.backups.programs import Login, Programs, find_programs
 from config.migrating import bring_up_to_date
 from projects.database import erasures
+from projects.database.direct import direct_connection
 from projects.errors import Refused
 from projects.models import Webhook
 from results.models import JudgmentSet
@@ -39,6 +40,7 @@ class Restored:
     """What `verify` found, and archives of judgment sets that are not as they were frozen."""
 
 
+@direct_connection()
 def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> Restored:
     """Replace the site's database and stored files by those of a backup.
 

@@ -16,14 +16,17 @@ _EVENTS = {extensions.POLL_READ: selectors.EVENT_READ, extensions.POLL_WRITE: se
 class Probe:
     """Statements on one connection, each committed by itself. They raise TimeoutError after the deadline."""
 
-    def __init__(self, opened: Any, deadline: float) -> None:
+    def __init__(self, opened: Any, deadline: float, seconds: float) -> None:
         self._connection = opened
         self._deadline = deadline
+        # A statement that waits for a lock must not be left behind in the server. The limit goes with each statement,
+        # as one transaction: a pooler would give a limit of the connection to others.
+        self._limit = f"SET LOCAL statement_timeout = {int(seconds * 1000)}; "
 
     def ask(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows; empty for one that has none."""
         with self._connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
+            cursor.execute(self._limit + sql, parameters)
             self.wait()
             return cursor.fetchall() if cursor.description else []
 
@@ -48,10 +51,8 @@ def probe(seconds: float) -> Iterator[Probe]:
     parameters = connection.get_connection_params() | {"cursor_factory": extensions.cursor}
     opened = psycopg2.connect(**parameters, async_=True)
     try:
-        found = Probe(opened, deadline)
+        found = Probe(opened, deadline, seconds)
         found.wait()
-        # A statement that waits for a lock must not be left behind in the server.
-        found.ask(f"SET statement_timeout = {int(seconds * 1000)}")
         yield found
     finally:
         opened.close()

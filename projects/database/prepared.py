@@ -1,7 +1,7 @@
 """Prepared statements, which the database plans once for each connection.
 
-On the rating page planning a statement takes longer than running it. A prepared statement belongs to its connection,
-so a pooler in transaction mode, which changes connections between transactions, does not work with them.
+On the rating page planning a statement takes longer than running it. A prepared statement belongs to its connection. A
+pooler in transaction mode changes connections between transactions, so behind one each statement is sent as it is.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
@@ -19,6 +20,7 @@ Row = TypeVar("Row", bound=Model)
 _KNOWN: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 """The names of the statements prepared on each connection. No lock is needed: a connection belongs to one thread."""
 _PARAMETER = re.compile(r"%\((\w+)\)s")
+_PERCENT = re.compile(r"%(?!\(\w+\)s)")
 
 
 class Prepared:
@@ -28,10 +30,14 @@ class Prepared:
         self.names = list(dict.fromkeys(_PARAMETER.findall(sql)))
         numbers = {name: f"${n}" for n, name in enumerate(self.names, start=1)}
         self.sql = _PARAMETER.sub(lambda found: numbers[found[1]], sql)
+        self._plain = _PERCENT.sub("%%", sql)
         self.name = "concord_" + hashlib.sha256(sql.encode()).hexdigest()[:16]
         self._call = f"EXECUTE {self.name} ({', '.join(['%s'] * len(self.names))})"
 
     def execute(self, cursor: CursorWrapper, parameters: Mapping[str, Any]) -> None:
+        if settings.HAS_POOLER:
+            cursor.execute(self._plain, parameters)
+            return
         known = _KNOWN.setdefault(cursor.connection, set())
         if self.name not in known:
             # A prepared statement outlives its transaction, even one that is rolled back, so the name stays known. It

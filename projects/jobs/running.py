@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from django.db import Error, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from psycopg2.errorcodes import LOCK_NOT_AVAILABLE
@@ -215,7 +215,8 @@ class Heartbeat(Generic[J]):
         self._progress = (0, 0)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name=f"heartbeat of {model.__name__} {pk}", daemon=True)
-        self._backend = _backend_pid()
+        # Of this thread. What it is connected by may change, so that is asked for at the time.
+        self._connection = connections[DEFAULT_DB_ALIAS]
         # Within a transaction of the caller nobody else sees the job: nobody can cancel it or take it for dead, and a
         # beat from another connection would not find it.
         self._beats = not connection.in_atomic_block
@@ -264,12 +265,7 @@ class Heartbeat(Generic[J]):
         has_to_stop = self.is_cancelled or self.is_too_long
         done, total = self._progress
         try:
-            if connection.connection is None:
-                with connection.cursor() as cursor:
-                    # The act may itself have locked the row near its end. It is alive then, so this beat is skipped
-                    # instead of waiting for the lock.
-                    cursor.execute("SET lock_timeout = '100ms'")
-            found = self._rows.update(beat_at=Now(), done=done, total=total)
+            found = self._store(beat_at=Now(), done=done, total=total)
             asked = self._rows.values_list("cancel_requested_at", flat=True).first()
             self.is_lost = not found
             self.is_cancelled = self.is_cancelled or asked is not None
@@ -279,23 +275,36 @@ class Heartbeat(Generic[J]):
                 self._take_away()
             # Only now, one beat after the request: an act that reports its progress has stopped by itself meanwhile.
             if (has_to_stop or self.is_lost) and not self._stop.is_set():
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_cancel_backend(%s)", [self._backend])
+                self._cancel_statement()
         except Error as error:
             if getattr(error.__cause__, "pgcode", "") != LOCK_NOT_AVAILABLE:
                 logger.warning("A heartbeat was missed.", exc_info=True)
                 connection.close()
 
+    def _store(self, **changes: Any) -> int:
+        """Change the job's row, if it still belongs to this attempt, and return how many rows that were.
+
+        The act may itself have locked the row near its end. It is alive then, so this beat is skipped instead of
+        waiting for the lock.
+        """
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '100ms'")
+            return self._rows.update(**changes)
+
     def _take_away(self) -> None:
         """Mark the job as interrupted, for good: its act does not stop. What it still writes will be rolled back."""
         error = f"{explain_too_long(self.seconds_allowed)} Its worker did not stop in time: restart the worker."
         ended = {"state": Job.State.INTERRUPTED, "n_interruptions": 2, "finished_at": Now(), "error": error}
-        if self._rows.update(**ended):
+        if self._store(**ended):
             self.is_lost = True
             logger.error("%s does not stop, and was taken away from this worker.", self._thread.name)
 
+    def _cancel_statement(self) -> None:
+        """Ask the server to cancel what the act's connection runs, if anything.
 
-def _backend_pid() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        return int(cursor.fetchone()[0])
+        The driver asks, not a statement with the number of a backend: behind a pooler, that may serve others by now.
+        """
+        link = self._connection.connection
+        with connection.wrap_database_errors:
+            if link is not None and not link.closed:
+                link.cancel()

@@ -4,11 +4,11 @@ import io
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 from django.db import connection
-from psycopg2 import Error
 
 # At most a megabyte of a download waits in memory for a slow reader.
 CHUNK_BYTES = 256 * 1024
@@ -19,12 +19,12 @@ LINES = r"FORMAT csv, DELIMITER E'\x01', QUOTE E'\x02'"
 """One text a row, unquoted: JSON escapes control characters, so it holds neither of these two nor a line break."""
 
 _FAST = """
-SELECT current_setting('statement_timeout'), set_config('statement_timeout', '0', false),
-       set_config('work_mem', '64MB', false), set_config('jit', 'off', false)
+SELECT current_setting('statement_timeout'), set_config('statement_timeout', '0', true),
+       set_config('work_mem', '64MB', true), set_config('jit', 'off', true)
 """
 """SQL: sort a million rows in memory rather than on disk, do not compile a statement that runs once, and let it run as
-long as its reader reads. The settings outlast the transaction, as a download has none of its own, and are reset
-afterwards."""
+long as its reader reads. The settings end with the transaction; those of one that goes on are reset before."""
+_SLOW = "SET LOCAL work_mem TO DEFAULT; SET LOCAL jit TO DEFAULT; SET LOCAL statement_timeout = %s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,18 @@ def write(statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
 
 
 def stream(statement: Statement) -> Iterator[bytes]:
-    """Yield a statement's rows in chunks.
+    """Return a statement's rows in chunks.
 
     COPY pushes and a response pulls, so a thread pushes into a short queue and waits while it is full. The thread
     uses this request's own connection, which nothing else touches meanwhile. A reader who goes away cancels the
     statement.
     """
     connection.ensure_connection()
-    raw = connection.connection
+    # Now, not when the first chunk is read: by then the view has returned, and with it what it read from.
+    return _pull(connection.connection, statement)
+
+
+def _pull(raw: Any, statement: Statement) -> Iterator[bytes]:
     sink = _Sink()
     # A daemon, so that a process that ends does not wait for a reader who is gone.
     thread = threading.Thread(target=_push, args=(raw, statement, sink), daemon=True)
@@ -112,21 +116,25 @@ def _copy(raw: Any, statement: Statement, file: IO[bytes] | io.RawIOBase) -> int
     with raw.cursor() as cursor:
         # COPY takes no parameters, so they are written into the statement, quoted by the driver.
         select = cursor.mogrify(statement.select, statement.parameters).decode()
-        cursor.execute(_FAST)
-        (timeout, *_) = cursor.fetchone()
-        try:
+        with _transaction(raw, cursor):
+            cursor.execute(_FAST)
+            (timeout, *_) = cursor.fetchone()
             cursor.copy_expert(f"COPY ({select}) TO STDOUT WITH ({statement.form})", file, CHUNK_BYTES)
             n_rows: int = cursor.rowcount
-        finally:
-            _reset_settings(raw, cursor, timeout)
+            cursor.execute(_SLOW, [timeout])
     file.write(statement.tail(n_rows))
     return n_rows
 
 
-def _reset_settings(raw: Any, cursor: Any, timeout: str) -> None:
-    try:
-        if not raw.closed:
-            cursor.execute("RESET work_mem; RESET jit; SET statement_timeout = %s", [timeout])
-    except Error:
-        # A failed transaction has undone the settings itself.
+@contextmanager
+def _transaction(raw: Any, cursor: Any) -> Iterator[None]:
+    """Run the block in the connection's transaction, or in one of its own, which ends with the block."""
+    if not raw.autocommit:
+        yield
         return
+    cursor.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if not raw.closed:
+            cursor.execute("ROLLBACK")  # it has read only

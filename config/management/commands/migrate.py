@@ -8,6 +8,8 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from psycopg2 import errors
 
+from projects.database.direct import direct_connection
+
 LOCK_MS = 2_000
 """How long a migration waits for a lock of a table. All who want to read the table wait behind it for as long."""
 N_ATTEMPTS = 20
@@ -24,6 +26,7 @@ ORDER BY xact_start LIMIT 1
 class Command(migrate.Command):
     help = "Apply missing migrations. Waits for locks of tables are short and tried again, so that the site goes on."
 
+    @direct_connection()
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
         with connection.cursor() as cursor:

@@ -1,4 +1,8 @@
-"""The connection that Django uses. Before each request its health is checked, by a system call where that will do."""
+"""The connection that Django uses.
+
+Before each request its health is checked, by a system call where that will do. It works through a pooler in transaction
+mode, too.
+"""
 
 import select
 from typing import Any
@@ -11,6 +15,14 @@ READABLE = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to PostgreSQL."""
+
+    def chunked_cursor(self) -> Any:
+        """Return a cursor of the server inside a transaction, and a plain one outside.
+
+        One that outlives its transaction belongs to the connection, which a pooler changes then. Forms ask for their
+        few choices in this way; whoever reads many rows begins a transaction.
+        """
+        return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 
     def is_usable(self) -> bool:
         """Return whether the connection can be used.
