@@ -33,6 +33,8 @@ SITE_PATH = urlsplit(SITE_URL).path
 CSRF_TRUSTED_ORIGINS = [SITE_URL.removesuffix(SITE_PATH)] if SITE_URL else []
 FORCE_SCRIPT_NAME = SITE_PATH or None
 DATA_DIR = data_folder.data_dir()
+# What all hosts of a site have to see: stored files, erasures, unfinished work. Each host has a DATA_DIR of its own.
+SHARED_DIR = BASE_DIR / env.text("SHARED_DIR", default=str(DATA_DIR))
 
 INSTALLED_APPS = [
     # First: projects/admin.py removes their pages from the admin site.
@@ -267,7 +269,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.ModuleStaticFilesStorage"},
 }
-MEDIA_ROOT = DATA_DIR / "files"
+MEDIA_ROOT = SHARED_DIR / "files"
 FILE_UPLOAD_TEMP_DIR = str(data_folder.upload_dir())
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
@@ -301,7 +303,7 @@ SPECTACULAR_SETTINGS = {
 ADVISORIES = env.text("ADVISORIES", default="")  # for `manage.py audit`: a copy of the advisories of OSV
 METRIC_MODULES = env.words("METRIC_MODULES")
 # Models of learned metrics, each in a folder, and what they run on: threads (0: torch chooses) and device.
-MODELS_DIR = BASE_DIR / env.text("MODELS_DIR", default=str(DATA_DIR / "models"))
+MODELS_DIR = BASE_DIR / env.text("MODELS_DIR", default=str(SHARED_DIR / "models"))
 NEURAL_THREADS = env.number("NEURAL_THREADS", default=0, most=1024)
 NEURAL_DEVICE = env.text("NEURAL_DEVICE", default="auto")
 # Under the names that the library of the Hugging Face Hub gives them; `manage.py publish` needs the token.

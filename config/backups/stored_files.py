@@ -59,7 +59,7 @@ def list_named() -> dict[str, bool]:
 @contextmanager
 def staging() -> Iterator[Path]:
     """Yield an empty folder on the disk of the stored files. Raises Refused while another backup is made."""
-    data = Path(settings.DATA_DIR)
+    data = Path(settings.SHARED_DIR)
     lock = locks.hold_if_free(data / "backup.lock")
     if lock is None:
         raise Refused("Another backup of this site is being made. Wait until it has ended.")

@@ -150,10 +150,10 @@ def _check_clock(database: Probe) -> Check:
 
 def _check_disk() -> Check:
     try:
-        usage = shutil.disk_usage(settings.DATA_DIR)
+        disks = map(shutil.disk_usage, {settings.DATA_DIR, settings.SHARED_DIR})
+        free = min(disk.free / disk.total if disk.total else 0.0 for disk in disks)
     except OSError as error:
         return Check("disk", is_ok=False, detail=str(error.strerror))
-    free = usage.free / usage.total if usage.total else 0.0
     return Check("disk", is_ok=free > LEAST_FREE_SHARE, detail=f"{free:.1%} free", value=free)
 
 

@@ -5,6 +5,7 @@ list is a file beside the database, so restoring an older database leaves it as 
 Each line names what was erased by ids and pseudonyms only.
 """
 
+import fcntl
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ def add_lines(lines: Iterable[bytes]) -> None:
         return
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(handle, "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # on a network file system, hosts that append at once overwrite each other
         # One write, so that lines of two processes do not mix; the line feed first, should the last line be cut off.
         file.write(b"".join(b"\n" + line for line in fresh) + b"\n")
         file.flush()
@@ -83,7 +85,7 @@ def repeat_all() -> int:
 
 
 def find_path() -> Path:
-    return Path(settings.DATA_DIR) / FILE_NAME
+    return Path(settings.SHARED_DIR) / FILE_NAME
 
 
 def _read_lines(path: Path) -> list[bytes]:

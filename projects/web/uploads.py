@@ -137,6 +137,13 @@ def folder() -> Path:
     return path
 
 
+def _kept_folder() -> Path:
+    """Return the folder of files that forms with errors keep; the form may come back to another host."""
+    path = Path(settings.MEDIA_ROOT) / "kept"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
 def find_file(row: FileRow) -> Path:
     """Return where the file of a row is kept, or was."""
     return folder() / row.stored_name
@@ -264,11 +271,11 @@ class KeptUpload:
 
 
 def keep_for_retry(upload: "UploadedFile[Any]", *, whose: str) -> KeptUpload:
-    """Keep an upload beside the temporary ones, among which it is deleted after a day.
+    """Keep an upload for a day.
 
     It takes the place of the one that was kept for the same person and purpose, whose token is void from now on.
     """
-    beside = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    beside = _kept_folder()
     owner = salted_hmac(__name__, whose, algorithm="sha256").hexdigest()
     for earlier in beside.glob(f"{owner}.*"):
         delete_path(earlier)
@@ -285,7 +292,7 @@ def find_for_retry(token: str, *, whose: str) -> KeptUpload | None:
         stored_name, name = signing.loads(token, salt=whose, max_age=TEMPORARY_SECONDS)
     except signing.BadSignature:
         return None
-    path = Path(settings.FILE_UPLOAD_TEMP_DIR) / stored_name
+    path = _kept_folder() / stored_name
     return KeptUpload(path, name, token) if path.is_file() else None
 
 
@@ -311,8 +318,8 @@ def new_name() -> str:
 
 def clear_temporary(now: float) -> None:
     """Delete the temporary files of uploads whose process was killed, and those kept for a form not sent again."""
-    folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
-    for path in (*folder.glob("*.upload*"), *folder.glob(f"*{KEPT_SUFFIX}*")):
+    uploads = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    for path in (*uploads.glob("*.upload*"), *_kept_folder().glob(f"*{KEPT_SUFFIX}*")):
         if path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS:
             path.unlink(missing_ok=True)
 

@@ -23,7 +23,7 @@ PART = 256
 
 
 def folder() -> Path:
-    return Path(settings.DATA_DIR) / "unfinished-runs"
+    return Path(settings.SHARED_DIR) / "unfinished-runs"
 
 
 class Checkpoint:

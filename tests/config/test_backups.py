@@ -53,7 +53,7 @@ def empty_site(settings: Settings, folder: Path) -> Iterator[None]:
     """Point this process at a database without tables and an empty data folder."""
     with database.empty("restored") as link:
         link.close()  # it would count as a session of a running site
-        settings.DATA_DIR, settings.MEDIA_ROOT = folder, folder / "files"
+        settings.SHARED_DIR, settings.MEDIA_ROOT = folder, folder / "files"
         folder.mkdir()
         yield
 
@@ -61,8 +61,8 @@ def empty_site(settings: Settings, folder: Path) -> Iterator[None]:
 @pytest.fixture
 def site(settings: Settings, tmp_path: Path) -> Path:
     """A data folder of this test's own; new files go beside it."""
-    settings.DATA_DIR, settings.MEDIA_ROOT = tmp_path / "data", tmp_path / "data" / "files"
-    settings.DATA_DIR.mkdir()
+    settings.SHARED_DIR, settings.MEDIA_ROOT = tmp_path / "data", tmp_path / "data" / "files"
+    settings.SHARED_DIR.mkdir()
     return tmp_path
 
 
@@ -93,7 +93,7 @@ def test_a_backup_under_load_is_restored_into_an_empty_site(
     after = {uuid for shift in working for uuid in shift.acknowledged}
     assert (site / "site.tar").stat().st_mode & 0o777 == 0o600
     assert {path.name for path in site.iterdir()} == {"data", "site.tar"}, "a draft is left"
-    assert not list(settings.DATA_DIR.glob("backup-*")), "links are left"
+    assert not list(settings.SHARED_DIR.glob("backup-*")), "links are left"
 
     with empty_site(settings, site / "new"):
         restored = restoring.restore(site / "site.tar")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("old_data")
 def test_no_table_is_empty_and_no_kind_has_no_row(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, settings: Settings, tmp_path: Path
 ) -> None:
-    settings.MEDIA_ROOT, settings.DATA_DIR = tmp_path / "files", tmp_path
+    settings.MEDIA_ROOT, settings.SHARED_DIR = tmp_path / "files", tmp_path
     with django_db_blocker.unblock(), database.empty("filled"):
         call_command("migrate", verbosity=0, interactive=False)
         filling.fill()

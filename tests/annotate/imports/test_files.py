@@ -241,15 +241,17 @@ def test_nothing_chosen_is_redisplayed(pages: Pages) -> None:
 
 
 def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tmp_path: Path) -> None:
-    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
-    new, *old = (tmp_path / f"tmp{name}" for name in ("b.upload.csv", "a.upload.csv", "c.kept-upload.skipped.csv"))
+    settings.FILE_UPLOAD_TEMP_DIR, settings.MEDIA_ROOT = str(tmp_path), tmp_path
+    (tmp_path / "kept").mkdir()
+    new, *old = (tmp_path / f"tmp{name}" for name in ("b.upload.csv", "a.upload.csv"))
+    old.append(tmp_path / "kept" / "c.kept-upload.skipped.csv")
     now = time.time()
     for path in (new, *old):
         path.touch()
     for path in old:
         os.utime(path, (now - 90_000, now - 90_000))
     uploads.clear_temporary(now)
-    assert list(tmp_path.glob("tmp*")) == [new]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [new]
 
 
 def test_the_page_reports_a_file_that_is_gone_from_the_disk(pages: Pages) -> None:

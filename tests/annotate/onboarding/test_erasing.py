@@ -38,7 +38,7 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def own_list(settings: Settings, tmp_path: Path) -> None:
     """A list of erasures of its own for each test."""
-    settings.DATA_DIR = tmp_path
+    settings.SHARED_DIR = tmp_path
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    settings.MEDIA_ROOT, kept_files = tmp_path, tmp_path / "kept"
     post(client, f"{TEST}make/")
     address = f"{TEST}items/file/"
 
@@ -269,7 +269,7 @@ def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
         return post(sender, address, status, file=SimpleUploadedFile("items.csv", content), **more)
 
     def read_kept() -> list[str]:
-        return sorted(path.read_text().splitlines()[1] for path in tmp_path.iterdir() if path.suffix != ".rows")
+        return sorted(path.read_text().splitlines()[1] for path in kept_files.iterdir() if path.suffix != ".rows")
 
     token = re.search('name="kept" value="([^"]+)"', send(7))
     assert token is not None
@@ -296,7 +296,7 @@ def test_one_file_of_items_is_kept_per_manager_and_none_that_is_too_large(
         assert "Another file was uploaded in its place" in send(4)
     send(3, 302)
     assert read_kept() == ["Who?,Bob,9"], "After a success only the other manager's is left."
-    assert len(list(tmp_path.iterdir())) == 2, "Its rows are kept beside it."
+    assert len(list(kept_files.iterdir())) == 2, "Its rows are kept beside it."
 
 
 def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:

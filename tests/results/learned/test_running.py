@@ -52,7 +52,7 @@ print("served")
 @pytest.fixture
 def corpus(project: Project, settings: Settings, tmp_path: Path) -> Project:
     """Six candidates of three questions, in parts of two."""
-    settings.DATA_DIR = tmp_path
+    settings.SHARED_DIR = tmp_path
     passage = make_passage(make_dataset(project, "narrative"), "p1", text="The cat sat on the mat. " * 9)
     for name, reference in (("mat", "on the mat"), ("cat", "the cat"), ("door", "the door of the house")):
         question = make_question(passage, name, references=(reference,))

@@ -70,7 +70,7 @@ def test_a_set_without_their_work_stays(
 def test_deleting_the_account_with_the_work_retires_them_too(
     project: Project, manager: Membership, annotator: Membership, settings: Settings, tmp_path: Path
 ) -> None:
-    settings.DATA_DIR = tmp_path
+    settings.SHARED_DIR = tmp_path
     made = freeze(project, manager)
     assert annotator.user is not None
     erasing.erase(user=annotator.user, removes_work=True)
