@@ -1,8 +1,12 @@
-"""The scheduler of periodic tasks, which goes on where the clock was set back."""
+"""The scheduler of periodic tasks, which goes on where the clock was set back and is one of several hosts."""
 
+from datetime import timedelta
 from typing import Any
 
 from celery.beat import PersistentScheduler
+
+LEAST_APART = timedelta(seconds=50)
+"""Between two runs of a task that has an hour and a minute; clocks of two hosts differ by less."""
 
 
 class Scheduler(PersistentScheduler):
@@ -21,6 +25,22 @@ class Scheduler(PersistentScheduler):
         self._looked_at = now
         delay: float = super().tick(*args, **options)
         return delay
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Send a task, unless the scheduler of another host has just done so."""
+        if self._take(entry):
+            super().apply_entry(entry, producer=producer)
+
+    def _take(self, entry: Any) -> bool:
+        """Return whether this is the first scheduler for which the task is due. The broker knows, which all share."""
+        apart = 0.9 * getattr(entry.schedule, "run_every", LEAST_APART / 0.9)
+        try:
+            channel: Any = self.connection.default_channel
+            return bool(
+                channel.client.set(f"concord.beat.{entry.name}", 1, nx=True, px=int(1000 * apart.total_seconds()))
+            )
+        except self.connection.recoverable_connection_errors:
+            return True  # sending fails too, and is logged
 
     def populate_heap(self, *args: Any, **options: Any) -> None:
         entries: dict[str, Any] = self.schedule

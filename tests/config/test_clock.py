@@ -4,14 +4,17 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from celery import Celery
+from celery.schedules import crontab, schedule
 from celery.utils.imports import instantiate
 from django.conf import settings
 
 from config.celery import app
+from tests.processes import wait_until
 
 SCHEDULE: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE
 
@@ -61,3 +64,17 @@ def test_tasks_run_on_after_the_clock_was_set_back(
     assert {"sweep", "ring-queued-jobs", "deliver"} <= set(again)
     assert again.count("sweep") <= 3
     scheduler.close()
+
+
+def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(tmp_path: Path) -> None:
+    one, two = (
+        instantiate(app.conf.beat_scheduler, app=app, schedule_filename=str(tmp_path / name)) for name in ("a", "b")
+    )
+    due = [SimpleNamespace(name=f"{tmp_path}-{n}", schedule=each) for n, each in enumerate((schedule(30), crontab()))]
+    assert [(one._take(each), two._take(each)) for each in due] == [(True, False)] * 2
+    often = SimpleNamespace(name=f"{tmp_path}-often", schedule=schedule(0.01))
+    wait_until(lambda: one._take(often))
+    wait_until(lambda: two._take(often), "The other host is waited for.")
+    for each in (one, two):
+        each.connection.default_channel.client.delete(*(f"concord.beat.{each.name}" for each in (*due, often)))
+        each.close()
