@@ -119,6 +119,16 @@ DATABASES = {
     }
 }
 
+# A replica of the database, which answers what may be some seconds old: results, exports and lists of the API. While it
+# is further behind than the bound, or does not answer, the server itself does.
+REPLICA_URL = env.text("REPLICA_URL", default="")
+REPLICA_MAX_LAG = env.number("REPLICA_MAX_LAG", default=5, least=1)
+HAS_REPLICA = bool(REPLICA_URL)
+if HAS_REPLICA:
+    found = env.database(REPLICA_URL, "REPLICA_URL")
+    found["OPTIONS"] |= {"connect_timeout": "2", "tcp_user_timeout": "5000"}
+    DATABASES["replica"] = {**DATABASES["default"], **found, "TEST": {"MIRROR": "default"}}
+
 # Where DATABASE_URL leads to a pooler in transaction mode, this leads to the server itself. What needs a connection for
 # longer than a transaction uses it: migrations, backups and restores.
 DIRECT_DATABASE_URL = env.text("DIRECT_DATABASE_URL", default="")

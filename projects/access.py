@@ -7,7 +7,7 @@ who is not signed in is sent to the sign-in page (or gets 401 where the view ans
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, cast, overload
@@ -24,6 +24,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from projects.database.replica import note_write, read_from_replica
 from projects.database.sign_ins import fetch_member
 from projects.errors import Refused
 from projects.language import languages
@@ -52,6 +53,8 @@ class Right(Enum):
 
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+READ_FROM_REPLICA = "results"
+"""The namespace of the pages that a replica of the database may answer, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -190,11 +193,24 @@ def requires(
                     raise
                 return answer
             request.project = request.membership.project
-            return view(request, request.project, **kwargs)
+            return _answer(request, partial(view, request, request.project, **kwargs), right)
 
         return _declare(wrapped, policy)
 
     return decorate
+
+
+def _answer(request: ProjectRequest, answer: Callable[[], HttpResponseBase], right: Right) -> HttpResponseBase:
+    """Return what a view answers: pages of results may be read from a replica, and who writes is remembered."""
+    if right in FOR_ANNOTATORS:
+        return answer()
+    if request.method in SAFE_METHODS:
+        names = request.resolver_match.app_names if request.resolver_match else []
+        return read_from_replica(answer, request.user.pk) if READ_FROM_REPLICA in names else answer()
+    try:
+        return answer()
+    finally:
+        note_write(request.user.pk)
 
 
 def fetch_membership(user: User, slug: str, right: Right) -> Membership:

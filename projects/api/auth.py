@@ -1,6 +1,7 @@
 """Authentication of the API by token or session, and the base classes of its endpoints, which use `projects.access`."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -15,6 +16,7 @@ from rest_framework.views import APIView
 from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
 from projects.api import tokens
 from projects.api.serializers import BoundedJSONParser, Query, StrictSerializer
+from projects.database.replica import note_write, read_from_replica
 from projects.errors import TooManyRequests
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.problems import answer_exception
@@ -153,8 +155,24 @@ class ProjectEndpoint(Endpoint):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        if request.method in ("GET", "HEAD") and (read := getattr(self, "get", None)):
+            # What `dispatch` calls next. The right was read from the server itself.
+            vars(self)[request.method.lower()] = partial(self._read, read)
         if self.takes_files:
             stop_if_asked(request._request, self.membership)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        if request.method not in SAFE_METHODS and hasattr(self, "membership"):
+            note_write(_find_account(self.membership))
+        return super().finalize_response(request, response, *args, **kwargs)
+
+    def _read(self, read: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return read_from_replica(partial(read, *args, **kwargs), _find_account(self.membership))
+
+
+def _find_account(membership: Membership) -> int:
+    assert membership.user_id is not None  # someone has signed in
+    return membership.user_id
 
 
 def _refuse_token_in_url(request: Request) -> None:
