@@ -4,8 +4,8 @@ from celery import shared_task
 
 from projects.jobs import running
 from results.learned import checkpoints
-from results.metrics import computing
-from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study, Training
+from results.metrics import chunks, computing
+from results.models import JudgmentSet, MetricChunk, MetricRun, Report, ScoreFile, Study, Training
 from results.reports import reports
 from results.score_import import importing
 from results.sets import freezing, retiring
@@ -45,6 +45,11 @@ def run_metric(pk: int) -> None:
     computing.run(pk)
 
 
+@shared_task(name=MetricChunk.task, ignore_result=True)
+def score_chunk(pk: int) -> None:
+    chunks.take_chunks(pk)
+
+
 @shared_task(name=ScoreFile.task, ignore_result=True)
 def read_scores(pk: int) -> None:
     importing.run(pk)
@@ -54,6 +59,7 @@ def read_scores(pk: int) -> None:
 def tidy_score_files() -> None:
     importing.FILES.delete_orphans()
     checkpoints.delete_orphans()
+    chunks.delete_orphans()
 
 
 @shared_task(name=Study.task, ignore_result=True)

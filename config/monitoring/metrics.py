@@ -126,6 +126,8 @@ def _read_jobs(database: Probe) -> list[GaugeMetricFamily]:
     failed = GaugeMetricFamily("concord_jobs_failed_last_hour", "Jobs that failed in the last hour", labels=["kind"])
     # A kind without jobs has a zero, so that an alert can tell "none" from "not measured".
     for model in job_models():
+        if model.is_part:
+            continue
         kind = _kind(model)
         found: Mapping[str, Row] = {row[0]: row for row in database.ask(_JOBS.format(table=model._meta.db_table))}
         for state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.INTERRUPTED):

@@ -23,10 +23,17 @@ def count_candidates(project: Project) -> int:
     return Candidate.objects.in_project(project).judgeable().count()
 
 
-def read_answers(project: Project, metric: Metric, size: int = SLICE) -> Iterator[Slice]:
-    """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side."""
+def read_answers(
+    project: Project, metric: Metric, size: int = SLICE, *, questions: tuple[int, int] | None = None
+) -> Iterator[Slice]:
+    """Yield every judgeable candidate with what the metric needs; the candidates of a question stand side by side.
+
+    `questions` are the first and the last id of the questions to read; without it all are read.
+    """
     # In the order of questions a slice fetches each question, its references and its passage once.
     rows = Candidate.objects.in_project(project).judgeable().order_by("question_id", "id")
+    if questions is not None:
+        rows = rows.filter(question__gte=questions[0], question__lte=questions[1])
     fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=size)
     while part := list(islice(fields, size)):
         # Passages are long, and most metrics compare with references alone.

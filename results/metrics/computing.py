@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,10 +17,13 @@ from projects.models import Act, Membership, Project
 from results.learned import checkpoints
 from results.learned.checkpoints import Checkpoint
 from results.learned.choices import is_learned
+from results.metrics import chunks
 from results.metrics.answers import SLICE, Slice, count_candidates, read_answers
+from results.metrics.chunk_scores import shift_progress
+from results.metrics.chunks import Found, can_share, score_in_chunks
 from results.metrics.metric_key import find_owner, make_metric_key
-from results.metrics.registry import find_metric, list_versions
-from results.metrics.storing import Column, store_scores
+from results.metrics.registry import describe_metric, find_metric, make_metric
+from results.metrics.storing import Column, needs_counts, store_scores
 from results.models import MetricRun
 from results.scope.self_references import find_self_references, takes_all_references
 
@@ -92,8 +94,7 @@ def run_now(
 
         return compute(run, report_progress)
 
-    if running.run(MetricRun, job.pk, act, only_reads=True, finish=store):
-        checkpoints.discard(job.pk)
+    _discard_rest(job.pk, running.run(MetricRun, job.pk, act, only_reads=True, finish=store))
     job.refresh_from_db()
     if job.is_live:
         raise Refused(f"{job.title} is being computed by a worker already.")
@@ -102,23 +103,19 @@ def run_now(
     return job
 
 
-def make_metric(name: str, settings: Mapping[str, Any], project: Project | None = None) -> Metric:
-    """Return the configured metric, one that was trained in the project too. Raises Refused as `request_run` does."""
-    try:
-        metric = find_metric(name, project).make(**settings)
-    except (ValueError, TypeError) as error:
-        raise Refused(str(error)) from error
-    if missing := metric.lacks():
-        raise Refused(f"{name} cannot be computed here: {missing}.")
-    return metric
-
-
 def run(pk: int) -> str | None:
     """Do the job: read and score as of one moment, then store. Returns the state in which it ended."""
     state = running.run(MetricRun, pk, compute, only_reads=True, finish=store)
-    if state:  # else the job belongs to another worker, which may use what is kept
-        checkpoints.discard(pk)
+    _discard_rest(pk, state)
     return state
+
+
+def _discard_rest(pk: int, state: str | None) -> None:
+    """Delete what an ended run has kept to go on from; if it has not ended here, another worker may use it."""
+    if state:
+        checkpoints.discard(pk)
+    if state and state not in (Job.State.DONE, Job.State.INTERRUPTED):
+        chunks.discard(pk)
 
 
 def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
@@ -130,10 +127,30 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
     total = count_candidates(run.project)
     n_self = find_self_references(run.project).count() if takes_all_references(metric) else 0
-    # Statistics take more room than scores. They are kept where the corpus score is not the mean, and where notes on
-    # the bonuses of an adapted metric come from them.
-    column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
+    found = score_in_chunks(run, metric, total, on_progress) if can_share(metric, total) else None
+    found = found or _score_alone(run, metric, total, on_progress)
+    about = describe_metric(metric)
+    about["versions"] |= found.identity
+    return {
+        "metric": metric,
+        "column": found.column,
+        "sums": found.sums,
+        "n_scored": found.n_scored,
+        "n_refused": found.n_refused,
+        "report": {
+            "reasons": dict(found.reasons.most_common()),
+            "notes": dict(found.notes),
+            "about": about,
+            "n_self_references": n_self,
+            **({"per_second": found.per_second} if found.per_second else {}),
+            **({"n_resumed": found.n_resumed} if found.n_resumed else {}),
+        },
+    }
+
+
+def _score_alone(run: MetricRun, metric: Metric, total: int, on_progress: OnProgress) -> Found:
+    column = Column(with_counts=needs_counts(metric))
     try:
         # Loads what is slow to load, such as a model or a program, once for all slices.
         with metric.ready():
@@ -144,28 +161,22 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             checkpoint = Checkpoint(run, metric.identify()) if is_learned(metric) else None
             started = time.perf_counter()
             for part in read_answers(run.project, metric, checkpoints.PART if checkpoint else SLICE):
-                report_slice = _shift_progress(len(column), total, on_progress)
+                report_slice = shift_progress(len(column), total, on_progress)
                 column.add(part.ids, _score_part(metric, part, checkpoint, report_slice))
                 on_progress(len(column), total)
-            speed = measure_pace(len(column) - (checkpoint.n_found if checkpoint else 0), started)
-            about = describe_metric(metric)
-            about["versions"] |= metric.identify()
+            n_resumed = checkpoint.n_found if checkpoint else 0
+            return Found(
+                n_scored=len(column) - len(column.reasons),
+                n_refused=len(column.reasons),
+                reasons=Counter(column.reasons.values()),
+                notes=column.notes,
+                identity=dict(metric.identify()),
+                column=column,
+                n_resumed=n_resumed,
+                per_second=measure_pace(len(column) - n_resumed, started) if checkpoint else 0.0,
+            )
     except Broken as error:
         raise Refused(str(error)) from error
-    return {
-        "metric": metric,
-        "column": column,
-        "n_scored": len(column) - len(column.reasons),
-        "n_refused": len(column.reasons),
-        "report": {
-            "reasons": dict(Counter(column.reasons.values()).most_common()),
-            "notes": dict(column.notes),
-            "about": about,
-            "n_self_references": n_self,
-            **({"per_second": speed} if checkpoint and speed else {}),
-            **({"n_resumed": checkpoint.n_found} if checkpoint and checkpoint.n_found else {}),
-        },
-    }
 
 
 def measure_pace(n: int, started: float) -> float:
@@ -192,25 +203,5 @@ def store(run: MetricRun, changes: dict[str, Any]) -> None:
     Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
     report = changes["report"]
     ends = {end: report["about"][end] for end in ("low", "high")}
-    report["summary"] = store_scores(run, changes.pop("column"), combine, **ends)
-
-
-def describe_metric(metric: Metric) -> dict[str, Any]:
-    """Return what the scores depend on beside the settings: variant, tokenisation, signature, range and versions."""
-    return {
-        "variant": metric.variant,
-        "tokenisation": metric.tokenisation,
-        "signature": metric.signature,
-        **({"held_out": metric.held_out} if metric.held_out else {}),
-        "low": _drop_infinite(metric.low),
-        "high": _drop_infinite(metric.high),
-        "versions": list_versions(metric),
-    }
-
-
-def _shift_progress(before: int, total: int, on_progress: OnProgress) -> OnProgress:
-    return lambda done, _of_slice: on_progress(before + done, total)
-
-
-def _drop_infinite(bound: float) -> float | None:
-    return bound if isfinite(bound) else None
+    report["summary"] = store_scores(run, changes.pop("column"), combine, sums=changes.pop("sums"), **ends)
+    run.chunks.all().delete()

@@ -3,10 +3,13 @@
 import logging
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings as site
 
@@ -48,6 +51,20 @@ def find_metric(name: str, project: Project | None = None) -> Registered:
     return metrics[name]
 
 
+def make_metric(name: str, settings: Mapping[str, Any], project: Project | None = None) -> Metric:
+    """Return the configured metric, one that was trained in the project too.
+
+    Raises Refused for an unknown name or setting, a value that is not allowed, or what this machine lacks.
+    """
+    try:
+        metric = find_metric(name, project).make(**settings)
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error)) from error
+    if missing := metric.lacks():
+        raise Refused(f"{name} cannot be computed here: {missing}.")
+    return metric
+
+
 def explain_not_imported() -> tuple[str, ...]:
     """Return a sentence for each module of METRIC_MODULES that could not be imported."""
     return import_modules(tuple(site.METRIC_MODULES))
@@ -67,6 +84,19 @@ def _import(module: str) -> str:
         logger.warning("METRIC_MODULES: %s cannot be imported.", module, exc_info=True)
         return f"METRIC_MODULES names “{module}”, which cannot be imported: {type(error).__name__}: {error}"
     return ""
+
+
+def describe_metric(metric: Metric) -> dict[str, Any]:
+    """Return what the scores depend on beside the settings: variant, tokenisation, signature, range and versions."""
+    return {
+        "variant": metric.variant,
+        "tokenisation": metric.tokenisation,
+        "signature": metric.signature,
+        **({"held_out": metric.held_out} if metric.held_out else {}),
+        "low": _drop_infinite(metric.low),
+        "high": _drop_infinite(metric.high),
+        "versions": list_versions(metric),
+    }
 
 
 def list_versions(metric: Metric) -> dict[str, str]:
@@ -101,3 +131,7 @@ def _find_commit(folder: Path) -> str:
         ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
     )
     return result.stdout.strip()
+
+
+def _drop_infinite(bound: float) -> float | None:
+    return bound if isfinite(bound) else None

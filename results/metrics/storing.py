@@ -10,12 +10,12 @@ import numpy as np
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from measures.metrics import Scores
+from measures.metrics import MeanMetric, Metric, Scores
 from measures.patterns import Floats
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership
-from results.metrics.summarising import Combine, summarise
+from results.metrics.summarising import Combine, Sums, summarise
 from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
@@ -57,30 +57,56 @@ class Column:
             yield from zip(ids, self.values[place].tolist(), counts, strict=True)
 
 
+def needs_counts(metric: Metric) -> bool:
+    """Return whether statistics are stored beside the scores of a metric; they take more room than these.
+
+    They are kept where the corpus score is not the mean, and where notes on the bonuses of an adapted metric come from
+    them.
+    """
+    return not isinstance(metric, MeanMetric) or bool(metric.weights)
+
+
 def store_scores(
-    run: MetricRun, column: Column, combine: Combine = None, *, low: float | None = None, high: float | None = None
+    run: MetricRun,
+    column: Column | None,
+    combine: Combine = None,
+    *,
+    sums: Sums | None = None,
+    low: float | None = None,
+    high: float | None = None,
 ) -> dict[str, Any]:
     """Write all scores and delete older runs of the same metric, as only the newest counts. Returns their summary.
 
-    Called in the transaction that marks the run as done.
+    Without a column the scores are there already, and `sums` has their summed statistics. Called in the transaction
+    that marks the run as done.
     """
-    table = f'"{run.scores.model._meta.db_table}" (run_id, candidate_id, value, reason, counts)'
-    file = io.StringIO("".join(_format_line(run.pk, *row, column.reasons) for row in column.rows()))
-    with connection.cursor() as cursor:
-        cursor.copy_expert(f"COPY {table} FROM STDIN", file)
+    if column is not None:
+        copy_scores(run.pk, column)
     # An unfinished run belongs to a worker, which still writes to it.
     older = MetricRun.objects.filter(project=run.project_id, subject=run.subject, pk__lt=run.pk)
     delete_runs(older.exclude(state__in=MetricRun.LIVE))
-    return summarise(run, combine, low=low, high=high)
+    return summarise(run, combine, sums=sums, low=low, high=high)
+
+
+def copy_scores(run_id: int, column: Column) -> None:
+    """Write the scores of a column."""
+    table = f'"{MetricScore._meta.db_table}" (run_id, candidate_id, value, reason, counts)'
+    file = io.StringIO("".join(_format_line(run_id, *row, column.reasons) for row in column.rows()))
+    with connection.cursor() as cursor:
+        cursor.copy_expert(f"COPY {table} FROM STDIN", file)
+
+
+def delete_scores(scores: QuerySet[MetricScore]) -> None:
+    """Delete scores by one statement: nothing refers to them."""
+    scores._raw_delete(scores.db)
 
 
 def delete_runs(runs: QuerySet[MetricRun]) -> None:
     """Delete runs with their scores, in two statements."""
     ids = list(runs.values_list("pk", flat=True))
     if ids:
-        scores = MetricScore.objects.filter(run__in=ids)
         # Deleting the runs alone would make Django collect their scores first, as many as there are candidates.
-        scores._raw_delete(scores.db)
+        delete_scores(MetricScore.objects.filter(run__in=ids))
         MetricRun.objects.filter(pk__in=ids).delete()
 
 

@@ -12,20 +12,28 @@ from results.models import MetricRun
 Combine = Callable[[Floats], Floats] | None
 """From summed statistics to corpus scores, for metrics whose corpus score is not the mean of their scores."""
 
+Sums = dict[tuple[str, str | None], Floats]
+"""Summed statistics of groups of candidates: all of them, those of each dataset and those of each source."""
+
 BINS = 20
 MOST_PARTS = 60
 """The most datasets and sources that are listed, those with most candidates."""
 
 
 def summarise(
-    run: MetricRun, combine: Combine = None, *, low: float | None = None, high: float | None = None
+    run: MetricRun,
+    combine: Combine = None,
+    *,
+    sums: Sums | None = None,
+    low: float | None = None,
+    high: float | None = None,
 ) -> dict[str, Any]:
     """Return figures of the stored scores; `score` is the corpus score where that is not the mean.
 
-    `low` and `high` are the ends of the metric's range, where it has any. Deviations have n - 1 in the denominator
-    and are None for one score.
+    `sums` are the summed statistics where they are known already; else they are added up here. `low` and `high` are the
+    ends of the metric's range, where it has any. Deviations have n - 1 in the denominator and are None for one score.
     """
-    corpora = dict(_compute_corpora(run, combine)) if combine else {}
+    corpora = dict(_compute_corpora(_add_up(run) if sums is None else sums, combine)) if combine else {}
     parts: dict[str, list[dict[str, Any]]] = {"all": [], "dataset": [], "source": []}
     with connection.cursor() as cursor:
         cursor.execute(_PARTS, [run.pk])
@@ -42,16 +50,16 @@ def summarise(
     }
 
 
-def _compute_corpora(
-    run: MetricRun, combine: Callable[[Floats], Floats]
-) -> Iterator[tuple[tuple[str, str | None], float]]:
+def _add_up(run: MetricRun) -> Sums:
     with connection.cursor() as cursor:
         cursor.execute(_SUMS, [run.pk])
-        rows = cursor.fetchall()
-    if rows:
-        scores = combine(np.array([sums for _kind, _name, sums in rows], dtype=np.float64))
-        for (kind, name, _sums), score in zip(rows, scores.tolist(), strict=True):
-            yield (kind, name), score
+        return {(kind, name): np.array(sums, dtype=np.float64) for kind, name, sums in cursor.fetchall()}
+
+
+def _compute_corpora(sums: Sums, combine: Callable[[Floats], Floats]) -> Iterator[tuple[tuple[str, str | None], float]]:
+    if sums:
+        scores = combine(np.array([*sums.values()], dtype=np.float64))
+        yield from zip(sums, scores.tolist(), strict=True)
 
 
 def _make_histogram(

@@ -117,6 +117,39 @@ class MetricRun(Job):
         return format_signature(self.metric, self.settings, version=version, packages=versions)
 
 
+class MetricChunk(Job):
+    """Some candidates of an unfinished run, for whichever worker is free; its scores are written when it ends."""
+
+    task = "results.score_chunk"
+    is_part = True
+
+    # The unique constraint begins with the run and is the index.
+    run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="chunks", db_index=False)
+    number = models.PositiveIntegerField()
+    first_question = models.BigIntegerField()
+    last_question = models.BigIntegerField()
+    """The range of questions, by id, whose candidates it scores."""
+    n_candidates = models.PositiveIntegerField()
+    snapshot = models.CharField(max_length=60)
+    """The name of the snapshot of the database that all workers of the run read from."""
+    edition = models.CharField(max_length=64)
+    """A hash of the metric and of the versions that it is computed with; a worker with others leaves it alone."""
+    digest = models.CharField(max_length=64, blank=True)
+    """A hash of the answers whose scores are stored; empty before."""
+    report = models.JSONField(default=dict)
+    """How many have a score and how many have none and why, and the sums of their statistics."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="metric_chunk_number")]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of run {self.run_id}"
+
+    @property
+    def queue_name(self) -> str:
+        return SCORING_QUEUE
+
+
 class MetricScore(models.Model):
     """The score of a candidate in a run, or the reason why it has none."""
 

@@ -10,7 +10,7 @@ from projects.commands import ProjectCommand, ReportingCommand
 from projects.models import Project
 from results.learned.choices import MODEL, find_models, preset_model
 from results.learned.costs import estimate
-from results.metrics import computing
+from results.metrics import computing, registry
 from results.metrics.forms import find_default
 from results.metrics.registry import explain_not_imported, find_metric, load_metrics
 from results.models import MetricRun
@@ -53,7 +53,7 @@ class Command(ProjectCommand):
         settings = _read_settings(project, names, options["set"])
         for name in names:
             # Refuse what cannot be computed before anything is.
-            computing.make_metric(name, settings[name], project)
+            registry.make_metric(name, settings[name], project)
             self._tell_cost(project, name, settings[name])
         runs = [
             computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)

@@ -15,7 +15,7 @@ from projects.importing import Options
 from projects.jobs import queue, running
 from projects.models import Candidate, Project
 from results.metrics import computing
-from results.models import MetricRun, Report, ScoreFile, Study, Training
+from results.models import MetricChunk, MetricRun, Report, ScoreFile, Study, Training
 from results.reports import reports
 from results.scope.human_sources import keep_choice
 from results.score_import import importing
@@ -42,8 +42,25 @@ def measure(bay: Bay) -> None:
     runs += _upload_scores(bay)
     for name, state in zip(OTHER_METRICS, ENDS, strict=True):
         end(computing.request_run(project=bay.project, actor=bay["researcher"], name=name, settings={}), state)
+    _divide(MetricRun.objects.filter(project=bay.project, state="running").latest("pk"))
     _study(bay, runs)
     _report(bay)
+
+
+def _divide(run: MetricRun) -> None:
+    """Chunks of a run, one in each state; the example has too few candidates for a run that is divided."""
+    MetricChunk.objects.bulk_create(
+        MetricChunk(
+            run=run,
+            requested_by_id=run.requested_by_id,
+            number=number,
+            first_question=number,
+            last_question=number,
+            n_candidates=1,
+            state=state,
+        )
+        for number, state in enumerate(MetricChunk.State, start=1)
+    )
 
 
 def choose_about_human_sources() -> None:

@@ -28,7 +28,12 @@ State = Import.State
 @pytest.fixture
 def announced(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     found: list[Job] = []
-    monkeypatch.setattr(queue, "announce", lambda job: found.append(job) or True)
+
+    def announce(job: Job) -> bool:
+        found.append(job)
+        return True
+
+    monkeypatch.setattr(queue, "announce", announce)
     return found
 
 

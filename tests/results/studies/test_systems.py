@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from projects.models import Membership, Project
-from results.metrics import computing
+from results.metrics import computing, registry
 from results.models import MetricScore, Study
 from tests.results.studies.factories import list_candidates, study
 
@@ -30,6 +30,6 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
     )
     rows = MetricScore.objects.filter(run=runs["bleu_1"], candidate__in=weak)
     sums = np.array([each.counts for each in rows], dtype=np.float64).sum(axis=0)
-    metric = computing.make_metric("bleu_1", {})
+    metric = registry.make_metric("bleu_1", {})
     of_bleu = figures["draws"][runs["bleu_1"].subject]  # each draw has all ten questions
     assert of_bleu["metric_mean"][of_bleu["systems"].index("weak")] == pytest.approx(float(metric.combine(sums)))
