@@ -122,7 +122,7 @@ DATABASES = {
 # A replica of the database, which answers what may be some seconds old: results, exports and lists of the API. While it
 # is further behind than the bound, or does not answer, the server itself does.
 REPLICA_URL = env.text("REPLICA_URL", default="")
-REPLICA_MAX_LAG = env.number("REPLICA_MAX_LAG", default=5, least=1)
+REPLICA_MAX_LAG = env.number("REPLICA_MAX_LAG", default=5, least=1, most=60)
 HAS_REPLICA = bool(REPLICA_URL)
 if HAS_REPLICA:
     found = env.database(REPLICA_URL, "REPLICA_URL")

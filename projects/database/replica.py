@@ -44,6 +44,7 @@ class Progress:
         self._lock = threading.Lock()
         self._moments: deque[tuple[float, int]] = deque(maxlen=256)
         self._looked_at = self._complete_until = self._down_until = float("-inf")
+        self._was_current = True
 
     def is_current(self, ask: Callable[[str, str], int | None]) -> bool:
         """Return whether the replica lags by no more than the bound. `ask` sends a statement to one of the two."""
@@ -78,6 +79,11 @@ class Progress:
         reached = [moment for moment, position in self._moments if position <= replayed]
         if reached:
             self._complete_until = max(self._complete_until, reached[-1])
+        is_current = began - self._complete_until <= settings.REPLICA_MAX_LAG
+        if is_current != self._was_current:
+            how = "is current again" if is_current else f"is more than {settings.REPLICA_MAX_LAG} seconds behind"
+            logger.warning("The replica %s.", how)
+        self._was_current = is_current
 
 
 _progress = Progress()

@@ -19,8 +19,8 @@ from pytest_django import Settings
 
 from annotate.integrity import verifying
 from annotate.models import Import, Judgment
+from config import migrating
 from config.checks import check_pooler
-from config.migrating import bring_up_to_date
 from config.monitoring import health
 from projects.database import timeouts
 from projects.jobs import queue, running
@@ -104,6 +104,10 @@ def test_limits_hold_in_each_transaction_and_for_no_one_else(project: Project) -
         with transaction.atomic():
             assert list(Project.objects.values_list("slug").iterator()) == [("bridges",)]
             assert _read_limits(cursor) == ("20s", "7s")
+        rows = Project.objects.values_list("slug").iterator()
+        assert next(rows) == ("bridges",)
+        cursor.execute("SELECT count(*) FROM pg_cursors")
+        assert cursor.fetchone() == (0,), "A cursor outlives its transaction."
         connection.execute_wrappers.clear()
         assert _read_limits(cursor) == ("0", "0")
 
@@ -143,8 +147,17 @@ def test_cancelling_a_job_cancels_no_statement_of_another(manager: Membership) -
 
 
 @pytest.mark.usefixtures("pooled")
-def test_what_needs_a_session_goes_past_the_pooler(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    bring_up_to_date()
+def test_what_needs_a_session_goes_past_the_pooler(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    ports: list[str] = []
+
+    def is_behind() -> bool:
+        ports.append(connection.settings_dict["PORT"])
+        return len(ports) < 3  # again under the lock, so that it migrates
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrating, "_is_behind", is_behind)
+        migrating.bring_up_to_date()
+    assert set(ports) == {settings.DIRECT_DATABASE["PORT"]} != {connection.settings_dict["PORT"]}
     call_command("migrate", verbosity=0, skip_checks=False)
     assert check_pooler(databases=["default"]) == []
     settings.DIRECT_DATABASE = {}
