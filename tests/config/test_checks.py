@@ -24,6 +24,8 @@ KEY = "correct-horse-battery-staple-and-fifty-more-characters"
         ({"SECRET_KEY": "a" * 60}, ["concord.E003"]),
         ({"SECRET_KEY": f"django-insecure-{KEY}"}, ["concord.E006"]),
         ({"METRICS_TOKEN": "guess-me"}, ["concord.E005"]),
+        ({"SHARED_DIR": Path("/nonexistent")}, ["concord.E008"]),
+        ({"SHARED_DIR": Path.home()}, []),
         ({"METRICS_TOKEN": KEY}, []),
     ],
 )
