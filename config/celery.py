@@ -9,15 +9,26 @@ from celery.signals import beat_init, task_postrun, task_prerun, worker_init
 from django.conf import settings
 from django.db import connections
 from django.urls import set_script_prefix
+from django.utils.functional import cached_property
 
 from config import data_folder, embedded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Checks of the code are for whoever changes it. They touch every model, which no process then shares with others.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 # The private servers run as another user; a site whose worker should not be root has a user of its own for it.
 warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
-app = Celery("concord")
+
+class Application(Celery):
+    @cached_property
+    def Worker(self) -> Any:  # noqa: N802 - Celery's name
+        # By its name, so that only workers load it.
+        return self.subclass_with_self("config.scheduler:Worker")  # type: ignore[arg-type]
+
+
+app = Application("concord")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
     task_serializer="json",

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Warned
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from config import data_folder
@@ -40,7 +41,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
         errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
     issuer = urlsplit(settings.OIDC_ISSUER)
     if settings.OIDC_ISSUER and issuer.scheme != "https" and issuer.hostname not in LOCAL_NAMES:
-        errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E006"))
+        errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E008"))
     return errors
 
 
@@ -84,3 +85,9 @@ def check_pooler(databases: Sequence[str] | None = None, **_: Any) -> list[Check
             id="concord.W001",
         )
     ]
+
+
+def refuse_wrong_settings() -> None:
+    """Raise ImproperlyConfigured for what these checks find: neither gunicorn nor a worker runs Django's checks."""
+    if errors := [*check_settings(), *check_servers()]:
+        raise ImproperlyConfigured(" ".join(str(error.msg) for error in errors))

@@ -9,7 +9,7 @@ from importlib import import_module
 from django.conf import settings
 from django.template import Engine
 from django.urls import get_resolver
-from django.utils.module_loading import import_string
+from django.utils.module_loading import autodiscover_modules, import_string
 
 from config.monitoring.health import find_missing_migrations
 
@@ -17,6 +17,8 @@ PROGRAMS = (
     "celery.apps.worker",
     "celery.bin.celery",
     "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "celery.worker.pidbox",
     "config.scheduler",
     "config.storage",
     "config.web.bridge",
@@ -33,6 +35,7 @@ def load_modules() -> None:
     try:
         for name in (*PROGRAMS, "django.views.defaults"):
             import_module(name)
+        autodiscover_modules("tasks")
         for name in (*settings.MIDDLEWARE, settings.SESSION_SERIALIZER, settings.MESSAGE_STORAGE):
             import_string(name)
         _ = get_resolver().url_patterns

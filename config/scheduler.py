@@ -1,10 +1,19 @@
-"""The scheduler of periodic tasks, which goes on where the clock was set back and is one of several hosts."""
+"""The worker, and its scheduler of periodic tasks: a thread, which goes on where the clock was set back.
+
+Of several hosts' schedulers one sends each task.
+"""
 
 from datetime import timedelta
 from typing import Any
 
-from celery.beat import PersistentScheduler
+from celery.apps import worker
+from celery.beat import EmbeddedService, PersistentScheduler
+from celery.worker import WorkController, components
 
+from config.checks import refuse_wrong_settings
+
+LONGEST_END_SECONDS = 2.0
+"""A scheduler that waits for a broker which doesn't answer is left to end with its process."""
 LEAST_APART = timedelta(seconds=50)
 """Between two runs of a task that has an hour and a minute; clocks of two hosts differ by less."""
 
@@ -47,3 +56,33 @@ class Scheduler(PersistentScheduler):
         for entry in entries.values():
             entry.last_run_at = min(entry.last_run_at, entry.default_now())
         super().populate_heap(*args, **options)
+
+
+class ThreadStep(components.Beat):
+    """Runs the scheduler of `--beat` in a thread. Celery’s own step forks a process, which comes to hold 25 MB."""
+
+    def create(self, parent: Any) -> Any:
+        names = {"schedule_filename": parent.schedule_filename, "scheduler_cls": parent.scheduler}
+        parent.beat = EmbeddedService(parent.app, thread=True, **names)
+        return parent.beat
+
+    def stop(self, parent: Any) -> None:
+        parent.beat.service.stop()
+        parent.beat.join(LONGEST_END_SECONDS)
+
+    def terminate(self, parent: Any) -> None:
+        self.stop(parent)
+
+
+class Worker(worker.Worker):
+    """Celery's worker, which checks the settings as the web server does, and the scheduler as a thread."""
+
+    class Blueprint(WorkController.Blueprint):
+        default_steps = {
+            *(WorkController.Blueprint.default_steps - {"celery.worker.components:Beat"}),
+            "config.scheduler:ThreadStep",
+        }
+
+    def on_before_init(self, quiet: bool = False, **options: Any) -> None:
+        refuse_wrong_settings()
+        super().on_before_init(quiet=quiet, **options)

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 from config import embedded
-from config.checks import check_settings
+from config.checks import refuse_wrong_settings
 from config.data_folder import NotAvailable
 from config.log_filters import hide_tokens
 from config.log_formats import JsonFormatter
@@ -60,6 +59,4 @@ for name in ("gunicorn.access", "gunicorn.error"):
         if settings.LOG_FORMAT == "json":
             handler.setFormatter(JsonFormatter())
 
-# gunicorn does not run Django's checks, so insecure settings are refused here.
-if errors := check_settings():
-    raise ImproperlyConfigured(" ".join(str(error.msg) for error in errors))
+refuse_wrong_settings()

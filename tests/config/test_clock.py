@@ -4,6 +4,7 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,10 @@ from celery import Celery
 from celery.schedules import crontab, schedule
 from celery.utils.imports import instantiate
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from config.celery import app
+from config.scheduler import Scheduler, ThreadStep
 from tests.processes import wait_until
 
 SCHEDULE: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE
@@ -78,3 +81,38 @@ def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(tmp_path: Pat
     for each in (one, two):
         each.connection.default_channel.client.delete(*(f"concord.beat.{each.name}" for each in (*due, often)))
         each.close()
+
+
+def test_the_scheduler_is_a_thread_that_keeps_no_worker_from_ending(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With a broker that doesn't answer, a round of the scheduler never ends."""
+    began, answer = Event(), Event()
+
+    def wait(_: Scheduler) -> float:
+        began.set()
+        answer.wait(30)
+        return 0.01
+
+    monkeypatch.setattr(Scheduler, "tick", wait)
+    monkeypatch.setattr("config.scheduler.LONGEST_END_SECONDS", 0.05)
+    blueprint = app.Worker.Blueprint
+    assert "config.scheduler:ThreadStep" in blueprint.default_steps
+    assert "celery.worker.components:Beat" not in blueprint.default_steps
+    worker = SimpleNamespace(app=app, schedule_filename=str(tmp_path / "beat"), scheduler=app.conf.beat_scheduler)
+    step = ThreadStep(worker, beat=True)
+    thread = step.create(worker)
+    thread.start()
+    assert began.wait(10)
+    step.stop(worker)
+    assert thread.is_alive()
+    assert thread.daemon
+    answer.set()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_worker_refuses_wrong_settings_as_the_web_server_does(settings: Any) -> None:
+    settings.METRICS_TOKEN = "short"
+    with pytest.raises(ImproperlyConfigured, match="METRICS_TOKEN"):
+        app.Worker(app=app)
