@@ -3,6 +3,7 @@
 from .client import Client
 from .errors import ConcordError, JobFailed
 from .project import Project
+from .tables import SetTables
 
-__all__ = ["Client", "ConcordError", "JobFailed", "Project"]
+__all__ = ["Client", "ConcordError", "JobFailed", "Project", "SetTables"]
 __version__ = "0.1.0"

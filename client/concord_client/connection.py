@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -75,6 +76,25 @@ class Connection:
                 file.write(chunk)
         return part.replace(to)
 
+    def download_rest(self, path: str, to: Path, n_bytes: int) -> None:
+        """Write to a file what it lacks of so many bytes, and go on where a connection broke off.
+
+        Raises the error of the connection if it breaks off again and again; what has come is kept.
+        """
+        n_breaks = 0
+        while (n_there := to.stat().st_size if to.exists() else 0) < n_bytes:
+            try:
+                response = self._send("GET", path, is_streamed=True, start=n_there)
+                # A site that sends no part of a file sends all of it.
+                with response, to.open("ab" if response.status_code == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
+                    for chunk in response.iter_content(CHUNK):
+                        file.write(chunk)
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
+                n_breaks += 1
+                if n_breaks == TRIES:
+                    raise
+                time.sleep(2.0 ** (n_breaks - 1))
+
     def list_rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of all pages of a list."""
         asked = {"page_size": PAGE_SIZE, **_as_query(query)}
@@ -96,6 +116,7 @@ class Connection:
         body: Mapping[str, Any] | None = None,
         form: FileForm | None = None,
         is_streamed: bool = False,
+        start: int = 0,
     ) -> requests.Response:
         for attempt in range(1, TRIES + 1):
             response = self._session.request(
@@ -104,7 +125,11 @@ class Connection:
                 params=_as_query(query),
                 json=body,
                 data=form,
-                headers={"Content-Type": form.content_type} if form else {},
+                headers={
+                    **({"Content-Type": form.content_type} if form else {}),
+                    # Of a compressed answer no part can be asked for.
+                    **({"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {}),
+                },
                 timeout=(CONNECT_SECONDS, READ_SECONDS),
                 # A redirect could lead elsewhere with the token, or turn a POST into a GET.
                 allow_redirects=False,

@@ -12,6 +12,7 @@ import pandas as pd
 from . import frames
 from .connection import Connection, quote_path
 from .errors import ConcordError, JobFailed
+from .tables import SetTables, is_whole, list_tables
 
 WAIT_SECONDS = 600.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
@@ -304,6 +305,28 @@ class Project:
     def download_set(self, number: int, to: str | Path) -> Path:
         """Write the archive of a judgment set to a file, and return its path."""
         return self._connection.download(self._path(f"judgment-sets/{number}/archive/"), Path(to))
+
+    def download_tables(self, number: int, to: str | Path) -> SetTables:
+        """Download the Parquet tables of a judgment set to a folder, and return them.
+
+        Files that are there with the right hash are kept, and a download that broke off goes on where it was. Raises
+        ConcordError if what has come is not what was frozen.
+        """
+        listed = list_tables(self._read(f"judgment-sets/{number}/"))
+        folder = Path(to)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = {name: folder / str(file["name"]) for name, file in listed.items()}
+        for name, file in listed.items():
+            if is_whole(paths[name], file):
+                continue
+            part = paths[name].with_name(f"{paths[name].name}.part")
+            place = self._path(f"judgment-sets/{number}/files/{quote_path(file['name'])}")
+            self._connection.download_rest(place, part, file["n_bytes"])
+            if not is_whole(part, file):
+                part.unlink()
+                raise ConcordError(f"{file['name']} came with another hash than was frozen. Download it again.")
+            part.replace(paths[name])
+        return SetTables(folder, paths)
 
     def _path(self, path: str) -> str:
         return f"projects/{quote_path(self.slug)}/{path}"

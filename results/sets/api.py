@@ -208,13 +208,21 @@ class SetArchive(ProjectEndpoint):
 
 
 class SetFile(ProjectEndpoint):
-    @extend_schema(responses={(HTTPStatus.OK, kind): OpenApiTypes.BINARY for kind in [*KINDS.values(), ANYTHING]})
+    @extend_schema(
+        responses={
+            (status, kind): OpenApiTypes.BINARY
+            for status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+            for kind in [*KINDS.values(), ANYTHING]
+        }
+    )
     def get(self, request: Request, slug: str, number: int, name: str) -> HttpResponseBase:
         """Download a file of a judgment set.
 
-        By its name in the set's list of files.
+        By its name in the set's list of files. With the header `Range: bytes=N-`, the file from byte N on.
         """
-        return downloads.stream_file(self.project, number, name, is_head=request.method == "HEAD")
+        return downloads.stream_file(
+            self.project, number, name, is_head=request.method == "HEAD", asked_range=request.headers.get("Range")
+        )
 
 
 def _sets(project: Project) -> Any:

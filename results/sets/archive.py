@@ -66,9 +66,10 @@ def compute_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_file(path: Path, inside: str, name: str) -> Iterator[bytes]:
-    """Yield one file of the archive in chunks."""
+def read_file(path: Path, inside: str, name: str, *, start: int = 0) -> Iterator[bytes]:
+    """Yield one file of the archive in chunks, from this byte on."""
     with zipfile.ZipFile(path) as archive, archive.open(f"{inside}/{name}") as file:
+        file.seek(start)
         yield from _read_chunks(file)
 
 

@@ -1,6 +1,8 @@
 """Downloads of judgment sets: the stored bytes, streamed, with a note beside them once a set is retired."""
 
+import re
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 
 from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
@@ -34,8 +36,14 @@ def stream_archive(project: Project, number: int, *, is_head: bool) -> Streaming
     return _stream(f"{folder}.zip", judgment_set.n_bytes, lambda: archive.read_archive(path), is_head)
 
 
-def stream_file(project: Project, number: int, name: str, *, is_head: bool) -> StreamingHttpResponse:
-    """Return one file by its name in the set's list. Raises Http404."""
+def stream_file(
+    project: Project, number: int, name: str, *, is_head: bool, asked_range: str | None = None
+) -> StreamingHttpResponse:
+    """Return one file by its name in the set's list. Raises Http404.
+
+    `asked_range` is the header Range. Of its forms only the one that goes on with a broken download is understood, an
+    offset to the end; others get the whole file.
+    """
     judgment_set = _fetch_frozen(project, number)
     if judgment_set.retired_at is not None and name == retiring.NOTE:
         note = retiring.retirement_note(judgment_set)
@@ -45,7 +53,24 @@ def stream_file(project: Project, number: int, name: str, *, is_head: bool) -> S
     if file is None:
         raise Http404("No such file.")
     path, folder = freezing.find_path(judgment_set), judgment_set.facts["folder"]
-    return _stream(f"{folder}-{file.name}", file.n_bytes, lambda: archive.read_file(path, folder, file.name), is_head)
+    start = _read_start(asked_range, file.n_bytes)
+    response = _stream(
+        f"{folder}-{file.name}",
+        file.n_bytes - start,
+        lambda: archive.read_file(path, folder, file.name, start=start),
+        is_head,
+    )
+    response["Accept-Ranges"] = "bytes"
+    if start:
+        response.status_code = HTTPStatus.PARTIAL_CONTENT
+        response["Content-Range"] = f"bytes {start}-{file.n_bytes - 1}/{file.n_bytes}"
+    return response
+
+
+def _read_start(asked_range: str | None, n_bytes: int) -> int:
+    found = re.fullmatch(r"bytes=(\d{1,18})-", asked_range or "")
+    start = int(found[1]) if found else 0
+    return start if start < n_bytes else 0
 
 
 def _fetch_frozen(project: Project, number: int) -> JudgmentSet:

@@ -159,7 +159,9 @@ def set_table(request: ProjectRequest, project: Project, number: int, name: str,
 @requires(Right.READ)
 @require_safe
 def set_file(request: ProjectRequest, project: Project, number: int, name: str) -> HttpResponseBase:
-    return downloads.stream_file(project, number, name, is_head=request.method == "HEAD")
+    return downloads.stream_file(
+        project, number, name, is_head=request.method == "HEAD", asked_range=request.headers.get("Range")
+    )
 
 
 def _fetch(project: Project, number: int) -> JudgmentSet:

@@ -1,6 +1,7 @@
 """The client's methods call the API as it is: each is sent to the real views, without a server in between."""
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,7 +39,7 @@ class InThisProcess(BaseAdapter):
         response = requests.Response()
         response.status_code = answer.status_code
         response.headers.update(answer.headers)
-        response._content = b"".join(answer)
+        response.raw = BytesIO(b"".join(answer))
         return response
 
     def close(self) -> None:
