@@ -50,6 +50,13 @@ def test_pages_of_a_million_judgments_open_in_a_second_and_a_half() -> None:
     assert max(pages) <= (1.5,)
 
 
+def test_a_claim_takes_as_long_in_a_batch_of_four_hundred_thousand_items_and_with_a_long_history() -> None:
+    """Measured in turns, from 40 HITs to 40,000 and from nothing submitted before to 10,000 HITs."""
+    growths = find_numbers(r"growth with the \w+: p95 of a claim ([\d.]+), of a submit ([\d.]+)", measure("claims"))
+    assert len(growths) == 2
+    assert max(max(each) for each in growths) <= 1.5
+
+
 def test_the_first_page_of_a_hit_is_small_and_asks_no_other_host() -> None:
     found = measure("first_page", "--latency", "400", "--kbit", "1600")
     ((n_bytes, n_strangers),) = find_numbers(r"([\d,]+)  bytes in \d+ requests \(.*\), (\d+) to other hosts", found)
