@@ -11,6 +11,7 @@ from celery.beat import EmbeddedService, PersistentScheduler
 from celery.worker import WorkController, components
 
 from config.checks import refuse_wrong_settings
+from projects.database import shared_memory
 
 LONGEST_END_SECONDS = 2.0
 """A scheduler that waits for a broker which doesn't answer is left to end with its process."""
@@ -44,11 +45,8 @@ class Scheduler(PersistentScheduler):
         """Return whether this is the first scheduler for which the task is due. The broker knows, which all share."""
         apart = 0.9 * getattr(entry.schedule, "run_every", LEAST_APART / 0.9)
         try:
-            channel: Any = self.connection.default_channel
-            return bool(
-                channel.client.set(f"concord.beat.{entry.name}", 1, nx=True, px=int(1000 * apart.total_seconds()))
-            )
-        except self.connection.recoverable_connection_errors:
+            return shared_memory.remember(f"beat.{entry.name}", seconds=apart.total_seconds())
+        except shared_memory.FAILURES:
             return True  # sending fails too, and is logged
 
     def populate_heap(self, *args: Any, **options: Any) -> None:

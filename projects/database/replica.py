@@ -9,14 +9,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
 from django.http import Http404
 
-from projects.database import recent_writers
+from projects.database import shared_memory
 from projects.database.outages import is_query_cancelled, is_unavailable
 
 logger = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def read_from_replica(read: Callable[[], T], account: int) -> T:
     """
     if not settings.HAS_REPLICA or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return read()
-    if not _progress.is_current(_ask) or recent_writers.may_have_written(account):
+    if not _progress.is_current(_ask) or _may_have_written(account):
         return read()
     try:
         with _replica():
@@ -116,7 +116,16 @@ def read_from_replica(read: Callable[[], T], account: int) -> T:
 def note_write(account: int) -> None:
     """Let the account read from the server itself until the replica has what it has written, on every host."""
     if settings.HAS_REPLICA:
-        recent_writers.note(account, seconds=settings.REPLICA_MAX_LAG + MARGIN_SECONDS)
+        with suppress(shared_memory.FAILURES):
+            shared_memory.prolong(f"wrote.{account}", seconds=settings.REPLICA_MAX_LAG + MARGIN_SECONDS)
+
+
+def _may_have_written(account: int) -> bool:
+    """Return whether the account has just written, or nobody can tell."""
+    try:
+        return shared_memory.is_remembered(f"wrote.{account}")
+    except shared_memory.FAILURES:
+        return True
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.celery import app
 from config.scheduler import Scheduler, ThreadStep
+from projects.database import shared_memory
 from tests.processes import wait_until
 
 SCHEDULE: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE
@@ -69,7 +70,9 @@ def test_tasks_run_on_after_the_clock_was_set_back(
     scheduler.close()
 
 
-def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(tmp_path: Path) -> None:
+def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     one, two = (
         instantiate(app.conf.beat_scheduler, app=app, schedule_filename=str(tmp_path / name)) for name in ("a", "b")
     )
@@ -78,9 +81,15 @@ def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(tmp_path: Pat
     often = SimpleNamespace(name=f"{tmp_path}-often", schedule=schedule(0.01))
     wait_until(lambda: one._take(often))
     wait_until(lambda: two._take(often), "The other host is waited for.")
-    for each in (one, two):
-        each.connection.default_channel.client.delete(*(f"concord.beat.{each.name}" for each in (*due, often)))
-        each.close()
+    for each in (*due, often):
+        shared_memory.forget(f"beat.{each.name}")
+    with monkeypatch.context() as patched:
+        patched.setattr(settings, "CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
+        shared_memory._connect.cache_clear()
+        assert one._take(due[0]), "Without the broker the scheduler goes on."
+    shared_memory._connect.cache_clear()
+    one.close()
+    two.close()
 
 
 def test_the_scheduler_is_a_thread_that_keeps_no_worker_from_ending(

@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker, Settings
 from annotate.integrity import verifying
 from annotate.work import serving, submitting
 from config import data_folder, env, servers
-from projects.database import recent_writers, replica
+from projects.database import replica
 from projects.models import Membership
 from tests import database, factories
 from tests.annotate.open_batches import answered, open_batch
@@ -55,7 +55,7 @@ def follower(
         call_command("migrate", verbosity=0, interactive=False)
         settings.HAS_REPLICA, settings.REPLICA_MAX_LAG = True, 2
         monkeypatch.setattr(replica, "_progress", replica.Progress())
-        monkeypatch.setattr(recent_writers, "may_have_written", lambda _: False)
+        monkeypatch.setattr(replica, "_may_have_written", lambda _: False)
         n_read, real = [], replica._replica
 
         def watch() -> AbstractContextManager[None]:

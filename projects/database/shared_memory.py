@@ -1,0 +1,41 @@
+"""What all hosts remember for some seconds, in the broker that they share. What is lost with it is not needed."""
+
+from functools import cache
+
+import redis
+from django.conf import settings
+
+ANSWER_SECONDS = 1.0
+"""How long the broker may take: whoever asks goes on without it."""
+FAILURES = redis.RedisError
+
+
+def remember(name: str, *, seconds: float) -> bool:
+    """Remember a name for some seconds; return False if it is remembered already. Raises one of FAILURES."""
+    return bool(_connect().set(_prefix(name), 1, nx=True, px=int(1000 * seconds)))
+
+
+def prolong(name: str, *, seconds: float) -> None:
+    """Remember a name for some seconds from now on. Raises one of FAILURES."""
+    _connect().set(_prefix(name), 1, px=int(1000 * seconds))
+
+
+def is_remembered(name: str) -> bool:
+    """Return whether a name is remembered. Raises one of FAILURES."""
+    return bool(_connect().exists(_prefix(name)))
+
+
+def forget(name: str) -> None:
+    """Forget a name. Raises one of FAILURES."""
+    _connect().delete(_prefix(name))
+
+
+def _prefix(name: str) -> str:
+    return f"concord.{name}"
+
+
+@cache
+def _connect() -> "redis.Redis":
+    # Celery's name for an address on a socket differs from the library's.
+    url = settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://").replace("?virtual_host=", "?db=")
+    return redis.Redis.from_url(url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS)
