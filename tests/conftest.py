@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
-from tests import database, static_files  # noqa: E402
+from tests import database, quick_migrations, static_files  # noqa: E402
 from tests.measures.neural.tiny_models import registered_models, tiny_models  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
@@ -116,6 +116,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Replaces the one of pytest-django: a copy of the template instead of a migration for each process."""
     database.use_flush_by_delete()
+    quick_migrations.use_quick_states()
     with django_db_blocker.unblock(), database.own_copy():
         yield
 
