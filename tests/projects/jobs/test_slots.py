@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -38,11 +37,10 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 
 @pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This process as a worker of two threads that serves every queue."""
-    slots.limit(n_threads=2, queues=ALL)
-    yield
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process as a worker of two threads that serves every queue, until the test ends."""
     monkeypatch.setattr(slots, "_slots", None)
+    slots.limit(n_threads=2, queues=ALL)
 
 
 @pytest.mark.parametrize(
