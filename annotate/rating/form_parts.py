@@ -43,13 +43,16 @@ class Prefill:
 
 
 class AnswerField(NamedTuple):
-    """One criterion of one item: the name of its field, the rating so far, its buttons or slider, and its label."""
+    """One criterion of one item: the name of its field, its buttons or slider, its label, and what its rating lacks.
+
+    That is None for a rating that is on the scale, or if nobody asks, and an empty text if there is no rating.
+    """
 
     criterion: CriterionOnPage
     name: str
-    value: float | str
     widget: SafeString
     label: str
+    lack: str | None
 
 
 class ItemOnPage(TypedDict):
@@ -143,7 +146,7 @@ def build_item(
     rates_questions: bool = False,
 ) -> ItemOnPage:
     """Return an item as the templates render it; names of fields carry its position and nothing of its id."""
-    ratings = prefill.answers.get(position, {})
+    ratings, error = prefill.answers.get(position, {}), errors.get(position, "")
     comment, cannot = prefill.comments.get(position, ""), prefill.cannot.get(position, "")
     is_flagged = position in prefill.flags
     return {
@@ -152,14 +155,18 @@ def build_item(
         "candidate_text": text,
         "opinion": opinion,
         "answers": [
-            _build_answer(position, criterion, ratings.get(criterion.key, ""), rates_questions=rates_questions)
+            _build_answer(
+                *(position, criterion, ratings.get(criterion.key, "")),
+                rates_questions=rates_questions,
+                is_checked=bool(error),
+            )
             for criterion in criteria
         ],
         "cannot_judge": cannot,
         "foot": _render_foot(position, comment, cannot, flag=is_flagged, rates_questions=rates_questions)
         if comment or cannot or is_flagged
         else _render_empty_foot(position, current_language(), rates_questions=rates_questions),
-        "error": errors.get(position, ""),
+        "error": error,
     }
 
 
@@ -190,14 +197,7 @@ def _list_missing(groups: Sequence[Group]) -> list[MissingLine]:
     """Return a line for each item with an error; if only some criteria are missing, which ones and why."""
     lines: list[MissingLine] = []
     for item in (item for group in groups for item in group["items"] if item["error"]):
-        checked = [
-            (
-                each.name,
-                each.criterion.name,
-                "" if each.value == "" else explain_invalid(each.criterion.scale, each.value),
-            )
-            for each in item["answers"]
-        ]
+        checked = [(each.name, each.criterion.name, each.lack) for each in item["answers"]]
         wrong = [entry for entry in checked if entry[2] is not None]
         is_whole = len(wrong) == len(checked)
         criteria = [(target, "" if is_whole else name, why) for target, name, why in wrong]
@@ -206,7 +206,7 @@ def _list_missing(groups: Sequence[Group]) -> list[MissingLine]:
 
 
 def _build_answer(
-    position: int, criterion: CriterionOnPage, value: float | str, *, rates_questions: bool
+    position: int, criterion: CriterionOnPage, value: float | str, *, rates_questions: bool, is_checked: bool
 ) -> AnswerField:
     name = f"a{position}-{criterion.key}"
     widget = _render_widget(criterion, current_language()).replace(NAME, name)
@@ -218,7 +218,8 @@ def _build_answer(
     label = _translate_label(current_language(), rates_questions=rates_questions).format(
         criterion=criterion.name, number=position + 1
     )
-    return AnswerField(criterion, name, value, SafeString(widget), label)
+    lack = ("" if value == "" else explain_invalid(criterion.scale, value)) if is_checked else None
+    return AnswerField(criterion, name, SafeString(widget), label, lack)
 
 
 # The caches below are keyed by the language as well, because what they keep is translated. Their sizes cover some

@@ -4,7 +4,6 @@ Nothing here reveals where a text comes from or which item is a control.
 """
 
 import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Required, TypedDict
 
@@ -72,15 +71,7 @@ TYPES: dict[str, str | Promise] = {
 }
 
 
-_SHAPELESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and signs that are drawn as nothing: fillers, joiners, the empty Braille pattern."""
-
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-
-
-def is_blank(text: str) -> bool:
-    """Return whether a text shows nothing: it is empty, or has only spaces and characters that are drawn as nothing."""
-    return not any(unicodedata.category(each)[0] not in "ZC" and each not in _SHAPELESS for each in text)
 
 
 def fold_blank_lines(text: str) -> str:

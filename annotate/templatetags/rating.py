@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
@@ -10,22 +12,74 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
-from annotate.rating import shown, ui_strings
+from annotate.rating import ui_strings
+from annotate.rating.form_parts import Group
+from annotate.rating.shown import fold_blank_lines
 from projects.accounts.rating_keys import ACTIONS, choose_key, list_keys
+from projects.language.amounts import format_near_moment
+from projects.language.characters import is_blank
 from projects.language.languages import current_language
-from projects.models import User
+from projects.models import Passage, User
+from projects.templatetags.caching import include_cached
 
 register = template.Library()
 
 
-register.filter("is_blank", shown.is_blank)
-register.filter("fold_blank_lines", shown.fold_blank_lines)
+register.filter("is_blank", is_blank)
 
 
-@register.filter
-def rating_key(user: User, action: str) -> str:
-    """Return the key of an action, as the user has chosen it or by default."""
-    return choose_key(user, action)
+@register.simple_tag(takes_context=True)
+def rating_due(context: Mapping[str, Any]) -> SafeString:
+    """Return when the time for a HIT, an edit or a test is over, and what then."""
+    at: datetime = context["assignment"].due_at
+    return include_cached(
+        "annotate/rating/_due.html",
+        iso=at.isoformat(),
+        time=f"{at:%H:%M}",
+        moment=format_near_moment(at),
+        due_after=context.get("due_after", ""),
+        can_extend=context.get("can_extend", False),
+        is_expired=context.get("is_expired", False),
+        extend_url=context["urls"].get("extend", ""),
+        csrf_token=str(context["csrf_token"]),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def rating_tools(context: Mapping[str, Any]) -> SafeString:
+    """Return the buttons beside the one that submits, each with its key."""
+    own_keys = {action: choose_key(context["user"], action) for action in ("showRubric", "undo", "showKeys")}
+    url = context["urls"].get("instructions", "")
+    return include_cached("annotate/rating/_rate_tools.html", instructions_url=url, own_keys=own_keys)
+
+
+@register.simple_tag
+def rating_passage(passage: Passage) -> SafeString:
+    """Return the pane with a passage and its documents, each run of blank lines as one."""
+    pane = {
+        "title": passage.title,
+        "text": fold_blank_lines(passage.text),
+        "documents": [
+            {"title": each.get("title", ""), "text": fold_blank_lines(each.get("text", ""))}
+            for each in passage.documents or []
+        ],
+    }
+    return include_cached("annotate/rating/_passage.html", passage=pane)
+
+
+@register.simple_tag(takes_context=True)
+def rating_question(context: Mapping[str, Any], group: Group, number: int) -> SafeString:
+    """Return a question of the form with its items."""
+    form = {name: context[name] for name in ("criteria", "is_grid", "rates_questions")}
+    items = [include_cached("annotate/rating/_item.html", item=item, **form) for item in group["items"]]
+    return include_cached(
+        "annotate/rating/_question.html",
+        group={"question": group["question"], "references": group["references"]},
+        number=str(number),
+        n_groups=len(context["groups"]),
+        rates_questions=context["rates_questions"],
+        items=SafeString("".join(items)),
+    )
 
 
 @register.filter

@@ -1,14 +1,18 @@
-"""Characters that no text may contain: those that XML 1.0 forbids. They are invisible, and no chart can show them.
+"""Characters that no text may contain, and texts that show nothing.
 
-Tab, line feed and carriage return are allowed. So are DEL and the controls from U+0080, which XML only discourages.
+Forbidden is what XML 1.0 forbids: it is invisible, and no chart can show it. Tab, line feed and carriage return are
+allowed. So are DEL and the controls from U+0080, which XML only discourages.
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LINE_END = re.compile("\r\n|\r|\n")
+_SHAPELESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and signs that are drawn as nothing: fillers, joiners, the empty Braille pattern."""
 _NAMES = {"\x00": "NUL", "\x0b": "vertical tab", "\x0c": "form feed", "\x1b": "escape"}
 
 
@@ -59,3 +63,10 @@ def remove_forbidden(text: str) -> str:
 def replace_forbidden(text: str) -> str:
     """Return the text with � in their place: for showing what was stored before they were refused."""
     return text if text.isprintable() else FORBIDDEN.sub(_REPLACEMENT, text)
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text shows nothing: it is empty, or has only spaces and characters that are drawn as nothing."""
+    if "!" <= text[:1] <= "~":
+        return False  # nearly all texts, without a look at their characters
+    return not any(unicodedata.category(each)[0] not in "ZC" and each not in _SHAPELESS for each in text)

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from annotate import places
 from annotate.models import Assignment, Draft, Judgment
-from annotate.rating.shown import is_blank
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.language.characters import is_blank
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import add_hit, open_batch

@@ -12,12 +12,11 @@ from django.utils import translation
 
 from annotate.models import OverlapPlan
 from annotate.rating import form_parts
-from annotate.templatetags import caching
 from annotate.templatetags import rating as rating_tags
 from measures.metrics import METRICS
 from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
 from projects.people import invitations
-from projects.templatetags import ui_strings
+from projects.templatetags import caching, ui_strings
 from results.models import MetricRun
 from tests import sized_projects
 from tests.every_page import addresses, make_samples

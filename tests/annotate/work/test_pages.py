@@ -1,14 +1,20 @@
 import json
 import uuid
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.safestring import SafeString
 
 from annotate.models import Assignment, Judgment
+from annotate.templatetags import rating as rating_tags
 from annotate.work import drafts, serving, submitting
-from projects.models import Candidate, Membership, Passage, Project, User
+from projects.models import Candidate, Membership, Passage, Project, Question, Reference, User
+from projects.templatetags import ui_strings as ui_strings_tags
+from projects.templatetags.caching import include_cached
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
 from tests.page_reader import condense
 from tests.people import SignIn
@@ -215,3 +221,33 @@ def test_a_whole_cycle_takes_at_most_twenty_queries(project: Project, annotator:
         client.post(page + "return/")
         counts.append(len([query for query in queries if "SAVEPOINT" not in query["sql"]]))
     assert counts[0] == counts[1] <= 20
+
+
+def test_parts_that_are_kept_say_what_fresh_ones_do(
+    assignment: Assignment, url: str, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each part of pages with all sorts of texts is rendered once more, without what was kept."""
+    used: list[tuple[str, dict[str, Any], str]] = []
+
+    def note(name: str, **values: Any) -> SafeString:
+        part = include_cached(name, **values)
+        used.append((name, values, part))
+        return part
+
+    for module in (rating_tags, ui_strings_tags):
+        monkeypatch.setattr(module, "include_cached", note)
+    client = client_of(assignment.annotator)
+    Project.objects.update(shows_question_type=True, shows_entities=True, shows_reference_opinion=True)
+    for text, opinion in (("A lamp.", ""), ("<b>&amp;'\"", "yes"), ("\u3164 \n", "<i>")):
+        Candidate.objects.update(text=text, opinion=opinion)
+        Question.objects.update(text=text, span=text.strip(), type="entity", entities=[text, "x"])
+        Reference.objects.update(text=text, opinion=opinion)
+        Passage.objects.update(title=text, text=f"{text}\n\n\n\n{text}", documents=[{"text": text}, {"title": text}])
+        client.get(url)
+        client.post(url, form(n_items=2))
+    assert {name for name, *_ in used} >= {
+        "_header.html",
+        *(f"annotate/rating/_{part}.html" for part in ("item", "question", "passage", "due", "rate_tools")),
+    }
+    for name, values, part in used:
+        assert part == render_to_string(name, values), name
