@@ -66,7 +66,6 @@ MIDDLEWARE = [
     "config.monitoring.middleware.MonitoringMiddleware",
     "config.monitoring.middleware.MeasuringMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
     "projects.web.headers.HeadersMiddleware",
     "projects.web.uploads.UploadLimitMiddleware",
     "projects.accounts.sessions.SessionMiddleware",

@@ -90,7 +90,7 @@ def remember(response: HttpResponse, language: str) -> None:
 
 
 def is_known(language: str) -> bool:
-    return language in dict(settings.LANGUAGES)
+    return any(language == code for code, _ in settings.LANGUAGES)
 
 
 def locale() -> Locale:
