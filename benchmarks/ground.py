@@ -191,7 +191,7 @@ class Annotator:
         self.cookies = {cookie: session_key}
         self.start = start
         self.names = re.compile(names)
-        self.page, self.url = "", ""
+        self.page, self.url, self.saved_at = "", "", ""
         self.asked_at = time.monotonic()
 
     def request(
@@ -203,7 +203,7 @@ class Annotator:
         for header in response.headers.get_all("Set-Cookie") or []:
             name, _, value = header.split(";", 1)[0].partition("=")
             self.cookies[name] = value
-        text = response.read().decode()
+        text, self.saved_at = response.read().decode(), response.headers.get("X-Saved-At", "")
         self.asked_at = time.monotonic()
         return response.status, response.headers.get("Location", ""), text
 
@@ -240,6 +240,7 @@ class Annotator:
         """
         ratings = [(found[1], name, int(value)) for name, value in answers.items() if (found := POSITION.match(name))]
         groups = [[rating] for rating in ratings] if drafts == "each" else [ratings[:1], ratings[1:]]
+        after = ""
         for group in filter(None, groups):
             now = int(time.time() * 1000)
             draft = {
@@ -247,8 +248,10 @@ class Annotator:
                 **{part: {} for part in ("cannot", "flags", "comments")},
                 "read": {position: [True, now] for position, *_ in group},
                 "seconds": [1.5] * len(ratings),
+                "after": after,
             }
             status, _, text = self.request("POST", f"{self.url}draft/", as_json=draft)
+            after = json.loads(text)["saved_at"] if text else self.saved_at
             if status not in (200, 204):
                 raise RuntimeError(f"draft answered {status} {text[:80]}")
 

@@ -6,7 +6,7 @@ from functools import partial
 from http import HTTPStatus
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -194,11 +194,11 @@ def _keep_draft_on_access_lost(
 @requires(Right.WORK, answers_json=True, on_access_lost=_keep_draft_on_access_lost)
 @never_cache
 @require_POST
-def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
+def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID, page: int) -> HttpResponse:
     return _save_draft(request, request.membership, attempt_uuid, page)
 
 
-def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
+def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> HttpResponse:
     act = partial(attempts.save_draft, annotator=annotator, attempt_uuid=attempt_uuid, page=page)
     return save_draft(request, act)
 

@@ -2,30 +2,37 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from typing import Protocol
 
 import orjson
 from django.core.exceptions import ObjectDoesNotExist
-from django.http import Http404, HttpRequest, JsonResponse, RawPostDataException
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from django.utils.translation import gettext as _
 
 from annotate.rating import answers, draft_merge
 from annotate.rating.draft_merge import DraftContent
 from projects.errors import Refused
 
+SAVED_AT = "X-Saved-At"
+"""When the draft was saved, in an answer that has no body."""
+
 
 class SaveDraft(Protocol):
-    """An act that merges what a page sent into a draft, and returns the whole draft and when it was saved."""
+    """An act that merges what a page sent into a draft, and returns the whole draft and when it was saved.
 
-    def __call__(self, *, sent: Mapping[str, object]) -> tuple[DraftContent, datetime]: ...
+    It may return no draft for a page that has all of it.
+    """
+
+    def __call__(self, *, sent: Mapping[str, object]) -> tuple[DraftContent | None, datetime]: ...
 
 
-def save_draft(request: HttpRequest, save: SaveDraft, *, ended: str = "") -> JsonResponse:
+def save_draft(request: HttpRequest, save: SaveDraft, *, ended: str = "") -> HttpResponse:
     """Save the draft in the body of a request, and return the answer that the page's script expects.
 
-    That is 200 with the merged draft, 400 for what is not a draft, 409 if it is no longer accepted, and 413 if it is
-    too large. `ended` tells the page why its work has ended, although the draft is saved. Raises Http404 if what the
-    draft is of does not exist.
+    That is 200 with the merged draft, 204 for a page that has all of it, 400 for what is not a draft, 409 if it is no
+    longer accepted, and 413 if it is too large. `ended` tells the page why its work has ended, although the draft is
+    saved. Raises Http404 if what the draft is of does not exist.
     """
     # The length that the browser states is compared before the body is read into memory.
     if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
@@ -43,5 +50,7 @@ def save_draft(request: HttpRequest, save: SaveDraft, *, ended: str = "") -> Jso
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)
+    if merged is None and not ended:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={SAVED_AT: saved_at.isoformat()})
     notice = {"ended": ended} if ended else {}
-    return JsonResponse({**merged, **notice, "saved_at": saved_at.isoformat()})
+    return JsonResponse({**(merged or {}), **notice, "saved_at": saved_at.isoformat()})

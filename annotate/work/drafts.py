@@ -7,12 +7,12 @@ A process remembers the drafts that it saved last, and saves the next answers by
 the draft in the table is another one by now. Then, and for what it does not remember, it locks, reads and merges.
 """
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import orjson
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
@@ -35,7 +35,7 @@ _CLOSED = {
     Assignment.State.RETURNED: gettext_lazy("You returned this HIT."),
 }
 
-_DRAFT = Columns(Draft, "d", ("answers",))
+_DRAFT = Columns(Draft, "d", ("answers", "updated_at"))
 _FETCH = f"SELECT {_DRAFT.sql} FROM annotate_draft d WHERE d.assignment_id = %(assignment)s::bigint"
 # What tells a row from every other version of it: the transaction that wrote it, and its place in the table.
 _VERSION = "{0}.xmin::text || {0}.ctid::text"
@@ -73,9 +73,19 @@ class _Known:
     n_items: int
     answers: DraftContent
     version: str
+    saved_at: datetime | None
 
 
 _known: dict[tuple[uuid.UUID, int], _Known] = {}
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """A draft with what was merged into it, and when it was saved, now and before."""
+
+    answers: DraftContent
+    at: datetime
+    before: datetime | None
 
 
 def save(
@@ -85,6 +95,24 @@ def save(
 
     Raises Refused for an invalid draft, TakesNoAnswers after the assignment is submitted or returned.
     """
+    saved = _save(annotator, assignment_uuid, sent)
+    return saved.answers, saved.at
+
+
+def save_for_page(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]
+) -> tuple[DraftContent | None, datetime]:
+    """Do what `save` does, but return no draft if the page has all of it, so that nothing came from another device.
+
+    The page says in `after` when the newest draft that it knows was saved: as the last answer did that arrived, or an
+    empty text if it has had none.
+    """
+    saved = _save(annotator, assignment_uuid, sent)
+    knows_all = sent.get("after") == (saved.before.isoformat() if saved.before else "")
+    return None if knows_all else saved.answers, saved.at
+
+
+def _save(annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]) -> _Saved:
     known = _known.get((assignment_uuid, annotator.pk))
     saved = _save_known(annotator, assignment_uuid, known, sent) if known is not None else None
     return saved or _save_locked(annotator, assignment_uuid, sent)
@@ -92,13 +120,13 @@ def save(
 
 def expect_first(assignment: Assignment, rubric_id: int) -> None:
     """Remember an assignment that is shown and has no draft yet: its first answers will follow."""
-    known = _Known(assignment.pk, rubric_id, len(assignment.layout), {}, "")
+    known = _Known(assignment.pk, rubric_id, len(assignment.layout), {}, "", None)
     _remember(assignment.uuid, assignment.annotator_id, known)
 
 
 def _save_known(
     annotator: Membership, assignment_uuid: uuid.UUID, known: _Known, sent: Mapping[str, object]
-) -> tuple[DraftContent, datetime] | None:
+) -> _Saved | None:
     """Merge into the draft that is remembered and save it, or return None if that is not the one in the table."""
     merged, now = _merge(known.answers, sent, rubric_id=known.rubric, n_items=known.n_items)
     found = fetch_one(
@@ -106,35 +134,34 @@ def _save_known(
         {
             "assignment": known.assignment,
             "me": annotator.pk,
-            "answers": json.dumps(merged),
+            "answers": _write(merged),
             "now": now,
             "version": known.version,
         },
     )
     if found is None:
         return None
-    _remember(assignment_uuid, annotator.pk, replace(known, answers=merged, version=found[0]))
-    return merged, now
+    _remember(assignment_uuid, annotator.pk, replace(known, answers=merged, version=found[0], saved_at=now))
+    return _Saved(merged, now, known.saved_at)
 
 
 @transaction.atomic
-def _save_locked(
-    annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]
-) -> tuple[DraftContent, datetime]:
+def _save_locked(annotator: Membership, assignment_uuid: uuid.UUID, sent: Mapping[str, object]) -> _Saved:
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state in _CLOSED:
         raise TakesNoAnswers(_CLOSED[Assignment.State(assignment.state)], assignment.state)
     # Read after the assignment is locked: a draft that was read by the statement which waits for the lock would be the
     # one from before the wait, and what another request saved meanwhile would be overwritten.
     row = fetch_one(_FETCH, {"assignment": assignment.id})
-    stored: DraftContent = _DRAFT.take(row).answers if row else {}
+    draft = _DRAFT.take(row) if row else None
+    stored: DraftContent = draft.answers if draft else {}
     n_items = len(assignment.layout)
     merged, now = _merge(stored, sent, rubric_id=assignment.rubric_id, n_items=n_items)
-    found = fetch_one(_STORE, {"assignment": assignment.id, "answers": json.dumps(merged), "now": now})
+    found = fetch_one(_STORE, {"assignment": assignment.id, "answers": _write(merged), "now": now})
     assert found is not None
-    known = _Known(assignment.id, assignment.rubric_id, n_items, merged, found[0])
+    known = _Known(assignment.id, assignment.rubric_id, n_items, merged, found[0], now)
     _remember(assignment_uuid, annotator.pk, known)
-    return merged, now
+    return _Saved(merged, now, draft.updated_at if draft else None)
 
 
 def _merge(
@@ -143,6 +170,10 @@ def _merge(
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(rubric_id)}
     return merge_draft(stored, sent, n_items=n_items, criteria=criteria, now=now), now
+
+
+def _write(draft: DraftContent) -> str:
+    return orjson.dumps(draft).decode()
 
 
 def _remember(assignment_uuid: uuid.UUID, annotator_id: int, known: _Known) -> None:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -127,7 +127,7 @@ def _revise(request: ProjectRequest, assignment: Assignment, history: str) -> Ht
 @requires(Right.WORK, answers_json=True)
 @never_cache
 @require_POST
-def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
+def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     act = partial(
         work_revision_draft.save_draft,
         annotator=request.membership,

@@ -63,7 +63,6 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
 
 @answers_script
 @requires(Right.WORK, on_access_lost=keep_draft_on_access_lost)
-@never_cache
 @gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
@@ -167,16 +166,15 @@ def _keep_draft_on_access_lost(
 
 
 @requires(Right.WORK, answers_json=True, on_access_lost=_keep_draft_on_access_lost)
-@never_cache
 @require_POST
-def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
+def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     return _save_draft(request, request.membership, assignment_uuid)
 
 
 def _save_draft(
     request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID, *, ended: str = ""
-) -> JsonResponse:
-    act = partial(drafts.save, annotator=annotator, assignment_uuid=assignment_uuid)
+) -> HttpResponse:
+    act = partial(drafts.save_for_page, annotator=annotator, assignment_uuid=assignment_uuid)
     return save_draft(request, act, ended=ended)
 
 

@@ -77,6 +77,7 @@ export class Drafts {
     this.isOffline = false;
     this.startChannel();
     this.isOnServer = false; // whether the server has anything from this page
+    this.after = ""; // when the newest draft that this page knows was saved, as the server told
   }
 
   // Whether the last try to save found no server, not one that refused.
@@ -163,14 +164,17 @@ export class Drafts {
     if (response.status === 401) return this.signedOut();
     if (response.status === 409) return this.closed(await sayOf(response));
     if (!response.ok) return this.failed({ message: response.status < 500 ? await sayOf(response) : "" });
-    return this.saved(sent, await response.json().catch(() => ({})));
+    // without content nothing came from another device since the answer before
+    const merged = response.status === 204 ? {} : await response.json().catch(() => ({}));
+    this.after = merged.saved_at ?? response.headers.get("X-Saved-At") ?? this.after;
+    return this.saved(sent, merged);
   }
 
   post(sent, keepalive) {
     return fetch(this.urls.draft, {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": this.csrf },
-      body: JSON.stringify({ ...sent, seconds: this.seconds() }),
+      body: JSON.stringify({ ...sent, seconds: this.seconds(), after: this.after }),
       redirect: "error",
       keepalive,
       signal: keepalive ? undefined : this.signal(),

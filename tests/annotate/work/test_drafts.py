@@ -128,6 +128,25 @@ class TestTheAddress:
         assert "saved_at" in answer.json()
         assert Draft.objects.get().answers["answers"] == {"0": {"correctness": [4, 1]}}
 
+    def test_answers_nothing_to_a_page_that_has_all_of_it(
+        self, assignment: Assignment, client_of: Callable[[Membership], Client]
+    ) -> None:
+        """Two devices take turns; each is told what the other saved, and once only what it was told has arrived."""
+        client = client_of(assignment.annotator)
+        first = self.send(client, assignment, {**rated(0, 4, 1), "after": ""})
+        assert (first.status_code, first.content) == (204, b"")
+        again = self.send(client, assignment, {**rated(1, 4, 2), "after": first["X-Saved-At"]})
+        assert again.status_code == 204
+        # A page of another device, of an earlier version, or whose answer was lost on the way, gets everything.
+        for after in ({"after": ""}, {}, {"after": first["X-Saved-At"]}, {"after": None}):
+            other = self.send(client, assignment, {**rated(2, 3, 3), **after})
+            assert other.status_code == 200
+            assert sorted(other.json()["answers"]) == ["0", "1", "2"]
+        drafts._known.clear()  # in another process
+        last = self.send(client, assignment, {**rated(0, 1, 4), "after": other.json()["saved_at"]})
+        assert last.status_code == 204
+        assert Draft.objects.get().answers["answers"]["0"] == {"correctness": [1, 4]}
+
     def test_says_401_to_whoever_is_not_signed_in(self, assignment: Assignment, client: Client) -> None:
         assert self.send(client, assignment, rated(0, 4, 1)).status_code == 401
 

@@ -28,8 +28,8 @@ export function use(store) {
   return store;
 }
 
-export function answer(status, content = {}) {
-  return { status, ok: status < 400, json: async () => content };
+export function answer(status, content = {}, headers = {}) {
+  return { status, ok: status < 400, json: async () => content, headers: new Headers(headers) };
 }
 
 // Answer the next requests in this order; an error is a network that is away. What is asked is told in the array given back.

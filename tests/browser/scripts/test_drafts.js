@@ -52,8 +52,23 @@ test("an answer is sent at once and saved is said after the reply", async () => 
   await flushPromises();
   equal(states, ["saving", "saved"]);
   equal(asked[0].headers["X-CSRFToken"], "token");
-  equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, read: {}, seconds: [12.5] }]);
+  equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, read: {}, seconds: [12.5], after: "" }]);
   equal([drafts.hasUnsent, read(KEY).unsent.answers], [false, {}]);
+});
+
+test("a page says which draft it knows, and an answer without content changes nothing on it", async () => {
+  const { drafts, clock, states, answers } = open();
+  const asked = serve(answer(204, null, { "X-Saved-At": "one" }), answer(200, { answers: { 2: { correctness: [5, 1] } }, saved_at: "two" }), answer(204, null));
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  for (const place of [1, 3]) {
+    drafts.note("answers", place, 4, "correctness");
+    await clock.go();
+    await flushPromises();
+  }
+  equal(bodies(asked).map(({ after }) => after), ["", "one", "two"]);
+  equal([states.at(-1), drafts.hasUnsent, drafts.after], ["saved", false, "two"]);
+  equal(answers, [["answers", "2", 5, "correctness"]]);
 });
 
 test("answers given while one is sent wait and go together", async () => {
