@@ -41,7 +41,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
         errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
     issuer = urlsplit(settings.OIDC_ISSUER)
     if settings.OIDC_ISSUER and issuer.scheme != "https" and issuer.hostname not in LOCAL_NAMES:
-        errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E008"))
+        errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E009"))
     return errors
 
 

@@ -3,6 +3,8 @@
 Of several hosts' schedulers one sends each task.
 """
 
+import dbm
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +14,8 @@ from celery.worker import WorkController, components
 
 from config.checks import refuse_wrong_settings
 from projects.database import shared_memory
+
+logger = logging.getLogger(__name__)
 
 LONGEST_END_SECONDS = 2.0
 """A scheduler that waits for a broker which doesn't answer is left to end with its process."""
@@ -48,6 +52,13 @@ class Scheduler(PersistentScheduler):
             return shared_memory.remember(f"beat.{entry.name}", seconds=apart.total_seconds())
         except shared_memory.FAILURES:
             return True  # sending fails too, and is logged
+
+    def sync(self) -> None:
+        """Store when tasks ran, for the next start. A full disk ends the scheduler as little as it ends the worker."""
+        try:
+            super().sync()
+        except dbm.error:  # OSError too
+            logger.warning("The times of periodic tasks could not be stored.", exc_info=True)
 
     def populate_heap(self, *args: Any, **options: Any) -> None:
         entries: dict[str, Any] = self.schedule

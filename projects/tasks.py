@@ -20,8 +20,6 @@ from projects.webhooks import delivering
 
 logger = logging.getLogger(__name__)
 
-_is_ending = threading.Event()
-
 
 @shared_task(name="projects.ring_queued_jobs", ignore_result=True)
 def announce_waiting_jobs() -> None:
@@ -57,7 +55,7 @@ def share_threads(sender: Any = None, instance: Any = None, **_: object) -> None
 
 @worker_ready.connect
 def start_pulse(sender: Any = None, **_: object) -> None:
-    _is_ending.clear()
+    slots.is_ending.clear()
     names = find_pulses(sender.app.amqp.queues.consume_from if sender is not None else ())
     threading.Thread(target=_pulse, args=[names], name="pulse", daemon=True).start()
 
@@ -69,7 +67,7 @@ def find_pulses(queues: Iterable[str]) -> list[str]:
 
 @worker_shutting_down.connect
 def stop_pulse(**_: object) -> None:
-    _is_ending.set()
+    slots.is_ending.set()
 
 
 def _pulse(names: Iterable[str]) -> None:
@@ -82,5 +80,5 @@ def _pulse(names: Iterable[str]) -> None:
             logger.warning("The worker's pulse could not be stored.", exc_info=True)
         finally:
             connection.close()  # a connection held by a thread that sleeps would count against the server's limit
-        if _is_ending.wait(Pulse.EVERY_SECONDS):
+        if slots.is_ending.wait(Pulse.EVERY_SECONDS):
             return

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 ANNOUNCE_AGAIN_AFTER = timedelta(seconds=10)
 """When a waiting job is announced again: its first message may have been lost with the broker."""
+MOST_PARTS = 20
+"""How many parts of a job are announced at once. A worker that has begun takes one after another unasked."""
 DEAD_AFTER = timedelta(seconds=30)
 """Silence after which a worker is taken for dead: thirty missed beats, which a merely busy machine does not reach."""
 EXPLAIN_WAIT_AFTER = timedelta(seconds=10)
@@ -179,8 +181,8 @@ def enqueue_waiting() -> int:
     for model in job_models():
         revive(model)
         waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
-        # The oldest hundred; the others follow at later calls.
-        for job in waiting.order_by("queued_at")[:100]:
+        # The oldest; the others follow at later calls.
+        for job in waiting.order_by("queued_at")[: MOST_PARTS if model.is_part else 100]:
             n_announced += announce(job)
     return n_announced
 
@@ -218,13 +220,16 @@ def explain_wait(job: Job) -> str:
 
 
 def announce_next(queue_name: str) -> bool:
-    """Announce the job of this queue that waits longest; return False if none waits or the broker is silent."""
+    """Announce the job of this queue that waits longest, parts of jobs last.
+
+    Returns False if none waits or the broker is silent.
+    """
     waiting: list[Job] = []
     for model in job_models():
         # Jobs of one kind may be in several queues, so a few of each are looked at.
         rows = model._default_manager.filter(state=Job.State.QUEUED).order_by("queued_at", "pk")[:20]
         waiting += [job for job in rows if job.queue_name == queue_name]
-    return bool(waiting) and announce(min(waiting, key=lambda job: job.queued_at))
+    return bool(waiting) and announce(min(waiting, key=lambda job: (job.is_part, job.queued_at)))
 
 
 def _explain_missing_worker(queue_name: str) -> str:
@@ -267,10 +272,18 @@ def _mark_interrupted(model: type[Job]) -> None:
 
 def announce(job: Job) -> bool:
     """Send the job's id to its queue of the broker; return False if the broker does not respond."""
+    # Parts may all be done before a message is read, and are announced again if they are not.
+    expires = timezone.now() + 2 * ANNOUNCE_AGAIN_AFTER if job.is_part else None
     try:
         with _broker() as broker:
             current_app.send_task(
-                job.task, args=[job.pk], queue=job.queue_name, connection=broker, retry=False, ignore_result=True
+                job.task,
+                args=[job.pk],
+                queue=job.queue_name,
+                connection=broker,
+                retry=False,
+                ignore_result=True,
+                expires=expires,
             )
     except BROKER_ERRORS:
         logger.warning("The broker is not responding: %s %s stays queued.", job.task, job.pk)

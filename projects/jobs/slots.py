@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 
 SLOW = (LONG_QUEUE, SCORING_QUEUE)
 
+is_ending = threading.Event()
+"""Set when this worker is told to end: a job that goes from one part to the next then begins no other."""
+
 
 class Slots:
     """How many jobs of the slow queues one worker runs at once.

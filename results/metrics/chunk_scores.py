@@ -88,7 +88,9 @@ def _add_up(chunk: MetricChunk, column: Column) -> Sums:
     ids = [each for some, _values, _counts in counted for each in some]
     is_scored = np.isfinite(np.concatenate([values for _ids, values, _counts in counted]))
     counts = np.concatenate([counts for _ids, _values, counts in counted])
-    named = Candidate.objects.filter(question__gte=chunk.first_question, question__lte=chunk.last_question)
+    # The ids of other projects' questions can lie between those of the chunk.
+    own = Candidate.objects.in_project(chunk.run.project).judgeable()
+    named = own.filter(question__gte=chunk.first_question, question__lte=chunk.last_question)
     groups = {pk: names for pk, *names in named.values_list("pk", "dataset__name", "source")}
     found: Sums = {}
     for kind, place in (("dataset", 0), ("source", 1)):

@@ -11,8 +11,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ CHUNK = 10_000
 LOOK_SECONDS = 0.2
 REVIVE_SECONDS = 5.0
 """How often chunks are looked for whose worker has died."""
+KEEP_SECONDS = 5.0
+"""How often the connection with the snapshot is used: servers, poolers and routers end those that seem forgotten."""
 
 
 @dataclass
@@ -82,40 +85,73 @@ def score_in_chunks(run: MetricRun, metric: Metric, total: int, on_progress: OnP
         return None
     work = _Work(run, metric, list(_divide(run.project)), snapshot)
     work.start()
+    kept_at = time.monotonic()
     try:
         while work.is_alive():
             work.join(LOOK_SECONDS)
             on_progress(work.n_done, total)
+            if time.monotonic() - kept_at > KEEP_SECONDS:
+                _keep_snapshot()
+                kept_at = time.monotonic()
     finally:
         work.has_to_stop.set()
         work.join()
     if work.error is not None:
+        # A chunk that finds the snapshot gone fails. If the connection is lost, the run is interrupted, and goes on.
+        _keep_snapshot()
         raise work.error
     assert work.merged is not None
     return work.merged
 
 
+def _keep_snapshot() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
 def take_chunks(pk: int) -> None:
-    """Score waiting chunks of the run that this one belongs to, for the worker that holds the run."""
+    """Score waiting chunks of the run that this one belongs to, for the worker that holds the run.
+
+    Between two chunks, runs that wait for a worker come first, and so does the end of this one.
+    """
     chunk = MetricChunk.objects.filter(pk=pk, state=Job.State.QUEUED).select_related("run__project").first()
     if chunk is None:
         return
     run = chunk.run
-    with slots.take(SCORING_QUEUE) as is_free:
-        if not is_free:
+    try:
+        metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
+        # Before it takes a thread: whoever gives one back announces what waits, and that is this chunk.
+        if chunk.edition != _identify_edition(run, metric):
+            _warn_once(run.title, "its run has another version of Concord or of a package")
             return
-        try:
-            metric = make_metric(run.metric, find_metric(run.metric, run.project).chosen(run.settings), run.project)
-            edition = _identify_edition(run, metric)
-            if chunk.edition != edition:
-                logger.warning("%s is computed by another version of Concord or of a package than is here.", run.title)
+        with slots.take(SCORING_QUEUE) as is_free:
+            if is_free:
+                _take_chunks(run, metric, chunk.edition)
+    except (Refused, Broken) as reason:
+        # The worker that holds the run scores these chunks itself.
+        _warn_once(run.title, str(reason))
+    if _has_waiting_run():
+        queue.announce_next(SCORING_QUEUE)
+
+
+def _take_chunks(run: MetricRun, metric: Metric, edition: str) -> None:
+    with metric.ready():
+        while not slots.is_ending.is_set() and not _has_waiting_run():
+            waiting = _find_waiting(run, edition)
+            if waiting is None:
                 return
-            with metric.ready():
-                while (waiting := _find_waiting(run, edition)) is not None:
-                    _score(waiting, metric)
-        except (Refused, Broken) as reason:
-            # The worker that holds the run scores these chunks itself.
-            logger.warning("%s cannot be computed by this worker: %s", run.title, reason)
+            _score(waiting, metric)
+
+
+def _has_waiting_run() -> bool:
+    waiting = MetricRun.objects.filter(state=Job.State.QUEUED).only("report")
+    return any(run.queue_name == SCORING_QUEUE for run in waiting)
+
+
+@lru_cache(maxsize=100)
+def _warn_once(title: str, why: str) -> None:
+    """Tell the log, once and not for each chunk."""
+    logger.warning("%s cannot be computed by this worker: %s", title, why)
 
 
 def discard(run_id: int) -> None:
@@ -146,6 +182,7 @@ class _Work(threading.Thread):
         self.n_done = 0
         self.error: Exception | None = None
         self.merged: Found | None = None
+        self._n_seen = 0
         self._chunks = MetricChunk.objects.filter(run=run)
         self._revived_at = time.monotonic()
 
@@ -159,7 +196,7 @@ class _Work(threading.Thread):
                     if waiting is None:
                         self.has_to_stop.wait(LOOK_SECONDS)
                     else:
-                        _score(waiting, self.metric, is_stopped=self.has_to_stop.is_set)
+                        _score(waiting, self.metric, self._note_progress)
             if not self.has_to_stop.is_set():
                 self.merged = _merge(self._chunks)
         except Broken as error:
@@ -185,8 +222,14 @@ class _Work(threading.Thread):
         if failed is not None:
             raise Refused(failed.error or "Its workers were interrupted twice. Nothing was stored.")
         counted = self._chunks.aggregate(n_done=Sum("done"), n_left=Count("pk", filter=~Q(state=Job.State.DONE)))
-        self.n_done = int(counted["n_done"] or 0)
+        self.n_done = self._n_seen = int(counted["n_done"] or 0)
         return bool(counted["n_left"])
+
+    def _note_progress(self, done: int) -> None:
+        """Add the chunk that this worker scores to what was seen of all of them before."""
+        if self.has_to_stop.is_set():
+            raise Cancelled
+        self.n_done = self._n_seen + done
 
     def _stop_others(self) -> None:
         # Only while the run is this worker's: after it was taken for dead, the chunks belong to another attempt.
@@ -263,7 +306,7 @@ def _plan(run: MetricRun, parts: list[_Part], snapshot: str, edition: str) -> No
                 )
                 for number, part in enumerate(parts, start=1)
             )
-    for chunk in rows.order_by("number"):
+    for chunk in rows.order_by("number")[: queue.MOST_PARTS]:
         if not queue.announce(chunk):
             break  # the broker is silent, and this worker scores them alone
 
@@ -278,13 +321,12 @@ def _find_waiting(run: MetricRun, edition: str) -> MetricChunk | None:
     return waiting.order_by("number").first()
 
 
-def _score(chunk: MetricChunk, metric: Metric, is_stopped: Any = lambda: False) -> None:
+def _score(chunk: MetricChunk, metric: Metric, note_progress: Callable[[int], None] = lambda _done: None) -> None:
     """Score one chunk, unless another worker has taken it meanwhile."""
 
     def act(chunk: MetricChunk, beat: OnProgress) -> dict[str, Any]:
         def report_progress(done: int, total: int) -> None:
-            if is_stopped():
-                raise Cancelled
+            note_progress(done)
             beat(done, total)
 
         return score_chunk(chunk, metric, report_progress)

@@ -203,5 +203,7 @@ def store(run: MetricRun, changes: dict[str, Any]) -> None:
     Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
     report = changes["report"]
     ends = {end: report["about"][end] for end in ("low", "high")}
+    if changes["column"] is not None:
+        chunks.discard(run.pk)  # of an attempt that was divided, which this one is not
     report["summary"] = store_scores(run, changes.pop("column"), combine, sums=changes.pop("sums"), **ends)
     run.chunks.all().delete()

@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, SCORING_QUEUE, Job
+from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, NEURAL_QUEUE, SCORING_QUEUE, Job
 from projects.models import Candidate, Project
 
 HASH_LENGTH = 12
@@ -99,8 +99,11 @@ class MetricRun(Job):
 
     @property
     def queue_name(self) -> str:
-        """That of learned metrics for a run that loads a model; `results.metrics.computing` notes it in the report."""
-        return str(self.report.get("queue") or SCORING_QUEUE)
+        """That of learned metrics for a run that loads a model; `results.metrics.computing` notes it in the report.
+
+        Reports of earlier versions name the default queue for all others.
+        """
+        return NEURAL_QUEUE if self.report.get("queue") == NEURAL_QUEUE else SCORING_QUEUE
 
     @property
     def signature(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from celery import Celery
@@ -67,6 +68,18 @@ def test_tasks_run_on_after_the_clock_was_set_back(
     again = run(scheduler, 61)
     assert {"sweep", "ring-queued-jobs", "deliver"} <= set(again)
     assert again.count("sweep") <= 3
+    scheduler.close()
+
+
+def test_a_full_disk_ends_no_scheduler(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler = instantiate(app.conf.beat_scheduler, app=app, schedule_filename=str(tmp_path / "beat"))
+    _ = scheduler.schedule
+    with monkeypatch.context() as patched:
+        patched.setattr(scheduler._store, "sync", Mock(side_effect=OSError("No space left on device")))
+        scheduler._do_sync()
+    assert "could not be stored" in caplog.text
     scheduler.close()
 
 

@@ -164,7 +164,7 @@ def test_no_token_but_one_for_this_sign_in_is_believed(idp: Provider, alice: Use
         settings.OIDC_ISSUER = another.url
         assert come_back(Client(), another).status_code == 403
     settings.OIDC_ISSUER = "http://sso.example.org"
-    assert [error.id for error in check_settings()] == ["concord.E008"]
+    assert [error.id for error in check_settings()] == ["concord.E009"]
 
 
 def test_an_address_opens_only_an_account_that_was_prepared_for_it(idp: Provider, settings: Settings) -> None:

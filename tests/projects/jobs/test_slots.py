@@ -92,7 +92,7 @@ def test_jobs_are_in_the_queue_of_their_kind() -> None:
     assert Import(step=Import.Step.CHECK).queue_name == ScoreFile(step=ScoreFile.Step.CHECK).queue_name == DEFAULT_QUEUE
     long = (Import(step=Import.Step.WRITE), ScoreFile(step=ScoreFile.Step.TAKE), JudgmentSet(), Study())
     assert {job.queue_name for job in long} == {LONG_QUEUE}
-    assert MetricRun().queue_name == SCORING_QUEUE
+    assert MetricRun().queue_name == MetricRun(report={"queue": DEFAULT_QUEUE}).queue_name == SCORING_QUEUE
     assert {*app.amqp.queues.consume_from} == {*ALL}, "what a worker serves that is not told otherwise"
     assert all(app.amqp.queues[name].routing_key == name for name in ALL)
 

@@ -5,17 +5,20 @@ from collections.abc import Callable
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 
-from projects.jobs import queue, running
+from projects.errors import Refused
+from projects.jobs import queue, running, slots
 from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project
-from results.metrics import chunk_scores, chunks, computing
+from results.metrics import chunk_scores, chunks, computing, registry
 from results.models import MetricChunk, MetricRun, MetricScore
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.processes import wait_until
 from tests.results.metrics.samples import compute
 
 State = Job.State
@@ -184,6 +187,16 @@ def test_a_run_that_was_interrupted_goes_on_and_scores_what_has_changed_anew(
     monkeypatch.setattr(chunks, "SHARED_FROM", 1_000)
     assert chunked == read_scores(compute(corpus, researcher, "bleu_2"))
 
+    # Its answers have become too few to share: what the attempt before has stored is not there twice.
+    third = request(corpus, researcher, "bleu_3")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "SHARED_FROM", 5)
+        patch.setattr(chunks, "_merge", lose_connection)
+        assert computing.run(third.pk) == State.INTERRUPTED
+    queue.revive(MetricRun)
+    assert computing.run(third.pk) == State.DONE
+    assert third.scores.count() == 13
+
     # A chunk fails: the run says why, and keeps nothing.
     monkeypatch.setattr(chunks, "SHARED_FROM", 5)
     other = request(corpus, researcher, "rouge_l")
@@ -194,6 +207,71 @@ def test_a_run_that_was_interrupted_goes_on_and_scores_what_has_changed_anew(
     assert "reference" in other.error
     assert not other.chunks.exists()
     assert not other.scores.exists()
+
+    # The snapshot ends with its connection, and so do the chunks: that is an interruption.
+    other = request(corpus, researcher, "rouge_l")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "score_chunk", Mock(side_effect=Refused("The snapshot is gone.")))
+        patch.setattr(chunks, "_keep_snapshot", lose_connection)
+        assert computing.run(other.pk) == State.INTERRUPTED
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("in_chunks")
+def test_while_chunks_are_scored_the_snapshot_is_kept_and_the_own_chunk_counts(
+    corpus: Project, researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[str] = []
+    seen: list[int] = []
+    keep, score_chunk = chunks._keep_snapshot, chunk_scores.score_chunk
+
+    def keep_snapshot() -> None:
+        keep()
+        kept.append(threading.current_thread().name)
+
+    def score_slowly(chunk: MetricChunk, metric: Any, on_progress: Any) -> Any:
+        on_progress(3, 4)
+        wait_until(lambda: bool(kept))
+        (work,) = (each for each in threading.enumerate() if isinstance(each, chunks._Work))
+        seen.append(work.n_done)
+        return score_chunk(chunk, metric, on_progress)
+
+    monkeypatch.setattr(chunks, "KEEP_SECONDS", 0)
+    monkeypatch.setattr(chunks, "_keep_snapshot", keep_snapshot)
+    monkeypatch.setattr(chunks, "score_chunk", score_slowly)
+    assert compute(corpus, researcher, "bleu_2").scores.count() == 13
+    assert not any(name.startswith("chunks of") for name in kept)
+    assert seen == [3, 7, 11, 15], "of 4 each; the last one has but 1"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("in_chunks")
+def test_a_worker_that_helps_leaves_a_run_for_one_that_waits_and_when_it_ends(
+    corpus: Project, researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent, run, slots_taken = Mock(), request(corpus, researcher), Mock(side_effect=slots.take)
+    monkeypatch.setattr(queue, "announce", sent)
+    monkeypatch.setattr(slots, "take", slots_taken)
+    MetricRun.objects.filter(pk=run.pk).update(state=State.RUNNING)
+    edition = chunks._identify_edition(run, registry.make_metric("bleu_2", {}))
+    rows = {"run": run, "requested_by": researcher, "first_question": 1, "last_question": 2, "n_candidates": 4}
+    first, other = (
+        MetricChunk.objects.create(number=number, edition=each, **rows) for number, each in ((1, edition), (2, "other"))
+    )
+    waiting = request(corpus, researcher, "rouge_l")
+    chunks.take_chunks(first.pk)
+    sent.assert_called_once_with(waiting)
+    MetricRun.objects.filter(pk=waiting.pk).update(state=State.DONE)
+    slots.is_ending.set()
+    try:
+        chunks.take_chunks(first.pk)
+    finally:
+        slots.is_ending.clear()
+    first.refresh_from_db()
+    assert first.state == State.QUEUED
+    assert slots_taken.call_count == 2
+    chunks.take_chunks(other.pk)
+    assert slots_taken.call_count == 2, "a worker of another version takes no thread, which it would announce again"
 
 
 @pytest.mark.django_db(transaction=True)
