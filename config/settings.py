@@ -211,6 +211,16 @@ if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("For single sign-on, set OIDC_CLIENT_ID as well as OIDC_ISSUER.")
 
 # A session lasts two weeks at most.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "default"},
+    # Of projects with many judgments (annotate/frames/kept.py): an order of 300,000 candidates takes 3 MB.
+    "kept": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "kept",
+        "OPTIONS": {"MAX_ENTRIES": 12, "CULL_FREQUENCY": 12},
+    },
+}
+
 SESSION_ENGINE = "projects.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True

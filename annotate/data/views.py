@@ -1,6 +1,7 @@
 """Pages of the data: the overview, lists of passages, questions and candidates, one passage, the split."""
 
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotate.data.forms import SplitForm
 from annotate.data.lengths import TEXTS, UNITS, fetch_lengths
 from annotate.data.table import data_table
+from annotate.frames.kept import keep
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number
@@ -36,7 +38,7 @@ START_CHARACTERS = 400
 @require_safe
 @snapshot()
 def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
-    table = data_table(project)
+    table = keep(project, "data table", "", partial(data_table, project))
     unit = read_word(request, "lengths", UNITS)
     context = {
         "table": table,
@@ -91,7 +93,7 @@ def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project)
-    rows = Question.objects.filter(dataset__project=project).select_related("dataset", "passage")
+    rows = Question.objects.in_project(project).select_related("dataset", "passage")
     rows = rows.defer("passage__text", "passage__documents")
     rows = rows.filter(_filter_facets(filters, ""))
     if filters.text:
@@ -105,9 +107,9 @@ def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_type=False)
-    rows = Passage.objects.filter(dataset__project=project).select_related("dataset").defer("text", "documents")
+    passages = Passage.objects.in_project(project).select_related("dataset").defer("text", "documents")
     # Only the beginning of each text leaves the database: a passage may be as long as a book.
-    rows = rows.annotate(start=Left("text", START_CHARACTERS), n_documents=Coalesce(_count_documents(), 0))
+    rows = passages.annotate(start=Left("text", START_CHARACTERS), n_documents=Coalesce(_count_documents(), 0))
     rows = rows.filter(_match_name("dataset__name", filters.dataset), _match_name("split", filters.split))
     if filters.text:
         rows = rows.filter(
@@ -164,7 +166,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
         "preview": preview,
         "is_empty": plan is not None and not plan.assigned,
         "has_data": datasets.exists(),
-        "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
+        "n_unsplit": Passage.objects.in_project(project).filter(split="").count(),
     }
     return render(
         request, "annotate/data/split.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
@@ -201,7 +203,7 @@ def _read_filters(
     request: ProjectRequest, project: Project, *, with_source: bool = False, with_type: bool = True
 ) -> Filters:
     datasets = Dataset.objects.filter(project=project)
-    passages = Passage.objects.filter(dataset__project=project)
+    passages = Passage.objects.in_project(project)
     choices = {
         "dataset": list(datasets.values_list("name", flat=True)[:MOST_NAMES]),
         "split": _list_names(passages.order_by("split").values_list("split", flat=True)),

@@ -5,12 +5,14 @@ score.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotate.frames.criteria_in_use import CriterionInUse
+from annotate.frames.kept import Order, fetch_order, keep
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic
 from annotate.models import Adjudication, QualityRules
 from annotate.models.conditions import is_counted, is_item, is_known
@@ -57,54 +59,44 @@ class Rating:
 class Differences:
     """The candidates of a project whose counted scores on a criterion differ, most first, fetched slice by slice.
 
-    It has what Django's paginator asks of a list. A slice brings the number of them all along: counting apart would
-    group all judgments a second time.
+    It has what Django's paginator asks of a list. Their order is kept while no judgment changes, so that any page, and
+    their number, take no look at them all.
     """
 
     def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
+        self.project, self.settings = project, [criterion.ids, state, batch]
         # Only a criterion of several versions can have two scores of one annotator.
-        self.statement = _DIFFERING.format(
-            judgments=_NEWEST if len(criterion.ids) > 1 else _ONLY,
-            state=_STATES[state],
-            batch="" if batch is None else _IN_BATCH,
-        )
+        self.judgments = _NEWEST if len(criterion.ids) > 1 else _ONLY
+        self.conditions = {"state": _STATES[state], "batch": "" if batch is None else _IN_BATCH}
         self.parameters: dict[str, Any] = {
             "project": project.pk,
             "criteria": list(criterion.ids),
             "batch": batch,
         }
-        self._slices: dict[int, list[Difference]] = {}
-        self._count: int | None = None
 
-    def read(self, start: int, n: int) -> None:
-        """Fetch a slice, and with it the total number, before a paginator asks for either."""
-        rows = self._fetch_rows(
-            f"SELECT *, count(*) OVER () FROM ({self.statement}) found "
-            "ORDER BY high - low DESC, sd DESC, candidate_id OFFSET %(start)s LIMIT %(n)s",
-            start=start,
-            n=n,
-        )
-        self._slices[start] = [Difference(*row[:-1]) for row in rows]
-        if rows or start == 0:
-            self._count = int(rows[0][-1]) if rows else 0
+    @cached_property
+    def order(self) -> Order:
+        return keep(self.project, "differences", self.settings, self._fetch_order)
 
     def count(self) -> int:
-        if self._count is None:
-            self._count = int(self._fetch_rows(f"SELECT count(*) FROM ({self.statement}) found")[0][0])
-        return self._count
+        return len(self.order)
 
     def __len__(self) -> int:
         return self.count()
 
     def __getitem__(self, part: slice) -> list[Difference]:
-        start = part.start or 0
-        if start not in self._slices:
-            self.read(start, part.stop - start)
-        return self._slices[start][: part.stop - start]
+        ids = self.order[part]
+        with execute_analytic(self._select(only=_ONLY_THESE), {**self.parameters, "only": ids}) as cursor:
+            found = {row[0]: Difference(*row) for row in cursor.fetchall()}
+        return [found[pk] for pk in ids if pk in found]
 
-    def _fetch_rows(self, query: str, **over: int) -> list[tuple[Any, ...]]:
-        with execute_analytic(query, {**self.parameters, **over}) as cursor:
-            return list(cursor.fetchall())
+    def _fetch_order(self) -> Order:
+        return fetch_order(
+            self._select(), "high - low DESC, sd DESC, candidate_id", self.parameters, key="candidate_id"
+        )
+
+    def _select(self, *, only: str = "") -> str:
+        return _DIFFERING.format(judgments=self.judgments.format(only=only), **self.conditions)
 
 
 def fetch_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
@@ -250,11 +242,12 @@ WHERE {IS_NOT_WITHDRAWN} {{state}} {{batch}}
 """
 _ONLY = f"""
     SELECT j.candidate_id, j.value FROM annotate_judgment j
-    WHERE j.criterion_id = (%(criteria)s::bigint[])[1] AND {is_counted("j")} AND j.value IS NOT NULL"""
+    WHERE j.criterion_id = (%(criteria)s::bigint[])[1] AND {is_counted("j")} AND j.value IS NOT NULL {{only}}"""
 _NEWEST = f"""
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value FROM annotate_judgment j
-    WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL
+    WHERE j.criterion_id = ANY (%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL {{only}}
     ORDER BY j.candidate_id, j.annotator_id, j.id DESC"""
+_ONLY_THESE = "AND j.candidate_id = ANY (%(only)s)"
 _ADJUDICATED = (
     "j.candidate_id IN (SELECT candidate_id FROM annotate_adjudication WHERE criterion_id = ANY (%(criteria)s))"
 )

@@ -17,7 +17,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Candidate, Project
-from projects.web.lists import paginate, read_page_number, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
 SIZE = 10
@@ -42,8 +42,6 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     number = read_text(request, "batch")
     batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
     found_differences = Differences(project, criterion, state=state, batch=batch)
-    # Read before the paginator counts, so that one statement answers both.
-    found_differences.read((read_page_number(request) - 1) * SIZE, SIZE)
     page = paginate(request, found_differences, SIZE)
     ids = [row.candidate_id for row in page.object_list]
     candidates = Candidate.objects.select_related("question__passage", "dataset").prefetch_related(

@@ -1,17 +1,20 @@
 """Spread: how far the ratings of items differ, and the items and passages where they differ most."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Q
 
 from annotate.frames.criteria_in_use import Scope
+from annotate.frames.kept import Order, fetch_order, keep
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
 from projects.web.lists import split_sort
 from results.disagreements.items import Rating, fetch_ratings, find_candidates
+from results.scope.scopes import scope_settings
 
 MOST_ITEMS = 20
 QUARTERS: tuple[str, ...] = (
@@ -47,12 +50,12 @@ class SpreadPassage:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far ratings differ: items by greatest difference, the mean deviation, and the items that differ most."""
+    """How far ratings differ: items by greatest difference, the mean deviation, the ids of those that differ most."""
 
     n_items: int
     mean_sd: float | None
     by_quarter: list[tuple[str, int]]
-    worst: list[SpreadItem]
+    worst: list[int]
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,13 @@ class Remarks:
     n_cannot: int
 
 
+_ITEMS = "SELECT candidate_id, n, mean, sd, gap FROM rated"
+
+
 class _RatedRows:
     """The rows of a statement over the rated items of a scope, fetched by the slice.
 
-    Their total number comes with each slice: counting apart would group all judgments a second time.
+    Their order is kept while no judgment changes, so that any page, and their number, take no look at them all.
     """
 
     rows = ""
@@ -82,41 +88,40 @@ class _RatedRows:
         name, is_descending = split_sort(self.sort)
         if name not in self.figures:
             raise ValueError(f"{name!r} is no column to sort by.")
-        self.order = f"{name} {'DESC' if is_descending else 'ASC'}, {self.key}"
-        self._slices: dict[tuple[int, int], list[tuple[Any, ...]]] = {}
-        self._count: int | None = None
+        self.order_by = f"{name} {'DESC' if is_descending else 'ASC'}, {self.key}"
 
-    def read(self, start: int, n: int) -> None:
-        """Fetch a slice, and with it the total number, before a paginator asks for either."""
-        found = f"SELECT *, count(*) OVER () FROM ({self.rows}) found"
-        statement = f"{found} ORDER BY {self.order} OFFSET %(start)s LIMIT %(n)s"
-        rows = _execute(self.scope, statement, self.pair, start=start, n=n)
-        self._slices[start, n] = [row[:-1] for row in rows]
-        if rows:
-            self._count = int(rows[0][-1])
+    @cached_property
+    def order(self) -> Order:
+        settings = [self.key, self.sort, scope_settings(self.scope), self.pair]
+        return keep(self.scope.project, "spread", settings, self._fetch_order)
 
     def count(self) -> int:
-        if self._count is None:
-            self._count = int(_execute(self.scope, f"SELECT count(*) FROM ({self.rows}) found", self.pair)[0][0])
-        return self._count
+        return len(self.order)
 
     def __len__(self) -> int:
         return self.count()
 
     def _slice(self, part: slice) -> list[tuple[Any, ...]]:
-        start = part.start or 0
-        # A paginator cuts a shorter slice out of the page that was read, at the end of the list.
-        known = next((rows for (at, n), rows in self._slices.items() if at == start and at + n >= part.stop), None)
-        if known is None:
-            self.read(start, part.stop - start)
-            known = self._slices[start, part.stop - start]
-        return known[: part.stop - start]
+        ids = self.order[part]
+        statement, parameters = _select_rated(self.scope, self.pair, only=self._list_candidates(ids))
+        with execute_analytic(f"{statement} {self.rows}", parameters) as cursor:
+            found = {row[0]: row for row in cursor.fetchall()}
+        # In the order that is kept: equal figures may differ in the last digit where others are read beside them.
+        return [found[pk] for pk in ids if pk in found]
+
+    def _fetch_order(self) -> Order:
+        statement, parameters = _select_rated(self.scope, self.pair)
+        return fetch_order(f"{statement} {self.rows}", self.order_by, parameters, key=self.key)
+
+    def _list_candidates(self, ids: list[int]) -> list[int]:
+        """Return the candidates whose ratings make these rows."""
+        return ids
 
 
 class Items(_RatedRows):
     """The items whose ratings differ, by default the largest deviation first."""
 
-    rows = "SELECT candidate_id, n, mean, sd, gap FROM rated WHERE gap > 0"
+    rows = f"{_ITEMS} WHERE gap > 0"
     key = "candidate_id"
     figures = ("sd", "n", "mean", "gap")
 
@@ -141,24 +146,34 @@ GROUP BY q.passage_id"""
         found = Passage.objects.select_related("dataset").defer("text", "documents").in_bulk([row[0] for row in rows])
         return [SpreadPassage(found[row[0]], *row[1:]) for row in rows]
 
+    def _list_candidates(self, ids: list[int]) -> list[int]:
+        return list(Candidate.objects.filter(question__passage__in=ids).values_list("pk", flat=True))
+
 
 def measure_spread(scope: Scope) -> Spread:
-    """Return the spread of items with two counted ratings or more, and the ratings of those that differ most."""
+    """Return the spread of items with two counted ratings or more."""
     width = float(scope.criterion.high - scope.criterion.low)
-    quarters = {quarter: (n, float(total)) for quarter, n, total in _execute(scope, _COUNT_BY_QUARTER, width=width)}
+    rated, parameters = _select_rated(scope)
+    with execute_analytic(rated + _COUNT_BY_QUARTER, parameters | {"width": width}) as cursor:
+        quarters = {quarter: (n, float(total)) for quarter, n, total in cursor.fetchall()}
     n_items = sum(n for n, _total in quarters.values())
-    worst = Items(scope)[:MOST_ITEMS]
-    # In one query for all of them, and not one for each.
-    ratings = fetch_ratings([item.candidate.pk for item in worst], criteria=scope.criterion.ids, batch=scope.batch)
     return Spread(
         n_items=n_items,
         mean_sd=sum(total for _n, total in quarters.values()) / n_items if n_items else None,
         by_quarter=[(str(name), quarters.get(quarter, (0, 0.0))[0]) for quarter, name in enumerate(QUARTERS)],
-        worst=[
-            SpreadItem(item.candidate, item.n, item.mean, item.sd, item.gap, ratings[item.candidate.pk])
-            for item in worst
-        ],
+        worst=Items(scope).order[:MOST_ITEMS],
     )
+
+
+def fetch_items(scope: Scope, ids: Sequence[int]) -> list[SpreadItem]:
+    """Return these items with their ratings as they are now, except those that two ratings no longer count of."""
+    rated, parameters = _select_rated(scope, only=ids)
+    with execute_analytic(f"{rated} {_ITEMS}", parameters) as cursor:
+        rows = {row[0]: row[1:] for row in cursor.fetchall()}
+    found = find_candidates(scope.project).in_bulk(list(rows))
+    # In one query for all of them, and not one for each.
+    ratings = fetch_ratings(list(rows), criteria=scope.criterion.ids, batch=scope.batch)
+    return [replace(SpreadItem(found[pk], *rows[pk]), ratings=ratings[pk]) for pk in ids if pk in rows]
 
 
 def count_remarks(batch: Batch) -> Remarks:
@@ -170,12 +185,13 @@ def count_remarks(batch: Batch) -> Remarks:
     return Remarks(**found)
 
 
-def _execute(scope: Scope, statement: str, pair: tuple[str, str] | None = None, **over: Any) -> list[tuple[Any, ...]]:
-    judgments, parameters = select_counted(scope)
+def _select_rated(
+    scope: Scope, pair: tuple[str, str] | None = None, *, only: Sequence[int] | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return SQL that the rated items of a scope begin with, of these candidates alone if any are named."""
+    judgments, parameters = select_counted(scope, only=only)
     rated = _RATED.format(judgments=judgments, pair=_IS_OF_PAIR if pair else "")
-    parameters |= {"project": scope.project.pk, "pair": list(pair or ())} | over
-    with execute_analytic(rated + statement, parameters) as cursor:
-        return list(cursor.fetchall())
+    return rated, parameters | {"project": scope.project.pk, "pair": list(pair or ())}
 
 
 # Every list here begins with the items that have two counted ratings or more: with fewer there is no deviation.

@@ -13,7 +13,7 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.tables.tables import Table
-from projects.web.lists import paginate, read_page_number, read_sort, read_text
+from projects.web.lists import paginate, read_sort, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
@@ -45,8 +45,6 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, TEMPLATE, {**context, **_show_pairs(request, state.figures, scope)})
     with snapshot():
         found = _choose_list(request, scope, by)
-        # Read before the paginator counts, so that one statement answers both.
-        found.read((read_page_number(request) - 1) * SIZE, SIZE)
         page = paginate(request, found, SIZE)
     table = Table(by, "Passages" if by == "passages" else "Candidates", (), ())
     return render(request, TEMPLATE, {**context, "page": page, "pair": found.pair, "sort": found.sort, "table": table})

@@ -1,60 +1,60 @@
 """Tables of the results of one batch: alpha by criterion and by dataset, and the spread of ratings."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from annotate.frames.criteria_in_use import CriterionInUse
 from annotate.models import Batch
 from projects.language.amounts import plural
 from projects.tables.tables import Column, Name, Table, Value
-from results.agreement.alpha import AgreementReport
 from results.agreement.criteria_table import CriterionAlpha, tabulate_criteria
 from results.agreement.tables import count_passages, tabulate_parts
-from results.disagreements.spread import Spread
 from results.scope.gold_settings import PASSAGES
+
+Figures = Mapping[str, Any]
 
 
 def tabulate_batch(
-    batch: Batch, reports: Mapping[CriterionInUse, AgreementReport], spread: Spread, *, chosen: CriterionInUse
+    batch: Batch, figures: Figures, criteria: Sequence[CriterionInUse], *, chosen: CriterionInUse
 ) -> list[Table]:
     """Return alpha of every criterion, and of the chosen one alpha by dataset and the spread of its ratings."""
-    found = [_read_report(criterion, report, is_chosen=criterion == chosen) for criterion, report in reports.items()]
+    found = [_read_report(each, figures[each.key]["report"], is_chosen=each == chosen) for each in criteria]
     name = batch.name.rstrip(". ")
-    counted = f"n = {plural(len(reports), '1 criterion', f'{len(reports):,} criteria')}"
+    counted = f"n = {plural(len(found), '1 criterion', f'{len(found):,} criteria')}"
     caption = (
         f"Krippendorff's alpha by criterion in batch {batch.number}, {name} ({counted}; 95 % intervals by the "
         "delete-one jackknife with Student's t)."
     )
     return [
         tabulate_criteria(found, caption=caption, label=f"batch-{batch.number}-alpha"),
-        tabulate_parts(asdict(reports[chosen]), criterion=chosen.name),
-        _tabulate_spread(batch, spread, chosen),
+        tabulate_parts(figures[chosen.key]["report"], criterion=chosen.name),
+        _tabulate_spread(batch, figures[chosen.key]["spread"], chosen),
     ]
 
 
-def _read_report(criterion: CriterionInUse, report: AgreementReport, *, is_chosen: bool) -> CriterionAlpha:
-    line = asdict(report.main)
-    is_over_passages = report.unit == PASSAGES
+def _read_report(criterion: CriterionInUse, report: Figures, *, is_chosen: bool) -> CriterionAlpha:
+    line = report["levels"][0]
+    is_over_passages = report["unit"] == PASSAGES
     return CriterionAlpha(
         criterion=Name(criterion.name, url="" if is_chosen else f"?{urlencode({'criterion': criterion.key})}"),
         scale="; ".join(criterion.scales),
-        level=report.level.value,
+        level=report["level"],
         outcome=line,
         interval=line["by_passage" if is_over_passages else "by_unit"],
-        unit=count_passages(report.n_passages) if is_over_passages else "candidates",
+        unit=count_passages(report["n_passages"]) if is_over_passages else "candidates",
     )
 
 
-def _tabulate_spread(batch: Batch, spread: Spread, criterion: CriterionInUse) -> Table:
+def _tabulate_spread(batch: Batch, spread: Figures, criterion: CriterionInUse) -> Table:
     columns = [
         Column("difference", "Maximum difference between two ratings", hint="max-difference"),
         Column("n", "Candidates", "count"),
     ]
-    rows: list[list[Value]] = [list(row) for row in spread.by_quarter]
+    rows: list[list[Value]] = [list(row) for row in spread["by_quarter"]]
     caption = (
         f"Candidates of batch {batch.number} by the maximum difference between two ratings (criterion: "
-        f"{criterion.name.rstrip('. ')}; n = {spread.n_items:,} candidates with two or more ratings)."
+        f"{criterion.name.rstrip('. ')}; n = {spread['n_items']:,} candidates with two or more ratings)."
     )
     title = "Candidates by maximum difference"
     return Table("spread", title, columns, rows, caption, label=f"batch-{batch.number}-spread")

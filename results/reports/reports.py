@@ -14,6 +14,7 @@ from django.core.cache import cache
 from django.db import IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
+from annotate.frames.kept import read_version
 from projects.jobs import queue
 from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress
@@ -34,6 +35,7 @@ KINDS = {
     "entering": "results.scope.excluded.inclusion_figures",
     "golds": "results.scores.gold.gold_figures",
     "systems": "results.systems.scores.system_figures",
+    "batch": "results.overview.batch_figures.batch_figures",
     "replication": "results.systems.scores.replication_figures",
     "plan": "results.agreement.precision.plan_figures",
     "leaderboard": "results.leaderboard.figures.leaderboard_figures",
@@ -67,7 +69,9 @@ def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> Rep
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
         return ReportState(figures=done.result, report=done)
-    if kind not in OF_METRICS and not has_many_judgments(project, settings.get("criterion", "")):
+    if kind not in OF_METRICS and not has_many_judgments(
+        project, settings.get("criterion", ""), batch=settings.get("batch")
+    ):
         return ReportState(
             figures=_compute_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}")
         )
@@ -148,32 +152,26 @@ def _hash_content(project: Project, kind: str) -> str:
     """Return a hash of the methods and what the figures rest on: acts that reach results, the submitted work, and for
     some kinds the runs of metrics that are done.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_CONTENT, {"project": project.pk})
-        rows = [cursor.fetchone()]
-        if kind in OF_METRICS:
+    found: tuple[Any, ...] = (METHODS, read_version(project))
+    if kind in OF_METRICS:
+        with connection.cursor() as cursor:
             cursor.execute(_RUNS, {"project": project.pk})
-            rows.append(cursor.fetchone())
-    found = (METHODS, rows[0]) if len(rows) == 1 else (METHODS, *rows)
+            found = (*found, cursor.fetchone())
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
-def has_many_judgments(project: Project, criterion: str) -> bool:
-    """Return whether a page computes no figures of a criterion itself, as it has too many judgments."""
+def has_many_judgments(project: Project, criterion: str, *, batch: int | None = None) -> bool:
+    """Return whether a page computes no figures of a criterion itself, as it has too many judgments.
+
+    With the number of a batch only those of the batch are counted.
+    """
+    judgments = "annotate_judgment j" if batch is None else _OF_BATCH
+    parameters: dict[str, Any] = {"project": project.pk, "criterion": criterion, "batch": batch, "at_once": AT_ONCE}
     with connection.cursor() as cursor:
-        cursor.execute(_MANY, {"project": project.pk, "criterion": criterion, "at_once": AT_ONCE})
+        cursor.execute(_MANY.format(judgments=judgments), parameters)
         return bool(cursor.fetchone()[0])
 
 
-# Acts write a row each into projects_figurechange (docs/decisions/0014). Submitting is no act of the log, so submitted
-# assignments are counted beside them: by their annotators, whose index has the time of each.
-_CONTENT = """
-SELECT c.n, a.n, a.at
-FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(project)s) c,
-     (SELECT count(*) AS n, max(a.submitted_at) AS at
-      FROM projects_membership m JOIN annotate_assignment a ON a.annotator_id = m.id
-      WHERE m.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
-"""
 # A run counts once it is done, and a deleted one no longer.
 _RUNS = """
 SELECT count(*), max(id), max(finished_at) FROM results_metricrun WHERE project_id = %(project)s AND state = 'done'
@@ -181,11 +179,14 @@ SELECT count(*), max(id), max(finished_at) FROM results_metricrun WHERE project_
 # The limit stops the count one row after the answer is known, so that a million judgments are never counted here.
 _MANY = """
 SELECT count(*) > %(at_once)s FROM (
-    SELECT 1 FROM annotate_judgment j WHERE j.criterion_id IN (
+    SELECT 1 FROM {judgments} WHERE j.criterion_id IN (
         SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
         WHERE r.project_id = %(project)s AND %(criterion)s IN ('', cr.key))
     LIMIT %(at_once)s + 1) judged
 """
+_OF_BATCH = """annotate_batch b
+    JOIN annotate_hit h ON h.batch_id = b.id AND b.project_id = %(project)s AND b.number = %(batch)s
+    JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id"""
 # Unfinished reports stay, however old: their job still writes to the row.
 _FORGET = """
 DELETE FROM results_report WHERE id IN (

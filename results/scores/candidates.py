@@ -1,24 +1,23 @@
 """The candidates of a scope with their gold scores, page by page: only what a page shows is computed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from annotate.frames.criteria_in_use import Scope
+from annotate.frames.kept import Order, fetch_order, keep
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
 from annotate.models.conditions import is_judgeable
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
 from projects.web.lists import split_sort
+from results.scope.scopes import scope_settings
 
-SORTS = {
-    "candidate": "d.name, c.external_id",
-    "n": "r.n",
-    "mean": "r.mean",
-    "median": "r.median",
-    "z": "r.z",
-    "sd": "r.sd",
-}
+SORTS = ("candidate", "n", "mean", "median", "z", "sd")
+SHALLOW_SORTS = ("candidate", "-candidate")
+MOST_SHALLOW = 1_000
+"""Candidates that are read by name without a look at the others, as those of the first pages are."""
 _MEDIAN = "percentile_cont(0.5) WITHIN GROUP (ORDER BY j.value)"
 _FIGURES = {
     "n": "count(*)",
@@ -76,46 +75,49 @@ class CandidateScores:
         """The annotators' means and deviations from the stored figures; without them no z score is shown yet."""
 
     def count(self) -> int:
-        # Current figures hold the number already, and counting takes another pass over all judgments.
-        if self.n_known is not None:
-            return self.n_known
-        judgments, parameters = select_counted(self.scope)
-        rows = self._execute(
-            f"{_FROM} WHERE {_IS_LISTED} AND EXISTS (SELECT 1 FROM ({judgments}) j WHERE j.candidate_id = c.id)",
-            "SELECT count(*)",
-            parameters,
-        )
-        return int(rows[0][0])
+        # Current figures hold the number already.
+        return len(self.order) if self.n_known is None else self.n_known
 
     def __len__(self) -> int:
         return self.count()
 
     def __getitem__(self, part: slice) -> list[Row]:
         start = part.start or 0
+        if self.sort in SHALLOW_SORTS and part.stop <= MOST_SHALLOW:
+            return self._make_rows(self._fetch_first(part.stop)[start:])
+        return self._make_rows(self.order[part])
+
+    @cached_property
+    def order(self) -> Order:
+        """The ids of all candidates in their order, kept while no judgment changes."""
+        settings = [scope_settings(self.scope), asdict(self.filters), self.sort, self.norms if "z" in self.sort else ""]
+        return keep(self.scope.project, "scores", settings, self._fetch_order)
+
+    def _fetch_order(self) -> Order:
         judgments, parameters = select_counted(self.scope)
-        parameters |= {"start": start, "n": part.stop - start}
         name, is_descending = split_sort(self.sort)
         direction = "DESC" if is_descending else "ASC"
-        order = ", ".join(f"{column} {direction} NULLS LAST" for column in SORTS[name].split(", "))
+        norms = _JOIN_NORMS if name == "z" else ""
+        order = f"figure {direction} NULLS LAST, candidate_id"
         # Without filters all rated candidates are listed, so the order follows from judgments and withdrawals alone.
         # Joining a million judgments to texts first takes too long for a page.
         if name != "candidate" and self.filters == Filters():
-            statement = _RANKED.format(
-                figure=_FIGURES[name], judgments=judgments, norms=_JOIN_NORMS if name == "z" else ""
-            )
-            order = f"ORDER BY figure {direction} NULLS LAST, candidate_id OFFSET %(start)s LIMIT %(n)s"
-            return self._make_rows([row[0] for row in self._execute(order, statement, parameters)])
-        if name == "candidate":
-            # In the order of ids an EXISTS ends at the first judgment of each candidate, and the page is full after a
-            # few.
-            joined, where = "", f"AND EXISTS (SELECT 1 FROM ({judgments}) j WHERE j.candidate_id = c.id)"
+            statement = _RANKED.format(figure=_FIGURES[name], judgments=judgments, norms=norms)
         else:
-            norms = _JOIN_NORMS if name == "z" else ""
-            rated = f"SELECT j.candidate_id, {_FIGURES[name]} AS {name} FROM ({judgments}) j {norms} GROUP BY 1"
-            joined, where = f"JOIN ({rated}) r ON r.candidate_id = c.id", ""
-        tail = f"ORDER BY {order}, c.id OFFSET %(start)s LIMIT %(n)s"
-        rows = self._execute(f"{_FROM} {joined} WHERE {_IS_LISTED} {where} {tail}", "SELECT c.id", parameters)
-        return self._make_rows([row[0] for row in rows])
+            figure = "1" if name == "candidate" else _FIGURES[name]
+            rated = f"SELECT j.candidate_id, {figure} AS figure FROM ({judgments}) j {norms} GROUP BY 1"
+            statement = f"{_LISTED} JOIN ({rated}) r ON r.candidate_id = c.id WHERE {_IS_LISTED}"
+        if name == "candidate":
+            order = f"name {direction}, external_id {direction}, candidate_id"
+        return fetch_order(statement, order, self._complete(parameters), key="candidate_id")
+
+    def _fetch_first(self, n: int) -> list[int]:
+        """Return the first candidates by name, without a look at the others."""
+        judgments, parameters = select_counted(self.scope)
+        direction = "DESC" if split_sort(self.sort)[1] else "ASC"
+        statement = _FIRST.format(judgments=judgments, direction=direction)
+        with execute_analytic(statement, self._complete(parameters | {"n": n})) as cursor:
+            return [row[0] for row in cursor.fetchall()]
 
     def _make_rows(self, ids: list[int]) -> list[Row]:
         """Return the rows of these candidates in their order, computed by `measures` from their judgments alone."""
@@ -151,11 +153,12 @@ class CandidateScores:
                 gold=read_score(golds, unit),
             )
             for unit in ids
+            if unit in figures
         ]
 
-    def _execute(self, rest: str, select: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def _complete(self, parameters: dict[str, Any]) -> dict[str, Any]:
         filters = self.filters
-        parameters = parameters | {
+        return parameters | {
             "project": self.scope.project.pk,
             "text": f"%{_escape(filters.text)}%" if filters.text else None,
             "in_dataset": filters.dataset or None,
@@ -165,8 +168,6 @@ class CandidateScores:
             "means": [mean for _name, _n, mean, _sd in self.norms],
             "sds": [sd for _name, _n, _mean, sd in self.norms],
         }
-        with execute_analytic(f"{select} {rest}", parameters) as cursor:
-            return list(cursor.fetchall())
 
 
 def _escape(text: str) -> str:
@@ -178,6 +179,7 @@ _FROM = """
 FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
 """
+_LISTED = f"SELECT c.id AS candidate_id, r.figure, d.name, c.external_id {_FROM}"
 # The casts tell PostgreSQL the type of a parameter that is NULL.
 _IS_LISTED = f"""
 d.project_id = %(project)s AND {is_judgeable("c", "p")}
@@ -190,6 +192,17 @@ AND (%(of_source)s::text IS NULL OR c.source = %(of_source)s)
 _RANKED = f"""
 SELECT j.candidate_id, {{figure}} AS figure FROM ({{judgments}}) j {{norms}}
 WHERE {IS_NOT_WITHDRAWN} GROUP BY 1
+"""
+# Each dataset's names come from an index in their order, so that its part is full after a few candidates.
+_FIRST = f"""
+SELECT c.id FROM projects_dataset d CROSS JOIN LATERAL (
+    SELECT c.id, c.external_id
+    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id
+    WHERE c.dataset_id = d.id AND {_IS_LISTED}
+      AND EXISTS (SELECT 1 FROM ({{judgments}}) j WHERE j.candidate_id = c.id)
+    ORDER BY c.external_id {{direction}} LIMIT %(n)s) c
+WHERE d.project_id = %(project)s ORDER BY d.name {{direction}}, c.external_id {{direction}}, c.id LIMIT %(n)s
 """
 # The z scores of the list come from the norms that the page's figures were computed with, so that the two agree even
 # while newer work arrives. An annotator without variation has no z score, hence the LEFT JOIN and NULL.

@@ -1,5 +1,6 @@
 """Judgment sets: the list, a new one with its preview, one with its figures and files, and its downloads."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.frames.kept import keep
 from annotate.reviews.adjudication import uses_adjudication
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -171,7 +173,8 @@ def _fetch(project: Project, number: int) -> JudgmentSet:
 
 def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: str) -> HttpResponse:
     settings = form.settings()
-    counts = preview(Selection(project, settings))
+    selection = Selection(project, settings)
+    counts = keep(project, "set preview", selection.parameters(), partial(preview, selection))
     context = {
         "form": form,
         "counts": counts,

@@ -5,13 +5,14 @@ import pytest
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Batch, Judgment
 from projects.models import Project
-from results.disagreements.spread import QUARTERS, measure_spread
+from results.disagreements.spread import QUARTERS, fetch_items, measure_spread
 
 pytestmark = pytest.mark.django_db
 
 
 def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, trial: Batch) -> None:
-    spread = measure_spread(Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial))
+    scope = Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial)
+    spread = measure_spread(scope)
     assert spread.n_items == 3
     assert spread.by_quarter == [
         (QUARTERS[0], 1),
@@ -21,7 +22,7 @@ def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, 
         (QUARTERS[4], 1),
     ]
     assert spread.mean_sd == pytest.approx((0 + 0.57735 + 2.3094) / 3, abs=1e-4)
-    assert [(item.gap, [rating.value for rating in item.ratings]) for item in spread.worst] == [
+    assert [(item.gap, [rating.value for rating in item.ratings]) for item in fetch_items(scope, spread.worst)] == [
         (4, [1, 1, 5]),
         (1, [3, 3, 4]),
     ]
@@ -29,6 +30,7 @@ def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, 
 
 def test_what_does_not_count_is_shown_and_enters_no_figure(project: Project, trial: Batch) -> None:
     Judgment.objects.filter(value=5).update(is_counted=False, not_counted_reason="set aside")
-    spread = measure_spread(Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial))
-    assert [item.gap for item in spread.worst] == [1]
+    scope = Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial)
+    spread = measure_spread(scope)
+    assert [item.gap for item in fetch_items(scope, spread.worst)] == [1]
     assert spread.by_quarter[0] == (QUARTERS[0], 2)

@@ -6,7 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotate.models import Batch, Judgment, Remark
+from projects.jobs.running import run
 from projects.models import Membership, Project
+from results.models import Report
+from results.reports import reports
 from tests.factories import make_corpus
 from tests.page_reader import read
 from tests.people import SignIn
@@ -44,6 +47,20 @@ def test_a_batch_without_judgments_says_so(project: Project, researcher: Members
     page = client_of(researcher).get(reverse("results:batch-results", args=[project.slug, batch.number]))
     assert "No candidate has two ratings yet." in page.content.decode()
     assert "undefined" in page.content.decode()
+
+
+def test_a_large_batch_has_its_figures_computed_by_a_job(
+    trial: Batch, project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
+    client, address = client_of(researcher), reverse("results:batch-results", args=[project.slug, trial.number])
+    assert "Compute figures" in client.get(address).content.decode()
+    assert client.get(f"{address}tables/criteria.csv").status_code == 404
+    assert client.post(address).status_code == 302
+    assert run(Report, Report.objects.get().pk, reports.make, only_reads=True) == Report.State.DONE
+    screen = read(client.get(address).content.decode())
+    assert [row["Candidates"] for row in screen.rows("Alpha by criterion")] == ["3"]
+    assert not reports.has_many_judgments(project, "", batch=trial.number + 1), "only those of the batch are counted"
 
 
 def test_annotators_are_refused(trial: Batch, project: Project, annotator: Membership, client_of: SignIn) -> None:
