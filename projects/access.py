@@ -193,6 +193,8 @@ def requires(
                     raise
                 return answer
             request.project = request.membership.project
+            if request.method in SAFE_METHODS:
+                request.project.remembered = {}
             return _answer(request, partial(view, request, request.project, **kwargs), right)
 
         return _declare(wrapped, policy)

@@ -141,7 +141,7 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
 def count_by_facet(project: Project) -> dict[str, list[tuple[str, int]]]:
     """Return the datasets, splits, sources and types of the candidates that can be judged, with their numbers."""
     found: dict[str, list[tuple[str, int]]] = {"datasets": [], "splits": [], "sources": [], "types": []}
-    with execute_analytic(_COUNT_BY_FACET, {"project": project.pk}) as cursor:
+    with execute_analytic(_COUNT_BY_FACET, {"datasets": project.find_ids().datasets}) as cursor:
         for *names, n in cursor.fetchall():
             # A row is of one facet, and has NULL for the others.
             facet, name = next((facet, name) for facet, name in zip(found, names, strict=True) if name is not None)
@@ -152,10 +152,10 @@ def count_by_facet(project: Project) -> dict[str, list[tuple[str, int]]]:
 # Four groupings of one pass over the candidates, each sorted by its only column that is not NULL.
 _COUNT_BY_FACET = f"""
 SELECT d.name, p.split, c.source, q.type, count(*)
-FROM projects_dataset d
-JOIN projects_candidate c ON c.dataset_id = d.id JOIN projects_question q ON q.id = c.question_id
+FROM projects_candidate c
+JOIN projects_dataset d ON d.id = c.dataset_id JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id
-WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
+WHERE c.dataset_id = ANY(%(datasets)s) AND {is_judgeable("c", "p")}
 GROUP BY GROUPING SETS ((d.name), (p.split), (c.source), (q.type))
 ORDER BY 1, 2, 3, 4
 """

@@ -141,7 +141,7 @@ def measure_work(hits: Iterable[PlannedHit], *, rubric_id: int | None) -> Work:
 
 def measure_project_texts(project: Project, *, rubric_id: int | None) -> Texts:
     """Return the length of a project's texts, measured on some of its passages with all that is asked about them."""
-    sample = Passage.objects.filter(dataset__project=project, withdrawn_at=None).order_by(MD5(Cast("pk", TextField())))
+    sample = Passage.objects.in_project(project).filter(withdrawn_at=None).order_by(MD5(Cast("pk", TextField())))
     candidates = Candidate.objects.filter(
         question__passage__in=sample.values("pk")[:N_PASSAGES_MEASURED], withdrawn_at=None
     )

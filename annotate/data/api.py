@@ -148,7 +148,7 @@ class PassageList(CorpusList):
 
         With their whole text.
         """
-        rows = Passage.objects.filter(dataset__project=self.project).select_related("dataset")
+        rows = Passage.objects.in_project(self.project).select_related("dataset")
         return render_page(request, self.filter(rows), PassageSerializer, self.asked)
 
 
@@ -169,7 +169,7 @@ class QuestionList(CorpusList):
 
         With their references, the correct answers.
         """
-        rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
+        rows = Question.objects.in_project(self.project).select_related("dataset", "passage")
         # Only the passage's id and split are given here: its text would be read again for each of its questions.
         rows = rows.defer("passage__text", "passage__documents")
         rows = rows.prefetch_related(Prefetch("references", Reference.objects.order_by("position")))

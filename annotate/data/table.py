@@ -19,8 +19,7 @@ SPLIT_ORDER_SQL = """array_position(ARRAY['train', 'dev', 'validation', 'test'],
 # candidate first, from an index alone. One statement gives all numbers, so that they come from one snapshot and agree.
 _TABLE = f"""
 WITH p AS MATERIALIZED (
-    SELECT p.id, p.dataset_id, p.split FROM projects_passage p
-    JOIN projects_dataset d ON d.id = p.dataset_id WHERE d.project_id = %(project)s
+    SELECT p.id, p.dataset_id, p.split FROM projects_passage p WHERE p.dataset_id = ANY(%(datasets)s)
 ),
 passages AS (SELECT dataset_id, split, count(*) AS n FROM p GROUP BY 1, 2),
 q AS MATERIALIZED (
@@ -32,9 +31,8 @@ found AS (
 ),
 judged AS (
     SELECT j.candidate_id, count(*) AS n
-    FROM projects_rubric r JOIN projects_criterion cr ON cr.rubric_id = r.id
-    JOIN annotate_judgment j ON j.criterion_id = cr.id AND {is_counted("j")} {{in_stage}}
-    WHERE r.project_id = %(project)s GROUP BY 1
+    FROM annotate_judgment j {{in_stage}}
+    WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")} GROUP BY 1
 ),
 candidates AS (
     SELECT q.dataset_id, q.split, c.source, count(*) AS n, sum(j.n) AS n_judged
@@ -53,7 +51,7 @@ LEFT JOIN passages ON passages.dataset_id = d.id
 LEFT JOIN questions USING (dataset_id, split)
 LEFT JOIN found USING (dataset_id, split)
 LEFT JOIN sources USING (dataset_id, split)
-WHERE d.project_id = %(project)s
+WHERE d.id = ANY(%(datasets)s)
 ORDER BY d.name COLLATE "C", {{split_order}}
 """
 
@@ -114,7 +112,12 @@ def data_table(project: Project) -> DataTable:
     stage = default_stage(project)
     without = list(left_out(project, stage))
     table = _TABLE.format(in_stage=_IN_STAGE if without else "", split_order=SPLIT_ORDER_SQL)
-    with execute_analytic(table, {"project": project.pk, "without": without}) as cursor:
+    parameters = {
+        "datasets": project.find_ids().datasets,
+        "criteria": project.find_ids().criteria,
+        "without": without,
+    }
+    with execute_analytic(table, parameters) as cursor:
         rows = cursor.fetchall()
     return DataTable(
         tuple(

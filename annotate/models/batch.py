@@ -31,6 +31,16 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return [(number, f"{number}: {name}") for number, name in self.values_list("number", "name")]
 
 
+def find_batch_ids(project: Project, *, is_collecting: bool = False) -> list[int]:
+    """Return the ids of a project's batches, or of those that are not imported, for statements that name them.
+
+    Planned by a join, a statement reads what all other projects have as well: see `Project.find_ids`.
+    """
+    batches = Batch.objects.filter(project=project).order_by()
+    found = project.remember("batches", lambda: list(batches.values_list("pk", "kind")))
+    return [pk for pk, kind in found if not is_collecting or kind != Batch.Kind.IMPORTED]
+
+
 class Batch(models.Model):
     """Candidates with a required number of judgments, under fixed versions of rubric, instructions and consent."""
 

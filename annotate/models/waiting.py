@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from annotate.models.batch import find_batch_ids
 from annotate.models.conditions import is_collected
 from projects.models import Project
 
@@ -27,21 +28,19 @@ class Waiting:
 
 def count_waiting(project: Project) -> Waiting:
     """Return the submissions to decide on, open alerts, unresolved comments & flags, and spot checks to do."""
+    batches = find_batch_ids(project)
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING, {"project": project.pk, "most": MOST_COUNTED})
+        cursor.execute(_WAITING, {"project": project.pk, "batches": batches, "most": MOST_COUNTED})
         return Waiting(*cursor.fetchone())
 
 
-_IN_PROJECT = """
-JOIN annotate_hit h ON h.id = a.hit_id
-JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
-"""
+_IN_PROJECT = "JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = ANY(%(batches)s)"
 
 # One statement for four queues. Imported judgments are nobody's work here, so they wait for no decision.
 _WAITING = f"""
 SELECT
     (SELECT count(*) FROM (
-        SELECT FROM annotate_assignment a {_IN_PROJECT}
+        SELECT FROM annotate_assignment a {_IN_PROJECT} JOIN annotate_batch b ON b.id = h.batch_id
         WHERE a.state = 'submitted' AND {is_collected("b")} LIMIT %(most)s) waiting),
     (SELECT count(*) FROM (
         SELECT FROM annotate_finding f JOIN projects_membership m ON m.id = f.annotator_id

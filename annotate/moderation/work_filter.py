@@ -5,7 +5,8 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment
+from annotate.models.batch import find_batch_ids
 from projects.models import Membership, Project
 
 State = Assignment.State
@@ -31,8 +32,8 @@ class WorkFilter:
 
     def select_from(self, project: Project) -> QuerySet[Assignment]:
         """Return the matching submitted assignments of the project, without imported judgments."""
-        found = Assignment.objects.filter(hit__batch__project=project, state__in=STATES)
-        found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        batches = find_batch_ids(project, is_collecting=True)
+        found = Assignment.objects.filter(hit__batch__in=batches, state__in=STATES)
         wanted = {
             "hit__batch__number": self.batch,
             "annotator__pseudonym": self.annotator,

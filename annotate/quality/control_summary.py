@@ -22,7 +22,7 @@ _LABELS = {**VERDICTS, NO_PAIRS: "no degraded answers rated"}
 _SUBMITTED = f"""
 SELECT a.annotator_id, count(*) FROM annotate_assignment a
 JOIN projects_membership m ON m.id = a.annotator_id
-WHERE m.project_id = %s AND {is_known("m")} AND {was_submitted("a")} GROUP BY 1
+WHERE a.annotator_id = ANY(%s) AND {is_known("m")} AND {was_submitted("a")} GROUP BY 1
 """
 
 # The ratings of known answers, by HIT and annotator. They were never revised: judgments of controls keep their first
@@ -88,8 +88,9 @@ def summarise_controls(project: Project) -> ControlSummary:
     A HIT passes the degraded test with its annotator, as in QAScore. Verdicts are those of the stored figures.
     """
     thresholds = read_thresholds(project)
+    members = project.find_ids().members
     with connection.cursor() as cursor:
-        cursor.execute(_SUBMITTED, [project.pk])
+        cursor.execute(_SUBMITTED, [members])
         n_submitted: dict[int, int] = dict(cursor.fetchall())
     verdicts = dict(
         AnnotatorFigures.objects.filter(annotator__in=n_submitted).values_list("pk", "figures__degraded__verdict")

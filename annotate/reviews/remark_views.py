@@ -8,6 +8,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.models import Batch, Remark
+from annotate.models.batch import find_batch_ids
 from annotate.reviews import remarks
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
@@ -32,7 +33,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
     state = read_word(request, "state", STATES, "open")
     batch = read_text(request, "batch")
     query = read_text(request, "q")
-    everything = Remark.objects.filter(assignment__hit__batch__project=project)
+    everything = Remark.objects.filter(assignment__hit__batch__in=find_batch_ids(project))
     found = everything.filter(STATES[state][1]).filter(KINDS[kind][1] if kind else Q())
     if batch.isascii() and batch.isdigit() and len(batch) < 10:
         found = found.filter(assignment__hit__batch__number=int(batch))

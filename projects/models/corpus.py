@@ -8,6 +8,8 @@ A foreign key costs an import about 1.5 seconds for 400,000 rows. The `dataset` 
 has no constraint in the database: their passage and question are checked and belong to the same dataset.
 """
 
+from typing import Self, TypeVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -38,6 +40,15 @@ class Dataset(models.Model):
         return self.name
 
 
+Row = TypeVar("Row", bound=models.Model)
+
+
+class CorpusQuerySet(models.QuerySet[Row]):
+    def in_project(self, project: Project) -> Self:
+        """Return the rows of a project's datasets, whose ids are read at once: see `Project.find_ids`."""
+        return self.filter(dataset__in=project.find_ids().datasets)
+
+
 class Passage(models.Model):
     """A text that questions are asked about; it may be empty, or a list of titled documents."""
 
@@ -50,6 +61,8 @@ class Passage(models.Model):
     split = models.CharField(max_length=40, blank=True, db_default="")
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_why = models.TextField(blank=True, db_default="", default="")
+
+    objects: CorpusQuerySet["Passage"] = CorpusQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         ordering = ("id",)
@@ -89,6 +102,8 @@ class Question(models.Model):
     entities = ArrayField(models.TextField(), db_default=models.Value([], ArrayField(models.TextField())))
     span = models.TextField(blank=True, db_default="")
 
+    objects: CorpusQuerySet["Question"] = CorpusQuerySet.as_manager()  # type: ignore[assignment]
+
     class Meta:
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="question_external_id")]
@@ -114,10 +129,7 @@ class Reference(models.Model):
         return f"reference {self.position}"
 
 
-class CandidateQuerySet(models.QuerySet["Candidate"]):
-    def in_project(self, project: Project) -> "CandidateQuerySet":
-        return self.filter(dataset__project=project)
-
+class CandidateQuerySet(CorpusQuerySet["Candidate"]):
     def judgeable(self) -> "CandidateQuerySet":
         return self.filter(withdrawn_at=None, question__passage__withdrawn_at=None)
 

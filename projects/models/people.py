@@ -1,11 +1,12 @@
 """Users, projects, memberships and invitations."""
 
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
@@ -14,6 +15,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
+
+T = TypeVar("T")
 
 # Without i, l, o, 0 and 1, which people confuse when they read a pseudonym out or type it.
 PSEUDONYM_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -56,6 +59,22 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(deleted_at=None)
 
 
+class ProjectIds(NamedTuple):
+    """The ids of a project's datasets, of the criteria of all its rubrics, and of everybody who was ever a member."""
+
+    datasets: list[int]
+    criteria: list[int]
+    members: list[int]
+
+
+_IDS = """
+SELECT ARRAY(SELECT id FROM projects_dataset WHERE project_id = %(project)s),
+       ARRAY(SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+             WHERE r.project_id = %(project)s),
+       ARRAY(SELECT id FROM projects_membership WHERE project_id = %(project)s)
+"""
+
+
 class Project(models.Model):
     """One study: its data, people, rubric and settings."""
 
@@ -65,6 +84,9 @@ class Project(models.Model):
         LEAVE_OUT = "leave_out", "leave them out"
         APART = "apart", "apart: leave them out, and show their own figures"
         IN = "in", "count them as systems"
+
+    remembered: dict[str, Any] | None = None
+    """What was read of the project for a page, which changes nothing; None elsewhere, where it may change."""
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
@@ -121,6 +143,28 @@ class Project(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("results:project-overview", args=[self.slug])
+
+    def remember(self, name: str, read: Callable[[], T]) -> T:
+        """Return what `read` returns: for a page it is read once, and each time anywhere else."""
+        if self.remembered is None:
+            return read()
+        if name not in self.remembered:
+            self.remembered[name] = read()
+        found: T = self.remembered[name]
+        return found
+
+    def find_ids(self) -> "ProjectIds":
+        """Return the ids of what the project has, read at once, for statements that name them.
+
+        Such a statement is planned for as many rows as these have. By a join PostgreSQL can't tell that a project is
+        small, and reads all that other projects have as well.
+        """
+        return self.remember("ids", self._read_ids)
+
+    def _read_ids(self) -> "ProjectIds":
+        with connection.cursor() as cursor:
+            cursor.execute(_IDS, {"project": self.pk})
+            return ProjectIds(*cursor.fetchone())
 
     @property
     def is_paid(self) -> bool:

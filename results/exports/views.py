@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotate.models import Item
+from annotate.models.batch import find_batch_ids
 from projects.access import ProjectRequest, Right, requires
 from projects.downloads import download_headers
 from projects.errors import Refused
@@ -70,6 +71,7 @@ def _page(
         "counts": count_judgments(project, form.read_stage()),
         "refusal": refusal,
         "formats": tuple(FORMATS),
-        "has_controls": request.membership.can_manage and Item.objects.filter(pool_of__project=project).exists(),
+        "has_controls": request.membership.can_manage
+        and Item.objects.filter(pool_of__in=find_batch_ids(project)).exists(),
     }
     return render(request, "results/exports/list.html", context, status=status)

@@ -18,7 +18,7 @@ class LeaderboardForm(JudgmentsForm):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(project, *args, **kwargs)
-        passages = Passage.objects.filter(dataset__project=project).order_by("split")
+        passages = Passage.objects.in_project(project).order_by("split")
         self._offer("dataset", "all datasets", list(project.datasets.values_list("name", flat=True)))
         self._offer("split", "all splits", list(passages.values_list("split", flat=True).distinct()))
 

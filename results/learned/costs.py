@@ -60,14 +60,14 @@ def count_tokens(project: Project, metric: type[Metric], folder: ModelFolder) ->
     """Return about how many tokens a metric reads in a project, from the mean lengths of its texts."""
     limit = folder.length or 512
     candidates = Candidate.objects.in_project(project).judgeable()
-    questions = Question.objects.filter(dataset__project=project)
+    questions = Question.objects.in_project(project)
     references = Reference.objects.filter(question__in=questions)
     n, answer = _measure(candidates)
     n_references, reference = _measure(references)
     each = n_references / max(1, questions.count())
     answer, reference = min(answer, limit), min(reference, limit)
     if "passages" in metric.needs or "questions" in metric.needs:
-        passage = _measure(Passage.objects.filter(dataset__project=project))[1] if "passages" in metric.needs else 0.0
+        passage = _measure(Passage.objects.in_project(project))[1] if "passages" in metric.needs else 0.0
         question = _measure(questions)[1] if "questions" in metric.needs else 0.0
         whole = min(passage + question + answer + (reference if "references" in metric.needs else 0.0), 512)
         # A masked language model reads the whole once for each token of the answer.

@@ -90,18 +90,17 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
 
 def count_data(project: Project) -> DataCounts:
     """Count passages, questions, references, candidates and datasets in one statement."""
-    with execute_analytic(_DATA, {"project": project.pk}) as cursor:
+    with execute_analytic(_DATA, {"datasets": project.find_ids().datasets}) as cursor:
         return DataCounts(*cursor.fetchone())
 
 
 # Each list is counted by the index that begins with its dataset; joining them would count each passage once for every
 # reference. References have no dataset, and are joined with their questions.
 _DATA = """
-WITH dataset AS (SELECT id FROM projects_dataset WHERE project_id = %(project)s)
-SELECT (SELECT count(*) FROM dataset d JOIN projects_passage p ON p.dataset_id = d.id),
-       (SELECT count(*) FROM dataset d JOIN projects_question q ON q.dataset_id = d.id),
-       (SELECT count(*) FROM dataset d JOIN projects_question q ON q.dataset_id = d.id
-        JOIN projects_reference r ON r.question_id = q.id),
-       (SELECT count(*) FROM dataset d JOIN projects_candidate c ON c.dataset_id = d.id),
-       (SELECT count(*) FROM dataset)
+SELECT (SELECT count(*) FROM projects_passage WHERE dataset_id = ANY(%(datasets)s)),
+       (SELECT count(*) FROM projects_question WHERE dataset_id = ANY(%(datasets)s)),
+       (SELECT count(*) FROM projects_question q JOIN projects_reference r ON r.question_id = q.id
+        WHERE q.dataset_id = ANY(%(datasets)s)),
+       (SELECT count(*) FROM projects_candidate WHERE dataset_id = ANY(%(datasets)s)),
+       cardinality(%(datasets)s::bigint[])
 """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from annotate.models.conditions import is_collected
+from annotate.models.batch import find_batch_ids
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.models import Project
@@ -26,8 +26,9 @@ class Day:
 
 def progress_by_day(project: Project) -> list[Day]:
     """Return the days with submitted work, in one statement; imported judgments are not work."""
+    batches = find_batch_ids(project, is_collecting=True)
     with connection.cursor() as cursor:
-        cursor.execute(_BY_DAY, [project.pk])
+        cursor.execute(_BY_DAY, [batches])
         return [Day(*row) for row in cursor.fetchall()]
 
 
@@ -38,12 +39,12 @@ def draw_progress(days: list[Day]) -> Chart:
 
 
 # Days are in UTC, as everywhere: people of several time zones work on one project.
-_BY_DAY = f"""
+_BY_DAY = """
 SELECT day, n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
     SELECT to_char(a.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
            count(*) FILTER (WHERE b.kind = 'trial') AS n_trial, count(*) FILTER (WHERE b.kind = 'full') AS n_full
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
-    WHERE b.project_id = %s AND {is_collected("b")} AND a.holds_place AND a.submitted_at IS NOT NULL
+    WHERE h.batch_id = ANY(%s) AND a.holds_place AND a.submitted_at IS NOT NULL
     GROUP BY 1) days
 ORDER BY day
 """

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from annotate.models.batch import find_batch_ids
 from annotate.models.conditions import is_counted, is_in_use, is_item, is_unused_trial, is_work
 from projects.models import Project
 
@@ -27,8 +28,9 @@ class Shortfall:
 
 def find_shortfall(project: Project) -> Shortfall:
     """Count the candidates of full collections that will not get all their judgments by themselves."""
+    batches = find_batch_ids(project)
     with connection.cursor() as cursor:
-        cursor.execute(_SHORTFALL, {"project": project.pk})
+        cursor.execute(_SHORTFALL, {"project": project.pk, "batches": batches})
         return Shortfall(*cursor.fetchone())
 
 
@@ -53,7 +55,7 @@ short AS (
     SELECT h.id, b.number, b.judgments, 'excluded'
     FROM batch b JOIN annotate_hit h ON h.batch_id = b.id
     JOIN annotate_assignment a ON a.hit_id = h.id AND a.mark = 'excluded' AND a.holds_place
-    WHERE {is_work("h")}),
+    WHERE {is_work("h")} AND h.batch_id = ANY(%(batches)s)),
 asked AS (
     SELECT i.candidate_id, short.number, short.judgments, short.reason
     FROM short JOIN annotate_item i ON i.hit_id = short.hit_id AND {is_item("i")} AND {is_in_use("i")}

@@ -109,13 +109,10 @@ def inclusion_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
 # without a look at their rows, and the others, which are few. Those of batches that a stage keeps apart are counted by
 # their assignments once more, to be taken off.
 _JUDGMENTS = f"""
-WITH criteria AS MATERIALIZED (
-    SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-    WHERE r.project_id = %(project)s)
-SELECT false, '', count(*) FROM criteria cr JOIN annotate_judgment j ON j.criterion_id = cr.id AND {is_counted("j")}
+SELECT false, '', count(*) FROM annotate_judgment j WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")}
 UNION ALL
-SELECT false, j.not_counted_reason, count(*) FROM criteria cr
-JOIN annotate_judgment j ON j.criterion_id = cr.id AND NOT j.is_counted WHERE j.candidate_id IS NOT NULL GROUP BY 2
+SELECT false, j.not_counted_reason, count(*) FROM annotate_judgment j
+WHERE j.criterion_id = ANY(%(criteria)s) AND NOT j.is_counted AND j.candidate_id IS NOT NULL GROUP BY 2
 UNION ALL
 SELECT true, j.not_counted_reason, count(*) FROM annotate_hit h
 JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
@@ -152,7 +149,8 @@ class JudgmentCounts:
 
 def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
     """Count the judgments of a stage by their stored reason, whatever their criterion."""
-    with execute_analytic(_JUDGMENTS, {"project": project.pk, "without": list(left_out(project, stage))}) as cursor:
+    parameters = {"criteria": project.find_ids().criteria, "without": list(left_out(project, stage))}
+    with execute_analytic(_JUDGMENTS, parameters) as cursor:
         rows = cursor.fetchall()
     apart = {reason: n for is_apart, reason, n in rows if is_apart}
     counts = {reason: n - apart.get(reason, 0) for is_apart, reason, n in rows if not is_apart}

@@ -78,7 +78,7 @@ class FacetsForm(forms.Form):
     def offer_facets(self, project: Project) -> None:
         """Offer the facets that the project has, the sources with most candidates first."""
         counted = Candidate.objects.in_project(project).order_by().values_list("source").annotate(n=Count("pk"))
-        passages = Passage.objects.filter(dataset__project=project).order_by("split")
+        passages = Passage.objects.in_project(project).order_by("split")
         self.offer_names("datasets", project.datasets.values_list("name", flat=True))
         self.offer_names("splits", passages.values_list("split", flat=True).distinct())
         self.offer_names("sources", (source for source, _n in counted.order_by("-n", "source")))

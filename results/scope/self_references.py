@@ -25,7 +25,7 @@ def find_self_references(project: Project) -> QuerySet[Candidate]:
 
 def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
     """Return for each source the number of its candidates, and of those that are a reference of their question."""
-    with execute_analytic(_COUNT_BY_SOURCE, {"project": project.pk, "spaces": _SPACES}) as cursor:
+    with execute_analytic(_COUNT_BY_SOURCE, {"datasets": project.find_ids().datasets, "spaces": _SPACES}) as cursor:
         return {source: (n, n_references) for source, n, n_references in cursor.fetchall()}
 
 
@@ -33,13 +33,12 @@ def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
 _COUNT_BY_SOURCE = f"""
 WITH reference AS (
     SELECT DISTINCT r.question_id, btrim(r.text, %(spaces)s) AS plain
-    FROM projects_dataset d JOIN projects_question q ON q.dataset_id = d.id
-    JOIN projects_reference r ON r.question_id = q.id WHERE d.project_id = %(project)s)
+    FROM projects_question q JOIN projects_reference r ON r.question_id = q.id WHERE q.dataset_id = ANY(%(datasets)s))
 SELECT c.source, count(*), count(r.question_id)
-FROM projects_dataset d JOIN projects_candidate c ON c.dataset_id = d.id
+FROM projects_candidate c
 JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
 LEFT JOIN reference r ON r.question_id = c.question_id AND r.plain = btrim(c.text, %(spaces)s)
-WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
+WHERE c.dataset_id = ANY(%(datasets)s) AND {is_judgeable("c", "p")}
 GROUP BY c.source
 """
 

@@ -9,6 +9,7 @@ from annotate.frames.rating_patterns import WITHDRAWN, execute_analytic
 from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT
+from annotate.models.batch import find_batch_ids
 from annotate.models.conditions import is_judgeable
 from measures.rubric import ScaleKind
 from projects.errors import Refused
@@ -47,6 +48,9 @@ class Selection:
             "blind": settings.is_blind_only,
             "with_controls": settings.controls_in_z,
             "taken_out": TAKEN_OUT,
+            "criterion_ids": self.project.find_ids().criteria,
+            "batch_ids": find_batch_ids(self.project),
+            "dataset_ids": self.project.find_ids().datasets,
         }
 
 
@@ -180,7 +184,7 @@ work AS (
     SELECT a.id, a.not_blind, CASE WHEN b.id = ANY (%(left_out)s::bigint[]) THEN '{ANOTHER_STAGE}'
         WHEN NOT ({IN_BATCHES}) THEN '{ANOTHER_BATCH}' ELSE '' END AS outside
     FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
-    WHERE b.project_id = %(project)s),
+    WHERE h.batch_id = ANY(%(batch_ids)s)),
 judged AS (
     SELECT j.id, j.candidate_id, j.annotator_id, cr.number, cr.key, cr.kind, cr.low, cr.high,
            CASE WHEN w.outside <> '' THEN w.outside WHEN NOT c.is_chosen THEN '{NOT_CHOSEN}'
@@ -189,13 +193,13 @@ judged AS (
     JOIN criteria cr ON cr.id = j.criterion_id
     {{joined}} candidates c ON c.id = j.candidate_id
     JOIN work w ON w.id = j.assignment_id
-    WHERE j.candidate_id IS NOT NULL)
+    WHERE j.criterion_id = ANY(%(criterion_ids)s) AND j.candidate_id IS NOT NULL)
 """
 _CHOSEN = f"""
     SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
-    WHERE d.project_id = %(project)s"""
+    WHERE c.dataset_id = ANY(%(dataset_ids)s)"""
 _GONE = f"SELECT id, true AS is_gone, true AS is_chosen FROM ({WITHDRAWN}) gone"
 
 

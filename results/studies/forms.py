@@ -115,7 +115,7 @@ class StudyForm(FacetsForm):
         if not list_trials(project).exists():
             del self.fields["stage"]
         self.offer_facets(project)
-        types = Question.objects.filter(dataset__project=project).order_by("type")
+        types = Question.objects.in_project(project).order_by("type")
         self.offer_names("question_types", types.values_list("type", flat=True).distinct())
         self.human_sources = () if kind.is_of_pairs else find_human_sources(project)
         if self.human_sources:

@@ -117,7 +117,7 @@ class TrainingForm(forms.Form):
         self._choose("criterion", [(key, key) for key in keys])
         self._choose("encoder", [(each.name, each.name) for each in self.encoders])
         # A set without the split dev can't choose a learning rate.
-        if not Passage.objects.filter(dataset__project=project, split="dev").exists():
+        if not Passage.objects.in_project(project).filter(split="dev").exists():
             self.fields["splits"].initial = DRAWN
         names = Dataset.objects.filter(project=project).order_by("name").values_list("name", flat=True)
         if len(names) > 1:

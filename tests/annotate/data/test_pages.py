@@ -180,7 +180,7 @@ def test_nasty_texts_are_shown_as_text_in_every_place(project: Project, client: 
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("data-overview", 6), ("data-candidates", 8), ("data-questions", 8), ("data-passages", 8)]
+    ("name", "most"), [("data-overview", 10), ("data-candidates", 11), ("data-questions", 10), ("data-passages", 10)]
 )
 def test_lists_ask_as_often_for_many_as_for_few(
     project: Project, client: Client, name: str, most: int, django_assert_max_num_queries: DjangoAssertNumQueries
