@@ -7,6 +7,7 @@ from django.db import connection
 from annotate.models import Batch
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_from_preset, freeze
+from results.metrics.summarising import summarise
 
 HIT_SIZE = 10
 JUDGMENTS = 3
@@ -67,6 +68,21 @@ SELECT a.id, i.id, a.annotator_id, i.candidate_id, %(criterion)s, 3, true
 FROM annotate_assignment a JOIN annotate_item i ON i.hit_id = a.hit_id WHERE a.annotator_id = %(annotator)s;
 """
 
+_BESIDE = """
+INSERT INTO projects_logentry (project_id, actor_id, act, object_type, object_id, after, why)
+SELECT %(project)s, a.annotator_id, 'approve work', 'assignment', a.id::text, '{"state": "approved"}', 'Read'
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id WHERE h.batch_id = %(batch)s;
+INSERT INTO annotate_remark (assignment_id, item_id, is_flagged, comment, cannot_judge_reason)
+SELECT a.id, a.layout[1], a.id %% 3 = 0, 'Hard to say', ''
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id WHERE h.batch_id = %(batch)s AND a.id %% 5 = 0;
+INSERT INTO annotate_ledgerentry (project_id, annotator_id, kind, cents, key, assignment_id, batch_id, note)
+SELECT %(project)s, a.annotator_id, 'hit', 100, 'hit:' || a.uuid, a.id, h.batch_id, ''
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id WHERE h.batch_id = %(batch)s;
+INSERT INTO results_metricscore (run_id, candidate_id, value, reason)
+SELECT %(run)s, c.id, random(), ''
+FROM projects_candidate c JOIN projects_dataset d ON d.id = c.dataset_id WHERE d.project_id = %(project)s;
+"""
+
 
 def fill_project(slug: str, n_judgments: int, *, base: int) -> Project:
     """Create a project with a closed batch of `n_judgments`: three per candidate, ten candidates per HIT.
@@ -102,6 +118,25 @@ def fill_project(slug: str, n_judgments: int, *, base: int) -> Project:
         # As autovacuum does within a minute of so much work; without it no index answers a query alone.
         cursor.execute("VACUUM ANALYZE")
     return project
+
+
+def fill_beside(project: Project) -> None:
+    """Add to a filled project what else grows with its work: log, comments, earnings, and a metric's scores."""
+    batch = project.batches.get()
+    run = project.metric_runs.create(
+        origin="uploaded",
+        metric="bench",
+        title="bench",
+        subject="bench",
+        state="done",
+        requested_by=project.memberships.earliest("pk"),
+        n_scored=batch.n_hits * HIT_SIZE,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_BESIDE, {"project": project.pk, "batch": batch.pk, "run": run.pk})
+        run.report = {"summary": summarise(run, low=0, high=1)}
+        run.save()
+        cursor.execute("VACUUM ANALYZE")
 
 
 def fill_queue(slug: str, n_hits: int, *, base: int, histories: Sequence[int]) -> tuple[Batch, list[Membership]]:
