@@ -26,7 +26,7 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(job.pk)
         return True
 
-    monkeypatch.setattr(queue, "_announce", announce)
+    monkeypatch.setattr(queue, "announce", announce)
     return found
 
 
