@@ -10,6 +10,7 @@ import pytest
 from gunicorn.config import Config
 from pytest_django import Settings
 
+from config.web import options
 from config.web.worker import Worker
 from tests.conftest import Site
 
@@ -56,6 +57,7 @@ def test_slow_clients_hold_up_nobody(plugs: Plugs) -> None:
         answer = wire.getresponse()
         assert (answer.status, b"</html>" in answer.read()) == (200, True)
     assert sock is first, "the connection is kept alive"
+    assert options.keepalive > 60, "and through the pauses of a person who thinks"
     wire.close()
 
 
