@@ -323,7 +323,7 @@ class Visitor(Client):
     """
 
     def request(self, **request: Any) -> Any:
-        return self.handler(self._base_environ(**request))
+        return self.handler(self._base_environ(**request))  # type: ignore[attr-defined]
 
 
 def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: bool = False) -> Any:
