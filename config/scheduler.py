@@ -5,6 +5,7 @@ Of several hosts' schedulers one sends each task.
 
 import dbm
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -19,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 LONGEST_END_SECONDS = 2.0
 """A scheduler that waits for a broker which doesn't answer is left to end with its process."""
-LEAST_APART = timedelta(seconds=50)
-"""Between two runs of a task that has an hour and a minute; clocks of two hosts differ by less."""
+CLOCKS_DIFFER_BY = timedelta(seconds=50)
+"""Less than this, from one host to another."""
 
 
 class Scheduler(PersistentScheduler):
@@ -45,11 +46,23 @@ class Scheduler(PersistentScheduler):
         if self._take(entry):
             super().apply_entry(entry, producer=producer)
 
+    def apply_async(self, entry: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return super().apply_async(entry, *args, **options)
+        except Exception:
+            with suppress(shared_memory.FAILURES):  # the scheduler of another host may be luckier
+                shared_memory.forget(f"beat.{entry.name}")
+            raise
+
     def _take(self, entry: Any) -> bool:
         """Return whether this is the first scheduler for which the task is due. The broker knows, which all share."""
-        apart = 0.9 * getattr(entry.schedule, "run_every", LEAST_APART / 0.9)
+        left = entry.schedule.remaining_estimate(entry.schedule.now())
+        # Almost until it is due again, so that a scheduler that comes late, or was started again, doesn't repeat it.
+        kept = max(0.9 * left, left - CLOCKS_DIFFER_BY)
         try:
-            return shared_memory.remember(f"beat.{entry.name}", seconds=apart.total_seconds())
+            return shared_memory.remember(
+                f"beat.{entry.name}", seconds=kept.total_seconds(), longest=left.total_seconds()
+            )
         except shared_memory.FAILURES:
             return True  # sending fails too, and is logged
 

@@ -10,14 +10,23 @@ ANSWER_SECONDS = 1.0
 FAILURES = redis.RedisError
 
 
-def remember(name: str, *, seconds: float) -> bool:
-    """Remember a name for some seconds; return False if it is remembered already. Raises one of FAILURES."""
-    return bool(_connect().set(_prefix(name), 1, nx=True, px=int(1000 * seconds)))
+def remember(name: str, *, seconds: float, longest: float) -> bool:
+    """Remember a name for some seconds; return False if it is remembered already. Raises one of FAILURES.
+
+    The broker forgets it at a time of day. A name that would be remembered for longer than `longest` seconds was told
+    before the broker's clock was set back, and is remembered anew.
+    """
+    if _connect().set(_prefix(name), 1, nx=True, px=_milliseconds(seconds)):
+        return True
+    if _connect().pttl(_prefix(name)) <= _milliseconds(longest):
+        return False
+    prolong(name, seconds=seconds)
+    return True
 
 
 def prolong(name: str, *, seconds: float) -> None:
     """Remember a name for some seconds from now on. Raises one of FAILURES."""
-    _connect().set(_prefix(name), 1, px=int(1000 * seconds))
+    _connect().set(_prefix(name), 1, px=_milliseconds(seconds))
 
 
 def is_remembered(name: str) -> bool:
@@ -28,6 +37,10 @@ def is_remembered(name: str) -> bool:
 def forget(name: str) -> None:
     """Forget a name. Raises one of FAILURES."""
     _connect().delete(_prefix(name))
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(1000 * seconds))
 
 
 def _prefix(name: str) -> str:

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 from celery import Celery
+from celery.beat import PersistentScheduler
 from celery.schedules import crontab, schedule
 from celery.utils.imports import instantiate
 from django.conf import settings
@@ -83,18 +84,32 @@ def test_a_full_disk_ends_no_scheduler(
     scheduler.close()
 
 
+def fail(*_: Any, **options: Any) -> None:
+    raise OSError
+
+
 def test_of_two_hosts_one_sends_each_task_and_either_goes_on_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     one, two = (
         instantiate(app.conf.beat_scheduler, app=app, schedule_filename=str(tmp_path / name)) for name in ("a", "b")
     )
-    due = [SimpleNamespace(name=f"{tmp_path}-{n}", schedule=each) for n, each in enumerate((schedule(30), crontab()))]
+    nightly = crontab(minute=0, hour=3, nowfun=lambda: datetime(2026, 11, 20, 3, tzinfo=UTC))
+    due = [SimpleNamespace(name=f"{tmp_path}-{n}", schedule=each) for n, each in enumerate((schedule(30), nightly))]
     assert [(one._take(each), two._take(each)) for each in due] == [(True, False)] * 2
+    left = shared_memory._connect().pttl(f"concord.beat.{due[1].name}")
+    assert 23 * 3600_000 < left < 24 * 3600_000, "A scheduler that was started again may have forgotten that it ran."
     often = SimpleNamespace(name=f"{tmp_path}-often", schedule=schedule(0.01))
     wait_until(lambda: one._take(often))
     wait_until(lambda: two._take(often), "The other host is waited for.")
-    for each in (*due, often):
+    for each in due:
+        shared_memory.prolong(f"beat.{each.name}", seconds=25 * 3600)
+    assert [(one._take(each), two._take(each)) for each in due] == [(True, False)] * 2, "The broker's clock went back."
+    monkeypatch.setattr(PersistentScheduler, "apply_async", fail)
+    late = SimpleNamespace(name=f"{tmp_path}-late", schedule=nightly, task="verify")
+    one.apply_entry(late)
+    assert two._take(late), "It was not sent."
+    for each in (*due, often, late):
         shared_memory.forget(f"beat.{each.name}")
     with monkeypatch.context() as patched:
         patched.setattr(settings, "CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
