@@ -20,7 +20,8 @@ def limit_statements() -> None:
 def _limit(connection: Any, **_: Any) -> None:
     if settings.HAS_POOLER:
         if _limit_transaction not in connection.execute_wrappers:
-            connection.execute_wrappers.append(_limit_transaction)
+            # First: whoever counts statements meanwhile removes the last one when they end.
+            connection.execute_wrappers.insert(0, _limit_transaction)
         return
     with connection.cursor() as cursor:
         cursor.execute(

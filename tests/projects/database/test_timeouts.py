@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from projects.database import timeouts
+from projects.database.statements import StatementCount
 from projects.models import Membership, Project
 from tests.people import SignIn
 
@@ -52,3 +53,12 @@ def test_a_lock_that_is_not_given_back_is_answered_with_503(
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('statement_timeout')")
         assert cursor.fetchone() == ("2s",)
+
+
+def test_the_limits_behind_a_pooler_outlast_the_request_that_connects(settings: Settings) -> None:
+    settings.HAS_POOLER = True
+    other = connection.copy()
+    for _ in range(2):
+        with other.execute_wrapper(StatementCount()):
+            timeouts._limit(other)
+        assert other.execute_wrappers == [timeouts._limit_transaction]
