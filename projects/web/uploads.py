@@ -1,5 +1,7 @@
 """Uploaded files: how large they may be, how much storage a project has, and where they are kept."""
 
+import errno
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator
@@ -195,10 +197,25 @@ def kept_upload(upload: "UploadedFile[Any]") -> Iterator[str]:
 def store_upload(upload: "UploadedFile[Any]") -> str:
     """Move an upload to a random name and return that name."""
     name = new_name()
-    # Uploads are temporary files already (FILE_UPLOAD_HANDLERS), so this moves and copies nothing.
-    file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(folder() / name))
-    (folder() / name).chmod(0o600)
+    _move(upload, folder() / name)
     return name
+
+
+def _move(upload: "UploadedFile[Any]", path: Path) -> None:
+    """Rename an upload, which is a temporary file already (FILE_UPLOAD_HANDLERS).
+
+    To another file system it is copied, and a copy that fails or falls short is removed.
+    """
+    source = Path(cast("TemporaryUploadedFile", upload).temporary_file_path())
+    n_bytes = source.stat().st_size
+    try:
+        file_move_safe(str(source), str(path))
+        if path.stat().st_size < n_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        path.chmod(0o600)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True)
@@ -280,8 +297,7 @@ def keep_for_retry(upload: "UploadedFile[Any]", *, whose: str) -> KeptUpload:
     for earlier in beside.glob(f"{owner}.*"):
         delete_path(earlier)
     path = beside / f"{owner}.{new_name()}{KEPT_SUFFIX}"
-    file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(path))
-    path.chmod(0o600)
+    _move(upload, path)
     name = shorten_file_name(upload.name)
     return KeptUpload(path, name, signing.dumps([path.name, name], salt=whose))
 
