@@ -1,6 +1,7 @@
 """Query results from the database as they come, in bounded memory: into a file, or as chunks of a response."""
 
 import io
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
+import psycopg2
 from django.db import connection
+
+logger = logging.getLogger(__name__)
 
 # At most a megabyte of a download waits in memory for a slow reader.
 CHUNK_BYTES = 256 * 1024
@@ -61,10 +65,12 @@ def _pull(raw: Any, statement: Statement) -> Iterator[bytes]:
     # A daemon, so that a process that ends does not wait for a reader who is gone.
     thread = threading.Thread(target=_push, args=(raw, statement, sink), daemon=True)
     thread.start()
+    has_begun = False
     try:
         while (chunk := sink.chunks.get()) is not None:
+            has_begun = True
             yield chunk
-        if sink.error is not None:
+        if sink.error is not None and (has_begun or not _may_run_again(raw, sink.error)):
             raise sink.error
     finally:
         if thread.is_alive():
@@ -74,6 +80,17 @@ def _pull(raw: Any, statement: Statement) -> Iterator[bytes]:
             raw.cancel()
             sink.drain()
         thread.join()
+    if sink.error is not None:
+        logger.warning("The replica failed, and the server answers instead: %s", " ".join(str(sink.error).split()))
+        yield from _pull(connection.connection, statement)
+
+
+def _may_run_again(raw: Any, error: Exception) -> bool:
+    """Return whether a replica has failed, so that the server can run the statement instead."""
+    if not isinstance(error, psycopg2.Error) or isinstance(error, psycopg2.extensions.QueryCanceledError):
+        return False
+    connection.ensure_connection()
+    return connection.connection is not raw
 
 
 class _Sink(io.RawIOBase):
@@ -121,7 +138,8 @@ def _copy(raw: Any, statement: Statement, file: IO[bytes] | io.RawIOBase) -> int
             (timeout, *_) = cursor.fetchone()
             cursor.copy_expert(f"COPY ({select}) TO STDOUT WITH ({statement.form})", file, CHUNK_BYTES)
             n_rows: int = cursor.rowcount
-            cursor.execute(_SLOW, [timeout])
+            if not raw.autocommit:
+                cursor.execute(_SLOW, [timeout])
     file.write(statement.tail(n_rows))
     return n_rows
 

@@ -153,6 +153,11 @@ def test_pages_and_lists_are_read_there_unless_their_reader_has_just_written(
     for path in ("", "agreement/", "export/", "export/long.csv"):
         assert count(client, f"/p/bridges/{path}") == 1, path
     assert count(api, "/api/v1/projects/bridges/judgment-sets/") == 1
+    exported = b"".join(client.get("/p/bridges/export/long.csv"))
+    failing = client.get("/p/bridges/export/long.csv")
+    connections[replica.REPLICA].connection.close()
+    assert b"".join(failing) == exported, "It failed when the view had returned, and before anything was sent."
+    connections[replica.REPLICA].close()
     assert count(client, "/p/bridges/batches/") == 0
     assert count(client, "/p/bridges/settings/") == 0
     client.post("/p/bridges/settings/", {})
