@@ -139,7 +139,7 @@ def creates_projects(view: View) -> View:
             raise PermissionDenied("Your account can't create projects. Ask the site administrator.")
         if settings.MANAGERS_NEED_SECOND_FACTOR and not has_second_factor(request.user):
             return _lead_to_second_factor(request)
-        return view(request, **kwargs)
+        return _note_writing(request, partial(view, request, **kwargs))
 
     return _declare(wrapped, Policy("creates projects"))
 
@@ -209,10 +209,15 @@ def _answer(request: ProjectRequest, answer: Callable[[], HttpResponseBase], rig
     if request.method in SAFE_METHODS:
         names = request.resolver_match.app_names if request.resolver_match else []
         return read_from_replica(answer, request.user.pk) if READ_FROM_REPLICA in names else answer()
+    return _note_writing(request, answer)
+
+
+def _note_writing(request: SignedInRequest, answer: Callable[[], HttpResponseBase]) -> HttpResponseBase:
     try:
         return answer()
     finally:
-        note_write(request.user.pk)
+        if request.method not in SAFE_METHODS:
+            note_write(request.user.pk)
 
 
 def fetch_membership(user: User, slug: str, right: Right) -> Membership:

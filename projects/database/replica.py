@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TypeVar
 
 from django.conf import settings
@@ -18,12 +18,15 @@ from django.http import Http404
 
 from projects.database import shared_memory
 from projects.database.outages import is_query_cancelled, is_unavailable
+from projects.errors import Refused
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 REPLICA = "replica"
 LOOK_SECONDS = 0.5
 """The shortest time between two looks at how far the replica is."""
+LONGEST_LOOK_SECONDS = 1.0
+"""How long a look may take: a replica whose machine has stopped answers nothing, and refuses nothing either."""
 REST_SECONDS = 10.0
 """How long a replica is left alone that did not answer."""
 MARGIN_SECONDS = 2
@@ -44,23 +47,31 @@ class Progress:
         self._lock = threading.Lock()
         self._moments: deque[tuple[float, int]] = deque(maxlen=256)
         self._looked_at = self._complete_until = self._down_until = float("-inf")
+        self._look_began: float | None = None
         self._was_current = True
 
     def is_current(self, ask: Callable[[str, str], int | None]) -> bool:
         """Return whether the replica lags by no more than the bound. `ask` sends a statement to one of the two."""
         now = self._clock()
-        if now >= self._down_until and now - self._looked_at >= LOOK_SECONDS and self._lock.acquire(blocking=False):
+        if now < self._down_until:
+            return False
+        if (began := self._look_began) is not None and now - began > LONGEST_LOOK_SECONDS:
+            logger.warning("The replica does not answer within a second.")
+            self.rest()
+            return False
+        if now - self._looked_at >= LOOK_SECONDS and self._lock.acquire(blocking=False):
             try:
-                self._looked_at = now
+                self._looked_at = self._look_began = now
                 self._look(ask)
             finally:
+                self._look_began = None
                 self._lock.release()
         now = self._clock()
         return now >= self._down_until and now - self._complete_until <= settings.REPLICA_MAX_LAG
 
-    def rest(self) -> None:
+    def rest(self, seconds: float = REST_SECONDS) -> None:
         """Leave the replica alone for a while: it has failed."""
-        self._down_until = self._clock() + REST_SECONDS
+        self._down_until = max(self._down_until, self._clock() + seconds)
 
     def _look(self, ask: Callable[[str, str], int | None]) -> None:
         began = self._clock()
@@ -101,7 +112,7 @@ def read_from_replica(read: Callable[[], T], account: int) -> T:
     try:
         with _replica():
             return read()
-    except Http404:
+    except (Http404, Refused):
         return read()
     except (DatabaseError, InterfaceError) as error:
         if is_query_cancelled(error) or not is_unavailable(error):
@@ -116,16 +127,29 @@ def read_from_replica(read: Callable[[], T], account: int) -> T:
 def note_write(account: int) -> None:
     """Let the account read from the server itself until the replica has what it has written, on every host."""
     if settings.HAS_REPLICA:
-        with suppress(shared_memory.FAILURES):
-            shared_memory.prolong(f"wrote.{account}", seconds=settings.REPLICA_MAX_LAG + MARGIN_SECONDS)
+        try:
+            shared_memory.prolong(f"wrote.{account}", seconds=find_bound())
+        except shared_memory.FAILURES as error:
+            _read_nothing_for_a_while(error)
+
+
+def find_bound() -> float:
+    """Return after how many seconds a replica that is read has what was written; 0 without one."""
+    return settings.REPLICA_MAX_LAG + MARGIN_SECONDS if settings.HAS_REPLICA else 0
 
 
 def _may_have_written(account: int) -> bool:
     """Return whether the account has just written, or nobody can tell."""
     try:
         return shared_memory.is_remembered(f"wrote.{account}")
-    except shared_memory.FAILURES:
+    except shared_memory.FAILURES as error:
+        _read_nothing_for_a_while(error)
         return True
+
+
+def _read_nothing_for_a_while(error: Exception) -> None:
+    logger.warning("The replica is not read, because the broker can't say who has just written: %s", error)
+    _progress.rest(find_bound())
 
 
 @contextmanager

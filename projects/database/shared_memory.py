@@ -1,5 +1,6 @@
 """What all hosts remember for some seconds, in the broker that they share. What is lost with it is not needed."""
 
+import re
 from functools import cache
 
 import redis
@@ -49,6 +50,7 @@ def _prefix(name: str) -> str:
 
 @cache
 def _connect() -> "redis.Redis":
-    # Celery's name for an address on a socket differs from the library's.
+    # Celery's names for an address on a socket, and for what certificates have to be, differ from the library's.
     url = settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://").replace("?virtual_host=", "?db=")
+    url = re.sub(r"(?<=ssl_cert_reqs=)CERT_\w+", lambda found: found[0].removeprefix("CERT_").lower(), url)
     return redis.Redis.from_url(url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS)

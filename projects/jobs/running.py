@@ -8,12 +8,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from psycopg2.errorcodes import LOCK_NOT_AVAILABLE
 
 from projects.database.outages import is_query_cancelled, is_unavailable
+from projects.database.replica import note_write
 from projects.database.snapshots import snapshot
 from projects.database.statements import count_statements
 from projects.errors import Refused
@@ -75,6 +77,7 @@ def run(
         started = time.perf_counter()
         with count_statements() as count:
             state = _run_claimed(model, pk, attempt, act, only_reads, is_outside, finish)
+        _note_writing(model, pk)
         _log_end(model, pk, attempt, state, seconds=time.perf_counter() - started, n_statements=count.n)
         return state
 
@@ -121,6 +124,14 @@ def _run_claimed(
             state, changes = _explain_end(model, pk, heartbeat, error)
             return state if _end(model, pk, attempt, state, **changes) else None
     return Job.State.DONE
+
+
+def _note_writing(model: type[J], pk: int) -> None:
+    """Let whoever requested the job read what it wrote as soon as it has ended, though a replica may lack it."""
+    if settings.HAS_REPLICA:
+        account = model._default_manager.filter(pk=pk).values_list("requested_by__user_id", flat=True).first()
+        if account is not None:
+            note_write(account)
 
 
 def _claim(model: type[J], pk: int) -> int | None:

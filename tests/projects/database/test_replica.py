@@ -1,19 +1,27 @@
 """When a replica is read, and when the server itself: its progress, what it lacks, who writes and who has no right."""
 
+import ssl
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import partial
 
 import pytest
 from django.db import OperationalError, connection, connections
 from django.http import Http404
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
+from annotate.models import Import
 from projects.api.tokens import make_token
 from projects.database import replica, shared_memory
 from projects.database.replica import Progress, read_from_replica
-from projects.models import Membership, Project
+from projects.errors import Refused
+from projects.jobs import running
+from projects.models import Membership, Project, User
 from tests.people import SignIn
+from tests.projects.jobs.slow_job import writes
+from tests.projects.jobs.test_jobs import make_job
 
 READ_ONLY = "-c default_transaction_read_only=on"
 """What tells the replica of these tests apart: it is the same database."""
@@ -71,6 +79,22 @@ def test_a_replica_that_fails_is_left_alone_for_a_while(pair: Pair) -> None:
     assert pair.look_after(2)
 
 
+def test_a_replica_that_hangs_holds_up_one_request_only(pair: Pair) -> None:
+    assert pair.look_after(0)
+    others: list[bool] = []
+
+    def hang(alias: str, sql: str) -> int | None:
+        for seconds in (0.5, 1, 8):
+            pair.now += seconds
+            others.append(pair.progress.is_current(pair.ask))
+        return pair.ask(alias, sql)
+
+    pair.now += 1
+    assert not pair.progress.is_current(hang)
+    assert others[:3] == [True, False, False], "The last look is not too old, but this one takes long."
+    assert pair.look_after(20)
+
+
 def test_a_server_that_is_no_replica_is_not_read(settings: Settings) -> None:
     settings.REPLICA_MAX_LAG = 5
     assert not Progress().is_current(lambda alias, _: 100 if alias == "default" else None)
@@ -98,30 +122,45 @@ def is_read_only() -> bool:
         return bool(cursor.fetchone()[0] == "on")
 
 
-def test_only_what_reads_is_read_there(twin: Pair, project: Project, settings: Settings) -> None:
+def test_only_what_reads_is_read_there(
+    twin: Pair, project: Project, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     broker = settings.CELERY_BROKER_URL
     assert read_from_replica(is_read_only, 1)
     assert not is_read_only()
     asked: list[bool] = []
 
-    def miss() -> None:
+    def miss(error: Exception) -> None:
         asked.append(is_read_only())
-        raise Http404
+        raise error
 
-    with pytest.raises(Http404):
-        read_from_replica(miss, 1)
-    assert asked == [True, False], "It may be newer than the replica."
+    for error in (Http404(), Refused("No such batch.")):
+        with pytest.raises(type(error)):
+            read_from_replica(partial(miss, error), 1)
+    assert asked == [True, False] * 2, "It may be newer than the replica."
     assert read_from_replica(lambda: Project.objects.update(name="Written"), 1) == 1
     assert not is_read_only()
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     shared_memory._connect.cache_clear()
     assert not read_from_replica(is_read_only, 1), "Without the broker nobody knows who has just written."
+    twin.now += 10
+    replica.note_write(1)
     settings.CELERY_BROKER_URL = broker
     shared_memory._connect.cache_clear()
+    assert not read_from_replica(is_read_only, 1), "It has written, which the broker doesn't know."
+    assert "can't say who has just written" in caplog.text
+    twin.now += 10
     assert read_from_replica(is_read_only, 1)
     twin.replayed = 0
     twin.now += 60
     assert not read_from_replica(is_read_only, 1)
+
+
+@pytest.mark.parametrize("word", ["CERT_REQUIRED", "required"])
+def test_a_brokers_address_may_be_written_as_celery_has_it(settings: Settings, word: str) -> None:
+    settings.CELERY_BROKER_URL = f"rediss://10.0.0.5:6379/0?ssl_cert_reqs={word}"
+    link = shared_memory._connect.__wrapped__()
+    assert vars(link.connection_pool.make_connection())["cert_reqs"] == ssl.CERT_REQUIRED
 
 
 def test_pages_and_lists_are_read_there_unless_their_reader_has_just_written(
@@ -165,5 +204,11 @@ def test_pages_and_lists_are_read_there_unless_their_reader_has_just_written(
     assert count(api, "/api/v1/projects/bridges/judgment-sets/") == 1
     shared_memory.forget(f"wrote.{manager.user_id}")
     assert count(client, "/p/bridges/agreement/") == 1
+    User.objects.update(can_create_projects=True)
+    client.post(reverse("projects:project-new"), {})
+    assert count(client, "/p/bridges/agreement/") == 0
+    shared_memory.forget(f"wrote.{manager.user_id}")
+    assert running.run(Import, make_job(manager).pk, writes(1)) == Import.State.DONE
+    assert count(client, "/p/bridges/agreement/") == 0, "This account learns that its job has ended."
     Membership.objects.filter(pk=manager.pk).update(standing=Membership.Standing.REMOVED)
     assert count(client, "/p/bridges/agreement/", status=403) == 0
