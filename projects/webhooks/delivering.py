@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from projects import log
 from projects.database.locks import AdvisoryLock, lock_in_project
+from projects.database.replica import find_bound
 from projects.errors import Refused
 from projects.models import Act, Delivery, DeliveryAttempt, Webhook
 from projects.webhooks import sending
@@ -30,14 +31,16 @@ State = Delivery.State
 
 # The first message of each address whose turn it is, and what a person sends at once. An address that fails is paused
 # as a whole, so that a dead one costs one attempt per pause and holds up nobody else. SKIP LOCKED and the lease keep
-# two workers from sending the same message; a worker that dies leaves a lease that ends.
+# two workers from sending the same message; a worker that dies leaves a lease that ends. Whoever is told of an event
+# may ask for more at once, so a message waits until a replica has the event, but not if the clock was set back since.
 _CLAIM = """
 UPDATE projects_webhookdelivery d SET leased_until = now() + %(lease)s::interval
 WHERE d.id = (
     SELECT d.id FROM projects_webhookdelivery d
     JOIN projects_webhook w ON w.id = d.webhook_id JOIN projects_project p ON p.id = w.project_id
     WHERE d.state = 'waiting' AND p.deleted_at IS NULL AND (d.leased_until IS NULL OR d.leased_until < now())
-      AND (d.is_prompt OR w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now())
+      AND (d.is_prompt OR NOT statement_timestamp() BETWEEN d.created_at AND d.created_at + %(bound)s::interval
+           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now())
            AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
                            WHERE other.webhook_id = w.id AND other.state = 'waiting' AND other.leased_until >= now()))
     ORDER BY d.is_prompt DESC, w.retry_at NULLS FIRST, d.id LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
@@ -83,7 +86,7 @@ def _claim() -> int | None:
     # Until the lease is committed: a worker that does not see it yet would send the next message at the same time.
     lock_in_project(AdvisoryLock.MESSAGES, 0)
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"lease": f"{LEASE.total_seconds()} seconds"})
+        cursor.execute(_CLAIM, {"lease": f"{LEASE.total_seconds()} seconds", "bound": f"{find_bound()} seconds"})
         row = cursor.fetchone()
     return row[0] if row else None
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
@@ -79,6 +80,15 @@ def test_a_message_is_signed_over_time_and_body(webhook: Webhook, listener: List
     assert (delivery.state, attempt.status, attempt.error) == (State.DELIVERED, 204, "")
     assert secret not in str(Webhook.objects.values()) + str(DeliveryAttempt.objects.values())
     assert delivering.deliver_waiting() == 0, "It is not sent twice."
+
+
+def test_a_message_waits_until_a_replica_has_its_event(webhook: Webhook, settings: Settings) -> None:
+    settings.HAS_REPLICA, settings.REPLICA_MAX_LAG = True, 5
+    for n, (seconds, n_sent) in enumerate([(0, 0), (8, 1), (-3600, 1)]):
+        tell(webhook, n)
+        webhook.deliveries.filter(key=f"set:{n}").update(created_at=Now() - timedelta(seconds=seconds))
+        assert delivering.deliver_waiting() == n_sent
+        webhook.deliveries.update(state=State.DELIVERED)
 
 
 def test_submitting_writes_a_message_in_its_own_statement_where_one_is_wanted(
