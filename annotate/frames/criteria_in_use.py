@@ -1,7 +1,7 @@
 """Scopes of judgments, and the criteria that batches use."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from django.db.models import Exists, OuterRef
 
@@ -55,6 +55,11 @@ class Scope:
 
 def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
     """Return the criteria of the project's batches (or of one batch), each key once, the newest rubric's first."""
+    read = partial(_read_criteria, project, batch)
+    return list(project.remember(f"criteria of {batch.pk}" if batch else "criteria", read))
+
+
+def _read_criteria(project: Project, batch: Batch | None) -> list[CriterionInUse]:
     # Own rubrics come before imported ones, so that a key has the name that the project's people gave it.
     criteria = Criterion.objects.filter(rubric__project=project)
     criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 from enum import StrEnum
+from functools import partial
 
 from django.db import connection
 
 from annotate.models import Batch
+from annotate.models.batch import find_batch_kinds
 from annotate.models.conditions import is_unused_trial
 from projects.models import Project
 
@@ -30,6 +32,10 @@ def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
     The full collection is what was imported, what full batches collect, and the trials that one of these counts.
     Batches are excluded rather than included, so that most statements need no condition at all.
     """
+    return project.remember(f"out of {stage}", partial(_read_left_out, project, stage))
+
+
+def _read_left_out(project: Project, stage: Stage) -> tuple[int, ...]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT b.id FROM annotate_batch b WHERE b.project_id = %s AND {_OUT_OF[stage]} ORDER BY b.id",
@@ -40,12 +46,7 @@ def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
 
 def default_stage(project: Project) -> Stage:
     """Return the full collection, or the trial as long as nothing else has begun."""
-    return choose_stage(fetch_kinds(project))
-
-
-def fetch_kinds(project: Project) -> set[tuple[str, str]]:
-    """Return the pairs of kind and state that occur among the project's batches."""
-    return set(Batch.objects.filter(project=project).values_list("kind", "state"))
+    return choose_stage(find_batch_kinds(project))
 
 
 def choose_stage(kinds: Collection[tuple[str, str]]) -> Stage:

@@ -7,8 +7,9 @@ from django import forms
 from django.db.models import Count
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
-from annotate.frames.stages import Stage, choose_stage, fetch_kinds
+from annotate.frames.stages import Stage, choose_stage
 from annotate.models import Batch
+from annotate.models.batch import find_batch_kinds
 from projects.models import Candidate, Passage, Project
 from results.scope.scopes import choose_among
 
@@ -43,7 +44,7 @@ class ScopeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
-        self.kinds = fetch_kinds(project)
+        self.kinds = find_batch_kinds(project)
         # Without trials there is one stage, and nothing to choose.
         if any(kind == Batch.Kind.TRIAL for kind, _state in self.kinds):
             self.fields["stage"].initial = self.default_stage

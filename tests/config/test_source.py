@@ -16,8 +16,10 @@ SKIPS_THE_ORM = {"extra", "raw", "RawSQL"}
 ORDERS = {"order_by", "values", "values_list", "only", "defer", "annotate", "aggregate", "select_related"}
 MAKES_MARKUP = {
     "annotate/rating/form_parts.py": "parts of the rating form that format_html has escaped",
+    "annotate/templatetags/rating.py": "rendered items of the rating form, one after another",
     "projects/charts/drawing.py": "drawings, of which an allow-list lets shapes and texts through",
     "projects/guides/guides.py": "the guides of this repository, through the allow-list of Markdown",
+    "projects/templatetags/caching.py": "a rendered template, with escaped texts in its gaps",
     "projects/texts/markdown.py": "Markdown, through an allow-list",
     "results/templatetags/figures.py": "one constant",
 }
