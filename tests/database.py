@@ -152,7 +152,7 @@ def use_flush_by_delete() -> None:
     TransactionTestCase._fixture_teardown = teardown  # type: ignore[attr-defined]
 
 
-def remove_dead_rows() -> None:
+def remove_dead_rows(least_bytes: int = SMALL) -> None:
     """Remove the rows that tests have undone or deleted, and the statistics that an ANALYZE has left.
 
     Both stay where a test's transaction is rolled back. The planner goes by the size of a table without statistics, and
@@ -168,7 +168,7 @@ def remove_dead_rows() -> None:
         public = "relnamespace = 'public'::regnamespace"
         cursor.execute(
             "SELECT string_agg(quote_ident(relname), ', ') FROM pg_class "
-            f"WHERE {public} AND relkind = 'r' AND pg_relation_size(oid) > {SMALL}"
+            f"WHERE {public} AND relkind = 'r' AND pg_relation_size(oid) > {least_bytes}"
         )
         if tables := cursor.fetchone()[0]:
             cursor.execute(f"VACUUM (SKIP_LOCKED) {tables}")
