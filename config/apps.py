@@ -14,7 +14,6 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         catalogues.try_to_compile_catalogues()  # before the first translated page
-        import_module("config.celery")  # so that tasks are sent through this app in every process
         import_module("config.checks")
         if settings.SENTRY_DSN:
             import_module("config.error_reports").start(settings.SENTRY_DSN)

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.db import connections
 from django.urls import set_script_prefix
 from django.utils.functional import cached_property
+from kombu import Exchange, Queue
 
 from config import data_folder, embedded
+from config.schedule import SCHEDULE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Checks of the code are for whoever changes it. They touch every model, which no process then shares with others.
@@ -40,6 +42,9 @@ app.conf.update(
     worker_hijack_root_logger=False,
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
+    # What a worker serves that is not told otherwise: those of `projects.jobs.queue`, without that of learned metrics.
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in ("celery", "long", "scoring")],
+    beat_schedule=SCHEDULE,
     beat_schedule_filename=str(data_folder.data_dir() / "beat"),
     beat_scheduler="config.scheduler:Scheduler",
 )

@@ -1,6 +1,7 @@
 """Applying missing migrations before anything uses the tables."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management import call_command
@@ -14,10 +15,14 @@ PAUSE_SECONDS = 0.2
 
 
 @direct_connection()
-def bring_up_to_date() -> None:
-    """Apply missing migrations; of several processes at once, one applies them while the others wait."""
+def bring_up_to_date(say: Callable[[str], object] = lambda _text: None) -> None:
+    """Apply missing migrations; of several processes at once, one applies them while the others wait.
+
+    It takes seconds, so `say` is told first, if there are any.
+    """
     if not _is_behind():
         return
+    say("Preparing the database …")
     with connection.cursor() as cursor:
         # Waiting within a statement would keep up an index that is built concurrently: it waits for statements to end.
         while not _try_lock(cursor):

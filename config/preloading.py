@@ -25,6 +25,8 @@ PROGRAMS = (
     "config.web.worker",
     "gunicorn.app.wsgiapp",
     "kombu.transport.redis",
+    "projects.jobs.broker",
+    "redis",
 )
 """What the programs name in their options and settings."""
 

@@ -50,7 +50,7 @@ class Scheduler(PersistentScheduler):
         try:
             return super().apply_async(entry, *args, **options)
         except Exception:
-            with suppress(shared_memory.FAILURES):  # the scheduler of another host may be luckier
+            with suppress(shared_memory.MemoryUnavailable):  # the scheduler of another host may be luckier
                 shared_memory.forget(f"beat.{entry.name}")
             raise
 
@@ -63,7 +63,7 @@ class Scheduler(PersistentScheduler):
             return shared_memory.remember(
                 f"beat.{entry.name}", seconds=kept.total_seconds(), longest=left.total_seconds()
             )
-        except shared_memory.FAILURES:
+        except shared_memory.MemoryUnavailable:
             return True  # sending fails too, and is logged
 
     def sync(self) -> None:
@@ -81,7 +81,7 @@ class Scheduler(PersistentScheduler):
 
 
 class ThreadStep(components.Beat):
-    """Runs the scheduler of `--beat` in a thread. Celery’s own step forks a process, which comes to hold 25 MB."""
+    """Runs the scheduler of `--beat` in a thread. Celery’s own step forks a process, which grows to 25 MB."""
 
     def create(self, parent: Any) -> Any:
         names = {"schedule_filename": parent.schedule_filename, "scheduler_cls": parent.scheduler}

@@ -4,10 +4,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import django_stubs_ext
-from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from kombu import Exchange, Queue
 
 from config import data_folder, env
 from config.log_filters import drop_refusal_traceback, hide_rows, hide_tokens
@@ -363,33 +361,13 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# What a worker serves that is not told otherwise: the queues of `projects.jobs.queue`, without that of learned metrics.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "long", "scoring")]
 # A message waits in the queue, where another worker finds it, rather than behind a job of this one.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30}
 CELERY_TIMEZONE = "UTC"
-# `expires`: a frequent task is dropped before its next run is due, so that none pile up while no worker runs.
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "annotate.sweep", "schedule": 30.0},
-    "check": {"task": "annotate.check", "schedule": 30.0, "options": {"expires": 29}},
-    "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
-    "deliver": {"task": "projects.deliver_messages", "schedule": 5.0, "options": {"expires": 4}},
-    "announce-complete": {"task": "annotate.announce_complete", "schedule": 60.0, "options": {"expires": 59}},
-    "read-prolific-messages": {"task": "annotate.read_prolific_messages", "schedule": 5.0, "options": {"expires": 4}},
-    "tend-prolific": {"task": "annotate.tend_prolific", "schedule": 30.0, "options": {"expires": 29}},
-    "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
-    "send-digests": {"task": "annotate.send_digests", "schedule": crontab(minute=27)},
-    "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
-    "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},
-    "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},
-    "tidy-sets": {"task": "results.tidy_sets", "schedule": crontab(minute=37)},
-    "tidy-score-files": {"task": "results.tidy_score_files", "schedule": crontab(minute=47)},
-    "tidy-trainings": {"task": "results.tidy_trainings", "schedule": crontab(minute=57)},
-    "purge-deleted": {"task": "projects.purge_deleted", "schedule": crontab(hour=4, minute=15)},
-    "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
-}
+# Loaded by processes that send or run tasks. The others do without Celery, which would be a third of a command's start.
+TASK_APP = "config.celery.app"
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

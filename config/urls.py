@@ -20,5 +20,6 @@ urlpatterns = [
 ]
 
 handler400 = "projects.web.error_pages.bad_request"
+handler403 = "projects.web.error_pages.permission_denied"
 handler404 = "projects.web.error_pages.not_found"
 handler500 = "projects.web.error_pages.server_error"

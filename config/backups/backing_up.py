@@ -13,7 +13,7 @@ from config.backups.programs import Login, find_programs
 from projects.database import erasures
 from projects.database.direct import direct_connection
 from projects.database.snapshots import snapshot
-from results.metrics.registry import code_version
+from results.metrics.code_version import code_version
 
 ATTEMPTS = 10
 PAUSE_SECONDS = 0.2

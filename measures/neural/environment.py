@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Any
 
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
 SETUP = "learned metrics need torch and transformers, which make neural installs"
+
+
+def _find_none(_digest: str) -> Path | None:
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +28,14 @@ class Environment:
         Threads of torch on the processor; 0 leaves its own choice.
     device : str
         "auto" for CUDA where torch sees it, "cpu", or a device of torch such as "cuda:1".
+    find_trained : function
+        Given a SHA-256, it returns the folder of the model that was trained in a project, or None.
     """
 
     models_dir: Path | None = None
     threads: int = 0
     device: str = "auto"
+    find_trained: Callable[[str], Path | None] = _find_none
 
 
 _current = Environment()

@@ -6,21 +6,18 @@ was committed as queued is run in the end, however many messages are lost or dou
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
-import redis
-from celery import current_app
 from django.apps import apps
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
-from kombu import Connection
-from kombu.exceptions import KombuError
 
 from projects.errors import Refused
 from projects.models import Pulse
@@ -46,7 +43,6 @@ PULSES = {
     NEURAL_QUEUE: Pulse.NEURAL,
 }
 """Under which name the workers of a queue show that they are alive."""
-BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
 class Job(models.Model):
@@ -205,7 +201,7 @@ def explain_wait(job: Job) -> str:
         return "The job was interrupted. It will restart automatically."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < EXPLAIN_WAIT_AFTER:
         return ""
-    if not _broker_answers():
+    if not _load_broker().is_answering():
         return (
             "The broker (Redis or Valkey) is not responding. The job will start automatically when it is "
             "available again."
@@ -274,37 +270,18 @@ def announce(job: Job) -> bool:
     """Send the job's id to its queue of the broker; return False if the broker does not respond."""
     # Parts may all be done before a message is read, and are announced again if they are not.
     expires = timezone.now() + 2 * ANNOUNCE_AGAIN_AFTER if job.is_part else None
+    broker = _load_broker()
     try:
-        with _broker() as broker:
-            current_app.send_task(
-                job.task,
-                args=[job.pk],
-                queue=job.queue_name,
-                connection=broker,
-                retry=False,
-                ignore_result=True,
-                expires=expires,
-            )
-    except BROKER_ERRORS:
+        broker.send(job.task, job.pk, queue=job.queue_name, expires=expires)
+    except broker.ERRORS:
         logger.warning("The broker is not responding: %s %s stays queued.", job.task, job.pk)
         return False
     return True
 
 
-def _broker_answers() -> bool:
-    try:
-        with _broker():
-            return True
-    except BROKER_ERRORS:
-        return False
-
-
-@contextmanager
-def _broker() -> Iterator[Connection]:
-    """Open a separate connection that fails within two seconds, because Celery's shared ones wait long for a broker."""
-    with current_app.connection_for_write() as broker:
-        broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
-        yield broker
+def _load_broker() -> ModuleType:
+    """Return `projects.jobs.broker`. It loads Celery, which models and most commands do without."""
+    return import_module("projects.jobs.broker")
 
 
 def _in_words(seconds: float) -> str:

@@ -1,24 +1,22 @@
 """The known metrics: those of `measures`, and those of the modules that METRIC_MODULES names."""
 
 import logging
-import subprocess
-import tomllib
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings as site
 
-import measures.neural  # noqa: F401 - registers learned metrics
+import measures.neural.metrics  # noqa: F401 - registers learned metrics
 from measures.metrics import METRICS, Metric
 from measures.metrics.registry import Registered
 from measures.neural.lerc.metric import PREFIX, make_registered
 from projects.errors import Refused
 from projects.models import Project
+from results.metrics.code_version import code_version
 from results.models import Training
 
 logger = logging.getLogger(__name__)
@@ -111,26 +109,6 @@ def _find_version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-# Sets and runs name the version; reading a file and calling git once per process is enough.
-@lru_cache(maxsize=1)
-def code_version() -> str:
-    """Return the version of the program, and the commit where it runs from a repository."""
-    project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    version = f"{project['name']} {project['version']}"
-    commit = _find_commit(site.BASE_DIR)
-    return f"{version} ({commit})" if commit else version
-
-
-def _find_commit(folder: Path) -> str:
-    # Installed inside another repository, git would answer with that one's commit.
-    if not (folder / ".git").exists():
-        return ""
-    result = subprocess.run(
-        ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
-    )
-    return result.stdout.strip()
 
 
 def _drop_infinite(bound: float) -> float | None:

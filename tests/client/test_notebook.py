@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotate.models import Batch, Judgment
 from config.celery import app
+from config.schedule import SCHEDULE
 from projects.api import tokens
 from projects.models import Delivery, Membership, Project, Webhook
 from projects.webhooks import endpoints
@@ -99,7 +100,7 @@ def run_notebook(
 
 def let_the_worker_deliver(webhook: Webhook) -> None:
     """Send the task that the scheduler sends every few seconds, twice; the pause after the failure is over."""
-    task = str(settings.CELERY_BEAT_SCHEDULE["deliver"]["task"])
+    task = str(SCHEDULE["deliver"]["task"])
     for state in ({"n_failures": 1}, {"n_failures": 0, "deliveries__state": Delivery.State.DELIVERED}):
         Webhook.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
         app.send_task(task)

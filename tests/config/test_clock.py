@@ -18,11 +18,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.celery import app
+from config.schedule import SCHEDULE
 from config.scheduler import Scheduler, ThreadStep
 from projects.database import shared_memory
 from tests.processes import wait_until
-
-SCHEDULE: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE
 
 
 def test_the_nightly_tasks_run_at_their_hour_however_often_the_worker_is_restarted() -> None:

@@ -43,6 +43,7 @@ print(program.exitcode)
 LOADED_LATER = """
 import sys, django
 django.setup()
+print(*({"celery", "kombu", "redis", "numpy", "pandas", "scipy", "rest_framework.views"} & set(sys.modules)), sep=",")
 from config import preloading
 preloading.load_modules()
 before = set(sys.modules)
@@ -51,6 +52,16 @@ from django.test import Client
 for address in ("/sign-in/", "/api/v1/projects/", "/health/ready"):
     Client().get(address)
 print(*(name for name in set(sys.modules) - before if not name.startswith("encodings.")))
+"""
+
+LOADED_BY_COMMANDS = """
+import sys, django
+from django.core.management import load_command_class
+django.setup()
+load_command_class("annotate", "import_candidates")
+print(*({"numpy", "pandas", "pyarrow", "openpyxl"} & set(sys.modules)))
+load_command_class("results", "freeze")
+print(*({"measures.metrics", "results.studies.kinds", "results.metrics.registry"} & set(sys.modules)))
 """
 
 
@@ -77,8 +88,17 @@ def test_work_in_a_fork_returns_refuses_and_leaves_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_a_fork_loads_nothing_of_what_serves() -> None:
+def test_a_command_loads_little_and_a_fork_nothing_of_what_serves() -> None:
     done = run(LOADED_LATER, DJANGO_SETTINGS_MODULE="config.settings")
     assert done.returncode == 0, done.stderr
+    at_once, later = done.stdout.splitlines()
+    assert at_once == "", "A command pays for it at each start."
     # They set up the process that loads them.
-    assert set(done.stdout.split()) <= {"config.asgi", "config.wsgi", "projects.database.timeouts"}
+    assert set(later.split()) <= {"config.asgi", "config.wsgi", "projects.database.timeouts"}
+
+
+@pytest.mark.django_db
+def test_an_import_loads_no_numpy_and_a_freeze_no_metrics() -> None:
+    done = run(LOADED_BY_COMMANDS, DJANGO_SETTINGS_MODULE="config.settings")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["", ""]

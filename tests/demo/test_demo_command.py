@@ -46,7 +46,8 @@ from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
 from tests.factories import make_membership
 
-pytestmark = pytest.mark.django_db
+# One process makes the demo once for all its tests.
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("demo")]
 
 
 def run(*arguments: str) -> str:

@@ -21,7 +21,8 @@ from demo.simulating.working import list_moments
 from demo.simulating.worlds import BAD_WAYS, TUNED, UNSEEN, recruit
 from projects.models import Project
 
-pytestmark = pytest.mark.django_db
+# One process makes the run that several tests read.
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("simulating")]
 SMALL = ("--seed", "3", "--annotators", "5", "--hits", "3")
 
 

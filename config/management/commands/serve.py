@@ -3,7 +3,7 @@
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from ipaddress import ip_address
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         # Not before: the module that counts requests reads when it is loaded where to.
         from config import preloading
 
-        migrating = Task(_migrate)
+        migrating = Task(partial(_migrate, self._say))
         preloading.load_modules()
         collecting = Task(assets.collect)
         migrating.wait()
@@ -136,10 +136,10 @@ class Command(BaseCommand):
         return chosen
 
 
-def _migrate() -> None:
+def _migrate(say: Callable[[str], object]) -> None:
     if settings.IS_EMBEDDED and moving.is_read_only():
         raise CommandError(moving.MOVED)
-    bring_up_to_date()
+    bring_up_to_date(say)
 
 
 class Beat:

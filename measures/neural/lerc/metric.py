@@ -1,16 +1,15 @@
 """LERC as a metric: scores of a trained model, without those of answers that it has learned from."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from measures.metrics.metric import Answers, setting
 from measures.metrics.registry import Registered, register
-from measures.neural.environment import SETUP, is_installed
+from measures.neural.environment import SETUP, get_environment, is_installed
 from measures.neural.folders import BadFolder, Kind, ModelFolder, explain_missing, find_model, read_folder
 from measures.neural.learned import LearnedMetric, Session
 from measures.neural.lerc.seen import REASONS, TRAINING
@@ -24,7 +23,6 @@ SEEN = {
 }
 PREFIX = "lerc:"
 """How the name of a metric begins that was trained in a project."""
-FindFolder = Callable[[str], Path | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +70,7 @@ class LercMetric(LearnedMetric):
         """Return the folder of the model. Raises BadFolder if it is gone or has changed."""
         if not self.digest:
             return find_model(self.model, *self.kinds)
-        path = _finder(self.digest)
+        path = get_environment().find_trained(self.digest)
         if path is None:
             raise BadFolder(f"the model “{self.model}” is gone: train it again")
         folder = read_folder(path)
@@ -139,24 +137,6 @@ class _LercSession(Session):
         found = np.full(len(answers), -np.inf)
         np.maximum.at(found, owners, self._trained.score(rows))
         return found
-
-
-_finder: FindFolder = lambda _digest: None  # noqa: E731
-
-
-def use_finder(find: FindFolder) -> None:
-    """Find the folders of models that were trained in projects by this function, given a digest.
-
-    Examples
-    --------
-    >>> before = _finder
-    >>> use_finder(lambda digest: None)
-    >>> LercMetric(model="mine", digest="0" * 64).lacks() != ""
-    True
-    >>> use_finder(before)
-    """
-    global _finder  # noqa: PLW0603 - one for each process, as there is one database
-    _finder = find
 
 
 def make_registered(name: str, **fixed: str) -> Registered:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import measures.neural.lerc.metric  # noqa: F401 - registers LERC, whichever test is loaded first
+import measures.neural.metrics  # noqa: F401 - registers learned metrics, whichever test is loaded first
 from measures.metrics import METRICS
 from measures.neural.environment import configure, get_environment
 from tests.measures.neural.tiny_models import TinyModels

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from measures.metrics import Answers, score_slice
 from measures.neural.environment import Environment, configure, get_environment
 from measures.neural.folders import BadFolder, ModelFolder, describe_folder, read_folder
 from measures.neural.lerc.inputs import Vocabulary
-from measures.neural.lerc.metric import LercMetric, make_registered, use_finder
+from measures.neural.lerc.metric import LercMetric, make_registered
 from measures.neural.lerc.rows import Choice, Parts, Row
 from measures.neural.lerc.seen import Seen
 from measures.neural.lerc.settings import Settings
@@ -104,7 +105,8 @@ def test_it_learns_that_an_answer_like_its_reference_is_right(tiny_models: TinyM
         candidates=[row.candidate for row in rows], references=[[row.reference] for row in rows],
         questions=[row.question for row in rows], passages=[""] * len(rows),
     )  # fmt: skip
-    use_finder({saved.digest: saved.path}.get)
+    before = get_environment()
+    configure(replace(before, find_trained={saved.digest: saved.path}.get))
     try:
         for seen, n_refused in (("leave_out", 2), ("keep_tuning", 1), ("score", 0)):
             metric = make_registered("lerc:toy", digest=saved.digest).make(seen=seen)
@@ -124,7 +126,7 @@ def test_it_learns_that_an_answer_like_its_reference_is_right(tiny_models: TinyM
             pass
         assert "is gone" in LercMetric(model="toy", digest="0" * 64).lacks()
     finally:
-        use_finder(lambda _digest: None)
+        configure(before)
 
 
 def test_a_training_that_was_killed_twice_ends_with_the_same_weights(tiny_models: TinyModels, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-import celery
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
@@ -19,7 +18,7 @@ from pytest_django import Settings
 from annotate.models import Import
 from projects import tasks
 from projects.errors import Refused
-from projects.jobs import queue, running
+from projects.jobs import broker, queue, running
 from projects.jobs.queue import Job
 from projects.models import Membership, Project, Pulse
 from tests import processes
@@ -475,7 +474,7 @@ def test_a_job_of_learned_metrics_waits_in_a_queue_of_its_own(
     manager: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(celery.current_app, "send_task", lambda _task, **options: sent.append(options))
+    monkeypatch.setattr(broker.app, "send_task", lambda _task, **options: sent.append(options))
     job = make_job(manager)
     monkeypatch.setattr(type(job), "queue_name", queue.NEURAL_QUEUE)
     assert queue.announce(job)

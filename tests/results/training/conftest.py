@@ -1,12 +1,13 @@
 """Files of these tests are kept in folders of their own; torch computes with one thread."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
-from measures.neural.environment import Environment, configure, get_environment
+from measures.neural.environment import configure, get_environment
 from measures.neural.folders import ModelFolder
 from projects.models import Project
 from results.models import JudgmentSet
@@ -19,7 +20,7 @@ def _own_folders(settings: Settings, tmp_path: Path) -> Iterator[None]:
     settings.MEDIA_ROOT = tmp_path / "files"
     settings.MODELS_DIR = tmp_path / "models"
     before = get_environment()
-    configure(Environment(models_dir=settings.MODELS_DIR, threads=1))
+    configure(replace(before, models_dir=settings.MODELS_DIR, threads=1))
     yield
     configure(before)
 
