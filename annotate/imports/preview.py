@@ -9,16 +9,14 @@ import orjson
 
 from annotate.imports import uploading
 from annotate.imports.forms import (
-    CRITERION,
     CandidatesForm,
     JudgmentsForm,
-    MappingForm,
     ReadingForm,
-    is_rating,
     read_initial,
 )
 from annotate.imports.judgments import fetch_known_criteria
 from annotate.imports.labels import find_scale, suggest_labels
+from annotate.imports.mapping_form import CRITERION, MappingForm, is_rating
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, isolated
 from projects.web import uploads

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.imports.forms import MappingForm
+from annotate.imports.mapping_form import MappingForm
 from annotate.imports.preview import hash_columns
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification import items, items_from_candidates, items_from_file

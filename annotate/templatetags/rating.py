@@ -20,7 +20,7 @@ from projects.language.amounts import format_near_moment
 from projects.language.characters import is_blank
 from projects.language.languages import current_language
 from projects.models import Passage, User
-from projects.templatetags.caching import include_cached
+from projects.web.cached_templates import include_cached
 
 register = template.Library()
 

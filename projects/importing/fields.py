@@ -35,9 +35,9 @@ FIELDS = {
     "score_1": "Score of candidate 1",
     "score_2": "Score of candidate 2",
     "scores_1": "Scores of candidate 1 (list)",
-    "raters_1": "Annotators of the scores (list)",
+    "raters_1": "Annotators of candidate 1’s scores (list)",
     "scores_2": "Scores of candidate 2 (list)",
-    "raters_2": "Annotators of the scores (list)",
+    "raters_2": "Annotators of candidate 2’s scores (list)",
     "phenomenon": "Phenomenon (minimal pair)",
     "choices": "Choices (multiple choice)",
     "choice": "Correct choice (number, letter or text)",
@@ -49,6 +49,21 @@ FIELDS = {
     "ignore": "Ignore",
 }
 """Fields of a candidates file with their names on pages."""
+
+GROUPS = {
+    "Dataset": ("dataset", "dataset_kind", "split"),
+    "Passage": ("passage_id", "passage", "title", "documents"),
+    "Question": ("question_id", "question", "question_type", "entities", "span"),
+    "References": ("reference", "references", "reference_opinion"),
+    "Candidate": ("candidate_id", "candidate", "source", "opinion", "rank", "confidence"),
+    "Judgments": ("score", "scores", "raters", "rater"),
+    "Minimal pair": (
+        *("candidate_1", "candidate_2", "score_1", "score_2"),
+        *("scores_1", "raters_1", "scores_2", "raters_2", "phenomenon"),
+    ),
+    "Multiple choice": ("choices", "choice"),
+}
+"""The same under headings, for a list to choose from; “Metadata” and “Ignore” stand before them."""
 
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",

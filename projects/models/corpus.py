@@ -8,6 +8,7 @@ A foreign key costs an import about 1.5 seconds for 400,000 rows. The `dataset` 
 has no constraint in the database: their passage and question are checked and belong to the same dataset.
 """
 
+import re
 from typing import Self, TypeVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -18,6 +19,10 @@ from django.db.models.functions import MD5
 from projects.models.people import Project
 
 ID_LENGTH = 200
+MADE_ID = re.compile(r"text-[0-9a-f]{32}")
+"""The id of a row that had none in its file: see `projects.importing.identity`."""
+NAME_CHARACTERS = 48
+"""How much of its text stands for a passage in a list."""
 
 
 class Dataset(models.Model):
@@ -80,6 +85,19 @@ class Passage(models.Model):
     @property
     def is_empty(self) -> bool:
         return not self.text and not self.documents
+
+    @property
+    def short_name(self) -> str:
+        """What lists call it: its title, the id that a file gave it, or the first words of its text.
+
+        A query that leaves out the text annotates `start`, its first characters.
+        """
+        if self.title or not MADE_ID.fullmatch(self.external_id):
+            return self.title or self.external_id
+        start = " ".join((vars(self).get("start") or vars(self).get("text", ""))[: 2 * NAME_CHARACTERS].split())
+        if len(start) > NAME_CHARACTERS:
+            start = f"{start[:NAME_CHARACTERS].rpartition(' ')[0] or start[:NAME_CHARACTERS]} …"
+        return start or self.external_id
 
 
 class Question(models.Model):

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from projects.language import ui_strings
 from projects.language.languages import current_language
 from projects.models import Membership, Project
-from projects.templatetags.caching import include_cached
+from projects.web.cached_templates import include_cached
 
 register = template.Library()
 

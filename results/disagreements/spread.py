@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Q
+from django.db.models.functions import Left
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.kept import Order, fetch_order, keep
@@ -143,7 +144,8 @@ GROUP BY q.passage_id"""
 
     def __getitem__(self, part: slice) -> list[SpreadPassage]:
         rows = self._slice(part)
-        found = Passage.objects.select_related("dataset").defer("text", "documents").in_bulk([row[0] for row in rows])
+        passages = Passage.objects.select_related("dataset").defer("text", "documents")
+        found = passages.annotate(start=Left("text", 100)).in_bulk([row[0] for row in rows])
         return [SpreadPassage(found[row[0]], *row[1:]) for row in rows]
 
     def _list_candidates(self, ids: list[int]) -> list[int]:

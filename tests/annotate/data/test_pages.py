@@ -11,7 +11,9 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotate.data.table import data_table
+from projects.importing.identity import make_text_id
 from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, User
+from projects.models.corpus import NAME_CHARACTERS
 from tests.factories import make_candidates, make_corpus, make_dataset, make_passage, make_question
 from tests.page_reader import read
 from tests.previews import confirm
@@ -289,3 +291,17 @@ def test_average_lengths_by_dataset_and_split(project: Project, client: Client) 
     as_json = io.StringIO()
     call_command("data_table", "--project", "bridges", "--lengths", "words", "--json", stdout=as_json)
     assert orjson.loads(as_json.getvalue())["lengths"][0]["characters"]["passage"] == 13
+
+
+def test_a_passage_without_a_title_or_an_id_of_its_own_goes_by_its_first_words() -> None:
+    made = make_text_id("The ferry left.")
+    text = "The ferry\nleft at 7:45;  it carried forty passengers and one goat, which ate a timetable."
+    for external_id, title, of, name in (
+        (made, "", text, "The ferry left at 7:45; it carried forty …"),
+        (made, "", "a" * 60, "a" * NAME_CHARACTERS + " …"),
+        (made, "", "Short.", "Short."),
+        (made, "Ferries", text, "Ferries"),
+        ("text-1", "", text, "text-1"),
+        (made, "", "", made),
+    ):
+        assert Passage(external_id=external_id, title=title, text=of).short_name == name

@@ -254,6 +254,19 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [new]
 
 
+def test_a_file_whose_row_never_came_is_removed_after_a_day_and_others_stay(pages: Pages) -> None:
+    job = pages.upload(write_csv(rows(1)))
+    stored = uploads.find_file(job)
+    derived, lost, new = stored.with_name(f"{stored.name}.1.spool"), *map(stored.with_name, ("a" * 32, "b" * 32))
+    later = time.time() + 90_000
+    for path in (derived, lost, new):
+        path.touch()
+    os.utime(new, (later, later))
+    before = set(uploads.folder().iterdir())
+    uploads.clear_temporary(later)
+    assert before - set(uploads.folder().iterdir()) == {lost}
+
+
 def test_the_page_reports_a_file_that_is_gone_from_the_disk(pages: Pages) -> None:
     job = pages.upload(write_csv(rows(1)))
     uploads.find_file(job).unlink()

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotate.imports import uploading
 from annotate.models import Import, Judgment
 from projects.errors import Refused
+from projects.importing.fields import FIELDS, GROUPS
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv, write_mocha
@@ -61,6 +62,15 @@ def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) ->
     pages.work(job)
     pages.write(job)
     assert set(Candidate.objects.values_list("source", flat=True)) == {"system 0", "system 1", "system 2"}
+
+
+def test_each_field_is_offered_once_with_a_name_of_its_own_under_a_heading(pages: Pages) -> None:
+    offered = sorted(name for names in GROUPS.values() for name in names)
+    assert offered == sorted(FIELDS.keys() - {"metadata", "ignore"})
+    assert len(set(FIELDS.values())) == len(FIELDS)
+    page = pages.show(pages.upload(write_csv(rows(1))))
+    assert all(f'<optgroup label="{heading}">' in page for heading in GROUPS)
+    assert '<option value="reference_9">Reference 9</option>' in page
 
 
 def test_two_columns_that_mean_the_same_are_redisplayed(pages: Pages) -> None:

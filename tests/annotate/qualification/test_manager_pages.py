@@ -224,6 +224,7 @@ def test_the_columns_of_a_file_of_items_are_mapped_as_in_imports(project: Projec
     page = post(client, address, 422, file=SimpleUploadedFile("Fragen.csv", content.encode()))
     assert "no column “question” (found: Frage, Antwort, answer_2, Punkte); map one to it" in page
     assert "&lt;b&gt;Ann&lt;/b&gt;" in page
+    assert '<option value="reference_9">Reference 9</option>' in page
     found = {name: re.search(f'name="{name}" value="([^"]+)"', page) for name in ("kept", "columns")}
     sent: dict[str, Any] = {name: match[1] for name, match in found.items() if match is not None}
     chosen: dict[str, Any] = {

@@ -14,7 +14,7 @@ from annotate.templatetags import rating as rating_tags
 from annotate.work import drafts, serving, submitting
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference, User
 from projects.templatetags import ui_strings as ui_strings_tags
-from projects.templatetags.caching import include_cached
+from projects.web.cached_templates import include_cached
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
 from tests.page_reader import condense
 from tests.people import SignIn
