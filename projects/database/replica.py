@@ -129,7 +129,7 @@ def note_write(account: int) -> None:
     if settings.HAS_REPLICA:
         try:
             shared_memory.prolong(f"wrote.{account}", seconds=find_bound())
-        except shared_memory.FAILURES as error:
+        except shared_memory.MemoryUnavailable as error:
             _read_nothing_for_a_while(error)
 
 
@@ -142,7 +142,7 @@ def _may_have_written(account: int) -> bool:
     """Return whether the account has just written, or nobody can tell."""
     try:
         return shared_memory.is_remembered(f"wrote.{account}")
-    except shared_memory.FAILURES as error:
+    except shared_memory.MemoryUnavailable as error:
         _read_nothing_for_a_while(error)
         return True
 

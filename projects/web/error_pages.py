@@ -1,4 +1,4 @@
-"""Answers where no view is involved: a problem response for the API, Django's error page for people."""
+"""Answers where no view is involved: a problem response for the API, a page for people."""
 
 import sys
 from http import HTTPStatus
@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from projects.database.outages import is_unavailable
+from projects.web.cached_templates import include_cached
 from projects.web.problems import FOLDER, NOT_THERE, problem
 
 
@@ -20,7 +21,18 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path_info.startswith(FOLDER):
         return problem(HTTPStatus.NOT_FOUND, NOT_THERE)
-    return defaults.page_not_found(request, exception)
+    return _render("404.html", request, HTTPStatus.NOT_FOUND)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _render("403.html", request, HTTPStatus.FORBIDDEN, exception=str(exception))
+
+
+def _render(template: str, request: HttpRequest, status: HTTPStatus, **texts: str) -> HttpResponse:
+    """Return a page that is kept rendered for each language: those who try addresses get it again and again."""
+    theme, request_id = request.COOKIES.get("theme", ""), getattr(request, "request_id", "")
+    of_request = {"COOKIES": {"theme": theme}, "request_id": request_id}
+    return HttpResponse(include_cached(template, request=of_request, **texts), status=status)
 
 
 RETRY_SECONDS = 10

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Protocol, cast
 
+from django.apps import apps
 from django.conf import settings
 from django.core import signing
 from django.core.files.move import file_move_safe
@@ -333,11 +334,33 @@ def new_name() -> str:
 
 
 def clear_temporary(now: float) -> None:
-    """Delete the temporary files of uploads whose process was killed, and those kept for a form not sent again."""
+    """Delete what is a day old and nobody needs.
+
+    That is temporary files of uploads whose process was killed, files kept for a form not sent again, and files stored
+    for a row that never came, because the process was killed in between.
+    """
+
+    def is_old(path: Path) -> bool:
+        return path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS
+
     uploads = Path(settings.FILE_UPLOAD_TEMP_DIR)
-    for path in (*uploads.glob("*.upload*"), *_kept_folder().glob(f"*{KEPT_SUFFIX}*")):
-        if path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS:
-            path.unlink(missing_ok=True)
+    for path in filter(is_old, (*uploads.glob("*.upload*"), *_kept_folder().glob(f"*{KEPT_SUFFIX}*"))):
+        path.unlink(missing_ok=True)
+    if stored := list(filter(is_old, folder().iterdir())):
+        named = _find_stored_names()
+        for path in stored:
+            if path.name.partition(".")[0] not in named:
+                path.unlink(missing_ok=True)
+
+
+def _find_stored_names() -> set[str]:
+    """Return the names of the files of all rows, whichever app they are of, without what follows a point."""
+    return {
+        name.partition(".")[0]
+        for model in apps.get_models()
+        if any(field.name == "stored_name" for field in model._meta.fields)
+        for name in model._default_manager.values_list("stored_name", flat=True)
+    }
 
 
 def shorten_file_name(name: str | None) -> str:
