@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+"""Whole numbers of four or of eight bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,10 +141,14 @@ class Patterns:
         require_columns(frame, UNIT, VALUE)
         if frame[VALUE].hasnans:
             frame = frame[frame[VALUE].notna()]
-        units, _ = pd.factorize(frame[UNIT])
+        # Four bytes are enough for a number of each row: of a million ratings each array takes 4 MB and not 8.
+        units = pd.factorize(frame[UNIT])[0].astype(np.int32)
         ratings: Floats = frame[VALUE].to_numpy(dtype=np.float64)
-        groups = np.zeros(len(frame), np.int64) if GROUP not in frame else pd.factorize(frame[GROUP], sort=True)[0]
-        patterns = _count(units.astype(np.int64, copy=False), ratings, groups.astype(np.int64, copy=False))
+        if GROUP in frame:
+            groups = pd.factorize(frame[GROUP], sort=True)[0].astype(np.int32)
+        else:
+            groups = np.zeros(len(frame), np.int32)
+        patterns = _count(units, ratings, groups)
         if ANNOTATOR not in frame:
             return patterns
         return patterns.with_annotators(*_count_annotators(frame, units))
@@ -234,7 +240,7 @@ def _one_a_row(
     return unit, given, np.array(groups, np.int64)[unit], np.repeat(np.array(weights, np.int64), n_units)
 
 
-def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = None) -> Patterns:
+def _count(units: Numbers, ratings: Floats, groups: Numbers, weights: Ints | None = None) -> Patterns:
     """Count patterns of ratings, given one per row; `weights` is how many units each unit number represents."""
     if not np.isfinite(ratings).all():
         raise ValueError("A rating is infinite.")
@@ -248,19 +254,24 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
     if not paired.all():
         units, ratings, groups = units[paired], ratings[paired], groups[paired]
     group_of_unit = _group_of_units(units, groups)
-    # Unit and value in one number, sorted in place: of a million ratings each further array takes 8 MB.
+    # Unit and value in one number, sorted in place, and of four bytes where it fits: of a million ratings each array of
+    # eight takes 8 MB.
     values = np.unique(ratings)
-    entries = np.searchsorted(values, ratings)
-    entries += units * len(values)
+    n_entries = len(group_of_unit) * max(len(values), 1)
+    number = np.dtype(np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64)
+    entries: Numbers = np.searchsorted(values, ratings).astype(number)
+    entries += units.astype(number, copy=False) * len(values)
     entries.sort()
     units = entries // max(len(values), 1)
-    value = entries - units * len(values)
+    entries -= units * len(values)
     is_first = np.ones(len(units), np.bool_)
     is_first[1:] = units[1:] != units[:-1]
-    unit_ids, unit = units[is_first], np.cumsum(is_first) - 1
+    unit_ids = units[is_first]
+    unit: Numbers = np.cumsum(is_first, dtype=number)
+    unit -= 1
     group_of_unit = np.unique(group_of_unit[unit_ids], return_inverse=True)[1]
-    del entries, units, is_first
-    pattern_of_unit, pattern, value, count, sizes = _distinct(unit, value, len(values))
+    del units, is_first
+    pattern_of_unit, pattern, value, count, sizes = _distinct(unit, entries, len(values))
     n_groups = len(np.unique(group_of_unit))
     # Pattern and group in one number, because sorting single numbers is faster than sorting rows.
     cells, cell = np.unique(pattern_of_unit * max(n_groups, 1) + group_of_unit, return_inverse=True)
@@ -280,7 +291,7 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
     )
 
 
-def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _distinct(unit: Numbers, value: Numbers, n_values: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Number the patterns of ratings sorted by unit and value, and list each pattern's entries.
 
     Units with the same number of ratings are read rank by rank: two of them share a code as long as their ratings so
@@ -311,7 +322,7 @@ def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints,
     return pattern_of_unit, entries // width, entries % width, count.astype(np.int64), sizes[first_units]
 
 
-def _group_of_units(units: Ints, groups: Ints) -> Ints:
+def _group_of_units(units: Numbers, groups: Numbers) -> Ints:
     """Return the group of each unit number that occurs."""
     group_of_unit = np.zeros(units.max() + 1 if len(units) else 0, np.int64)
     group_of_unit[units] = groups
@@ -320,7 +331,7 @@ def _group_of_units(units: Ints, groups: Ints) -> Ints:
     return group_of_unit
 
 
-def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, int | None]:
+def _count_annotators(frame: "pd.DataFrame", units: Numbers) -> tuple[int | None, int | None]:
     """Count the annotators of units with at least two ratings, and all annotators; None if one is missing."""
     import pandas as pd
 
@@ -328,12 +339,14 @@ def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, i
     if (annotators < 0).any():
         return None, None
     # A repeated pair means that two ratings of one person would count as agreement between people.
-    pairs = units * max(len(names), 1) + annotators
+    pairs = units.astype(np.int64)
+    pairs *= max(len(names), 1)
+    pairs += annotators
     pairs.sort()
     if (pairs[1:] == pairs[:-1]).any():
         raise ValueError("An annotator rated a unit twice. Pass one criterion at a time, without repeated items.")
     del pairs
-    paired = np.bincount(units)[units] >= 2 if len(units) else np.zeros(0, bool)
+    paired = (np.bincount(units) >= 2)[units] if len(units) else np.zeros(0, bool)
     has_pairs = np.zeros(len(names), np.bool_)
     has_pairs[annotators[paired]] = True
     return int(has_pairs.sum()), len(names)

@@ -16,7 +16,7 @@ from results.sets import archive, canonical, readme, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
 from results.sets.mocha import write_mocha
-from results.sets.parquet import write_parquet
+from results.sets.parquet import release_memory, write_parquet
 from results.sets.provenance import Terms, read_terms
 from results.sets.scores import Judgments, read_judgments, read_norms, score
 from results.sets.selecting import Preview, ScaledCriterion, Selection, preview
@@ -106,23 +106,8 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     """Write every other file from those in the folder; return the figures and the changes since the earlier set."""
     about: Terms = orjson.loads((folder / SET).read_bytes())
     settings = Settings.from_dict(about["settings"])
-    judgments = read_judgments(folder, progress.track("scores"))
-    figures: dict[str, Any] = {
-        "n_included": about["counts"]["n_included"],
-        "left_out": about["counts"]["left_out"],
-        "n_total": about["counts"]["n_total"],
-        "n_rows": judgments.n_rows,
-        "n_annotators": len(judgments.names),
-        "has_unknown_annotators": "unknown" in judgments.kinds,
-        "has_simulated_annotators": "simulated" in judgments.kinds,
-        "criteria": measure(judgments, settings, _read_levels(about, judgments)),
-    }
-    # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
-    norms = read_norms(folder)
-    golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
-    write_tables(folder, judgments, golds, settings, progress.track("tables", judgments.n_units))
-    if settings.with_texts:
-        write_mocha(folder, judgments, golds, settings, progress.track("mocha", judgments.n_units))
+    figures, annotators = _derive_scores(folder, about, settings, progress)
+    release_memory()
     write_parquet(folder, settings, progress.track("parquet"))
     studies.write_tables(folder)
     _write_json(folder / FIGURES, figures)
@@ -136,13 +121,34 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     header = readme.write_cards(folder, about, figures)
     # Last, as the README lists the files that are there.
     readme.write_texts(folder, about, figures, changes, header=header)
-    return {
-        **figures,
-        "annotators": sorted(judgments.everybody),
-        "changes": changes,
-        "citation": citation,
-        "about": about,
+    return {**figures, "annotators": annotators, "changes": changes, "citation": citation, "about": about}
+
+
+def _derive_scores(
+    folder: Path, about: Terms, settings: Settings, progress: Progress
+) -> tuple[dict[str, Any], list[str]]:
+    """Write the files for which all judgments stand in memory; return the figures, and all annotators by pseudonym."""
+    judgments = read_judgments(folder, progress.track("scores"))
+    # What each step leaves free is given back, as the next ones cannot use all of it.
+    release_memory()
+    figures: dict[str, Any] = {
+        "n_included": about["counts"]["n_included"],
+        "left_out": about["counts"]["left_out"],
+        "n_total": about["counts"]["n_total"],
+        "n_rows": judgments.n_rows,
+        "n_annotators": len(judgments.names),
+        "has_unknown_annotators": "unknown" in judgments.kinds,
+        "has_simulated_annotators": "simulated" in judgments.kinds,
+        "criteria": measure(judgments, settings, _read_levels(about, judgments)),
     }
+    release_memory()
+    # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
+    norms = read_norms(folder)
+    golds = {criterion: score(judgments, criterion, norms) for criterion in judgments.parts}
+    write_tables(folder, judgments, golds, settings, progress.track("tables", judgments.n_units))
+    if settings.with_texts:
+        write_mocha(folder, judgments, golds, settings, progress.track("mocha", judgments.n_units))
+    return figures, sorted(judgments.everybody)
 
 
 def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> list[archive.File]:

@@ -10,6 +10,7 @@ from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import JACKKNIFE, Interval, bootstrap_alphas
 from measures.ceiling import compute_ceiling
+from measures.columns import ANNOTATOR, UNIT, VALUE
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Patterns
@@ -20,6 +21,8 @@ from results.sets.selecting import ScaledCriterion
 from results.sets.settings import Settings
 
 Figures = dict[str, Any]
+_RATED = [UNIT, ANNOTATOR, VALUE]
+"""The columns that alpha rests on; its intervals need the passages as well."""
 
 
 def measure(judgments: Judgments, settings: Settings, levels: dict[ScaledCriterion, Level]) -> list[Figures]:
@@ -52,7 +55,13 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
         "alpha_by_level": {level.value: _store_alpha(outcome) for level, outcome in outcomes.items()},
         "by": {
             name: [
-                {"name": label, **_as_dict(krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own))}
+                # The rows of the only label are the frame itself, of which a million take long to count again.
+                {
+                    "name": label,
+                    **_as_dict(
+                        outcomes[own] if rows.all() else krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own)
+                    ),
+                }
                 for label, rows in judgments.rows_by(criterion, name)
             ]
             for name in FACETS

@@ -29,7 +29,8 @@ PARQUET = "judgments.parquet"
 ROWS_AT_ONCE = 2_500
 GROUP_BATCHES = 4
 """Portions in a row group."""
-BLOCK_BYTES = 1024 * 1024
+# Arrow reads 32 blocks of a CSV file ahead. A row has to fit into one: a candidate with ten thousand judgments does.
+BLOCK_BYTES = 256 * 1024
 Columns = Sequence[Column]
 
 _TYPES = {
@@ -58,6 +59,11 @@ _LISTS = {
         )
     ),
 }
+
+
+def release_memory() -> None:
+    """Give memory that is free back to the system, which otherwise is kept for later."""
+    pa.default_memory_pool().release_unused()
 
 
 def write_parquet(folder: Path, settings: Settings, on_rows: Callable[[int], None]) -> None:
@@ -122,14 +128,18 @@ def _read_lines(file: IO[bytes], columns: Columns) -> Iterator[pa.RecordBatch]:
         # One block holds the whole portion, as no row may reach beyond its block.
         reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         table = pyarrow.json.read_json(pa.BufferReader(text), reading, parsing)
-        for column in objects:
-            table = table.append_column(column.name, _read_objects(column, lines))
+        for name, texts in _read_objects(objects, lines).items():
+            table = table.append_column(name, pa.array(texts, _TEXT))
         yield _make_portion(table, columns)
 
 
-def _read_objects(column: Column, lines: Iterable[bytes]) -> pa.Array:
-    values = (orjson.loads(line)[column.name] for line in lines)
-    return pa.array([None if value is None else orjson.dumps(value).decode() for value in values], _TEXT)
+def _read_objects(columns: Columns, lines: Iterable[bytes]) -> dict[str, list[str | None]]:
+    """Return the objects of each column as texts of JSON; each line is parsed once for all of them."""
+    found: dict[str, list[str | None]] = {column.name: [] for column in columns}
+    for row in map(orjson.loads, lines if found else ()):
+        for name, texts in found.items():
+            texts.append(None if row[name] is None else orjson.dumps(row[name]).decode())
+    return found
 
 
 def _read_cells(file: IO[bytes], columns: Columns) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ from django.db import connection
 from annotate.models import Batch
 from projects.models import Rubric
 from results.exports.columns import TIME
-from results.metrics.registry import code_version
+from results.metrics.code_version import code_version
 from results.sets.selecting import Selection
 
 Terms = dict[str, Any]

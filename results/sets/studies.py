@@ -27,8 +27,6 @@ from projects.tables.writing import write
 from results.models import MetricRun, MetricScore, Study
 from results.sets.selecting import Selection
 from results.sets.tables import list_candidates
-from results.studies.kinds import KINDS
-from results.studies.presentation import list_sections
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
 ID_COLUMNS = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
@@ -42,6 +40,9 @@ _STUDY_FILE = re.compile(r"study-(\d+)(?:-(.+))?\.(json|csv|tex|md)")
 
 def find_studies(project: Project) -> list[Study]:
     """Return the evaluations that a set can hold, the newest first: done, and without removed judgments."""
+    # Here, and below, as most sets hold none: loading all kinds takes a tenth of the time of freezing a small set.
+    from results.studies.kinds import KINDS
+
     # An evaluation that read its judgments before the last removal may rest on removed work.
     removed_at = _find_last_removal(project)
     done = project.studies.filter(state=Study.State.DONE).exclude(result=None).defer("result")
@@ -93,9 +94,13 @@ def find_annotators_behind_studies(project: Project) -> set[str]:
 
 def write_tables(folder: Path) -> None:
     """Write the tables of each evaluation: each as CSV, and all in one file as LaTeX and as Markdown."""
+    if not (studies := list(list_studies(folder))):
+        return
+    from results.studies.presentation import list_sections
+
     # The files of a set are in English, whatever language the worker or the request has.
     with translation.override("en"):
-        for study in list_studies(folder):
+        for study in studies:
             stem = f"study-{study.number}"
             tables = [section.table for section in list_sections(study)]
             for table in tables:
@@ -146,6 +151,8 @@ def _store_study(study: Study) -> dict[str, Any]:
     """Return an evaluation without its requester, and with the causes of errors that people have named since."""
     result = study.result
     assert result is not None
+    from results.studies.kinds import KINDS
+
     figures = {**result["figures"], **KINDS[study.kind].beside(study)}
     return {
         "number": study.number,

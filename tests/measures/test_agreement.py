@@ -239,6 +239,15 @@ def test_patterns_from_rows_counts_and_frames_are_the_same() -> None:
     assert (doubled.n_units, doubled.n_ratings, doubled.n_single) == (22, 80, 2)
 
 
+def test_patterns_of_more_units_and_values_than_four_bytes_can_number() -> None:
+    units = np.repeat(np.arange(50_000), 2)
+    ratings = np.random.default_rng(1).permutation(len(units)).astype(float)
+    patterns = Patterns.from_frame(pd.DataFrame({"unit": units, "value": ratings}))
+    found = patterns.values[patterns.value].reshape(-1, 2)[patterns.cell_pattern]
+    assert patterns.n_units == 50_000
+    assert sorted(map(tuple, found)) == sorted(map(tuple, np.sort(ratings.reshape(-1, 2), axis=1)))
+
+
 @pytest.mark.parametrize(
     ("counts", "values"), [([[1, 1]], [1]), ([[1, -1]], [1, 2]), ([[1, 1]], [2, 2]), ([1, 1], [1, 2])]
 )
