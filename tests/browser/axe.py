@@ -6,12 +6,14 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 RUN = """axe.run({
+  preload: false,
   resultTypes: ["violations"],
   selectors: false,
   rules: { "target-size": { enabled: !document.querySelector(".rate-bar") } },
 }).then((found) => found.violations)"""
 """The violations alone: what passed is a hundred times as much, and would be sent and read for nothing. To find a
-selector for each element that was looked at takes a fifth of the time, and nobody reads them.
+selector for each element that was looked at takes a fifth of the time, and nobody reads them. To read the style sheets
+again takes an eighth, for a rule that axe leaves off (`css-orientation-lock`); of sound and films there are none.
 
 Targets of 24 pixels, or as far apart (WCAG 2.5.8), are a rule that axe leaves off unless it is asked for. On the
 rating page it takes what one of the bars half covers at the moment for small; targets.py measures that page.

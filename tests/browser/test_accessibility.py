@@ -113,6 +113,7 @@ def test_what_is_pressed_fits_a_finger_on_a_phone_and_a_pointer_elsewhere(signed
     assert not wrong, "\n".join(wrong)
 
 
+@WITH_WIDE_FONT
 @pytest.mark.parametrize(("size", "language"), [(MAGNIFIED[0], "de")], ids=["400 %"])
 def test_no_word_is_broken_on_a_page_at_200_and_400_percent(
     signed_in: SignedIn, plain_world: World, size: ViewportSize, language: str

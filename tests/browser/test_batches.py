@@ -10,8 +10,9 @@ from annotate.models import Batch
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
+from tests.browser import looks
 from tests.browser.axe import serious_faults
-from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.conftest import SignedIn
 from tests.factories import make_corpus, make_membership
 
 PLANNED = (
@@ -48,19 +49,14 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     return batch
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
-def test_the_pages_of_batches_are_accessible_and_fit(
-    batch: Batch, manager: Membership, signed_in: SignedIn, viewport: dict[str, int], scheme: str
-) -> None:
-    page = signed_in(manager.user, viewport=viewport, color_scheme=scheme)
+def test_the_pages_of_batches_are_accessible_and_fit(batch: Batch, manager: Membership, signed_in: SignedIn) -> None:
+    page = signed_in(manager.user)
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    for address in PAGES:
-        answer = page.goto(f"/p/bridges/{address}")
-        assert answer is not None
-        assert answer.ok, address
-        assert serious_faults(page) == [], address
-        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], address
+    for number, address in enumerate(PAGES):
+        for width in looks.visit(page, f"/p/bridges/{address}", is_phone_first=number % 2 == 1):
+            assert serious_faults(page) == [], f"{address} at {width} pixels"
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
     assert refused == []
 
 

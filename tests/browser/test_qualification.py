@@ -1,4 +1,3 @@
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotate.models import Attempt, QualificationItem
@@ -6,8 +5,9 @@ from annotate.qualification import attempts
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.qualification.factories import make_test, take
+from tests.browser import looks
 from tests.browser.axe import serious_faults
-from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.conftest import SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.factories import make_membership, make_user
 
@@ -105,14 +105,11 @@ def test_the_preview_follows_what_is_typed(project: Project, manager: Membership
     assert refused == []
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
 def test_the_pages_are_accessible_and_fit(
     project: Project,
     manager: Membership,
     annotator: Membership,
     signed_in: SignedIn,
-    viewport: dict[str, int],
-    scheme: str,
 ) -> None:
     test = make_test(project, n_practice=2, feedback="full", time_limit_minutes=30)
     failed = take(annotator, n_right=2)
@@ -128,12 +125,10 @@ def test_the_pages_are_accessible_and_fit(
     mine = ["", f"attempts/{open_one.uuid}/", f"attempts/{failed.uuid}/result/"]
     refused: list[str] = []
     for who, paths in ((manager, theirs), (annotator, mine)):
-        page = signed_in(who.user, viewport=viewport, color_scheme=scheme)
+        page = signed_in(who.user)
         listen(page, refused)
-        for path in paths:
-            answer = page.goto(f"{START}{path}")
-            assert answer is not None
-            assert answer.ok, path
-            assert serious_faults(page) == [], path
-            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+        for number, path in enumerate(paths):
+            for width in looks.visit(page, f"{START}{path}", is_phone_first=number % 2 == 1):
+                assert serious_faults(page) == [], f"{path} at {width} pixels"
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     assert refused == []

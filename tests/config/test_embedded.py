@@ -313,7 +313,8 @@ def small_disk() -> Iterator[Folder]:
             with _folder(path) as folder:
                 yield folder
         finally:
-            subprocess.run(["umount", str(path)], check=True)
+            # A process that ends has no arguments any more, but still holds its files for a moment.
+            subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
 def test_a_server_on_a_full_disk_comes_back_once_there_is_room(small_disk: Folder) -> None:

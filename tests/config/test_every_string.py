@@ -16,7 +16,8 @@ from annotate.templatetags import rating as rating_tags
 from measures.metrics import METRICS
 from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
 from projects.people import invitations
-from projects.templatetags import caching, ui_strings
+from projects.templatetags import ui_strings
+from projects.web import cached_templates
 from results.models import MetricRun
 from tests import sized_projects
 from tests.every_page import addresses, make_samples
@@ -54,7 +55,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     """Some parts of pages are kept, by language."""
-    for module in (ui_strings, caching, rating_tags, form_parts):
+    for module in (ui_strings, cached_templates, rating_tags, form_parts):
         for each in vars(module).values():
             if hasattr(each, "cache_clear"):
                 each.cache_clear()

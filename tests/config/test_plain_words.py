@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+# One process reads every file once for all idioms.
+pytestmark = pytest.mark.xdist_group("plain_words")
+
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
 BANNED = [
     r"hand(s|ed|ing)? in\b",

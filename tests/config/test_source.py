@@ -19,7 +19,7 @@ MAKES_MARKUP = {
     "annotate/templatetags/rating.py": "rendered items of the rating form, one after another",
     "projects/charts/drawing.py": "drawings, of which an allow-list lets shapes and texts through",
     "projects/guides/guides.py": "the guides of this repository, through the allow-list of Markdown",
-    "projects/templatetags/caching.py": "a rendered template, with escaped texts in its gaps",
+    "projects/web/cached_templates.py": "a rendered template, with escaped texts in its gaps",
     "projects/texts/markdown.py": "Markdown, through an allow-list",
     "results/templatetags/figures.py": "one constant",
 }

@@ -49,6 +49,9 @@ EXACT_FORMS = {"de": (0,), "es": (0,), "fr": (), "ar": (0, 1, 2), "zh-hans": ()}
 French says 0 and 1 in one form.
 """
 
+# One process reads the sentences of all files once.
+pytestmark = pytest.mark.xdist_group("translations")
+
 WORDS = re.compile(r"[A-Za-z]{2,}")
 NAMES = {"Concord", "UTC", "Pearson", "Spearman"}
 

@@ -148,7 +148,7 @@ def test_cancelling_a_job_cancels_no_statement_of_another(manager: Membership) -
 
 @pytest.mark.usefixtures("pooled")
 def test_what_needs_a_session_goes_past_the_pooler(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    ports: list[str] = []
+    ports, said = list[str](), list[str]()
 
     def is_behind() -> bool:
         ports.append(connection.settings_dict["PORT"])
@@ -156,7 +156,9 @@ def test_what_needs_a_session_goes_past_the_pooler(settings: Settings, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(migrating, "_is_behind", is_behind)
-        migrating.bring_up_to_date()
+        migrating.bring_up_to_date(said.append)
+        migrating.bring_up_to_date(said.append)
+    assert said == ["Preparing the database …"], "It is said once, before seconds pass without a word."
     assert set(ports) == {settings.DIRECT_DATABASE["PORT"]} != {connection.settings_dict["PORT"]}
     call_command("migrate", verbosity=0, skip_checks=False)
     assert check_pooler(databases=["default"]) == []

@@ -69,7 +69,7 @@ def test_stage_by_stage_with_pace(
     assert (second["Stage"], second["Assignments submitted"], second["HITs completed"]) == (
         *("Full collection", "50 % 2 of 4", "2 of 4"),
     )
-    assert second["Pace"] == "2 in the last 4.0 hours 4.0 hours left at this pace"
+    assert second["Pace"] == "2 in 4.0 hours 4.0 hours left at this pace"
     assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Pace"}
 
 

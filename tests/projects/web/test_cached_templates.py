@@ -8,8 +8,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from projects.models import Project
-from projects.templatetags import caching
-from projects.templatetags.caching import include_cached
+from projects.web import cached_templates
+from projects.web.cached_templates import include_cached
 
 TEMPLATE = """{% load rating %}
 {% for each in list %}
@@ -29,8 +29,8 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         calls.append(values)
         return SafeString(Template(TEMPLATE).render(Context(values)))
 
-    monkeypatch.setattr(caching, "render_to_string", render)
-    caching._render.cache_clear()
+    monkeypatch.setattr(cached_templates, "render_to_string", render)
+    cached_templates._render.cache_clear()
     return calls
 
 
