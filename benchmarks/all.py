@@ -48,6 +48,7 @@ ROWS = (
     Row(IMPORT, "import of 40,000 and 400,000: seconds", "5.0 21.8", "3 30", r"  import +([\d.]+) s"),
     Row(IMPORT, "  peak MB", "", "200", r"  import .* peak ([\d,]+) MB"),
     Row(FREEZING, "set of 100,000 and 1,000,000: seconds", "17 137", "5 60", r"[\d,]+ +freeze +([\d.]+)"),
+    Row(FREEZING, "  peak MB", "253 376", "300", r"[\d,]+ +freeze +[\d.]+ +[\d,]+ +(\d+)"),
     Row(SMALL, "first page, nothing there: seconds", "", "12", r"nothing there: ([\d.]+)"),
     Row(SMALL, "first page, existing data: seconds", "13", "5", r"existing data: ([\d.]+)"),
     Row(SMALL, "memory while idle: MB", "800", "350", r"memory: (\d+) MB"),
