@@ -4,12 +4,13 @@
 
 A copy of the checkout is served with `manage.py serve --demo`, as `make run` does after `make install`: each round
 once without data, and once with what the first start has left. Memory is the proportional set size (PSS) of the site's
-processes and of PostgreSQL and Valkey: what several share is counted once. Sizes are of the locked packages, without
-bytecode.
+processes and of PostgreSQL and Valkey: what several share is counted once. Its pages of files, mostly of libraries, are
+given apart: the system takes them back where it needs room. Sizes are of the locked packages, without bytecode.
 """
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import socket
@@ -51,22 +52,25 @@ def main() -> None:
 
 
 def show_starts(rounds: int) -> None:
-    fresh, again, memory = [], [], Counter[str]()
+    fresh, again, memory, files = [], [], Counter[str](), 0
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(prefix="concord-small-") as folder:
             Path(folder).chmod(0o755)  # as root, the private servers run as another user
             copy_site(Path(folder, "site"))
+            compile_modules(Path(folder))
             with serving(Path(folder)) as (_pid, seconds):
                 fresh.append(seconds)
             with serving(Path(folder)) as (pid, seconds):
                 again.append(seconds)
                 time.sleep(SETTLED_SECONDS)
-                memory.update(measure_memory(pid))
+                memory.update(measure_memory(pid, "Pss"))
+                files += measure_memory(pid, "Pss_File").total()
     print(f"first page, nothing there: {_show(fresh)} (goal {FRESH_GOAL} s)")
     print(f"first page, existing data: {_show(again)} (goal {AGAIN_GOAL} s)")
     for name, size in memory.most_common():
         print(f"{size / rounds / 1e6:8.1f} MB  {name}")
-    print(f"memory: {memory.total() / rounds / 1e6:.0f} MB PSS (goal {MEMORY_GOAL})", flush=True)
+    whole, of_files = memory.total() / rounds / 1e6, files / rounds / 1e6
+    print(f"memory: {whole:.0f} MB PSS (goal {MEMORY_GOAL}), {of_files:.0f} MB of it pages of files", flush=True)
 
 
 def _show(seconds: list[float]) -> str:
@@ -83,6 +87,18 @@ def copy_site(folder: Path) -> None:
             shutil.copy2(source, folder / name)
 
 
+def compile_modules(folder: Path) -> None:
+    """Compile what the site loads, as `make install` does."""
+    load = "import django; django.setup(); from config import preloading; preloading.load_modules()"
+    environment = {**_make_environment(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    subprocess.run([sys.executable, "-c", load], cwd=folder / "site", env=environment, check=True)
+
+
+def _make_environment(folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    return {**kept, "DATA_DIR": str(folder / "data"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, float]]:
     """Serve the copy; yield the process and the seconds until its first page was there."""
@@ -90,9 +106,7 @@ def serving(folder: Path) -> Iterator[tuple[int, float]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)]
-    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
-    # Compiled modules are kept, as they are for most people: the first start finds none, the second those of the first.
-    environment |= {"DATA_DIR": str(folder / "data"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    environment = _make_environment(folder)
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder / "site", env=environment, stdout=subprocess.DEVNULL)
     try:
@@ -111,8 +125,8 @@ def serving(folder: Path) -> Iterator[tuple[int, float]]:
         process.wait(timeout=60)
 
 
-def measure_memory(pid: int) -> Counter[str]:
-    """Return the bytes of the process and all its descendants, by kind of process."""
+def measure_memory(pid: int, figure: str) -> Counter[str]:
+    """Return the bytes of the process and all its descendants, by kind of process, of one figure of the kernel's."""
     found = Counter[str]()
     for each in _find_tree(pid):
         try:
@@ -120,7 +134,7 @@ def measure_memory(pid: int) -> Counter[str]:
             name = _name(Path(f"/proc/{each}/cmdline").read_text().split("\0"))
         except OSError:
             continue  # it has ended meanwhile
-        found[name] += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")) * 1024
+        found[name] += sum(int(size) for size in re.findall(rf"^{figure}: +(\d+) kB$", rollup, re.MULTILINE)) * 1024
     return found
 
 

@@ -1,4 +1,4 @@
-"""The tests' own way to migrate gives the tables that Django's gives."""
+"""The tests' own way to migrate, and that of a first start, give the tables that Django's gives."""
 
 import importlib.util
 import os
@@ -11,9 +11,24 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from config import migrating
 from tests import database, quick_migrations
 
 OF_ONE_DUMP = re.compile(r"^\\(un)?restrict .*$", re.MULTILINE)
+
+
+def test_a_first_start_gives_the_same_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    with django_db_blocker.unblock():
+        with database.empty("quick"):
+            call_command("migrate", verbosity=0, interactive=False)
+            quick = dump_tables()
+        with database.empty("first"):
+            said: list[str] = []
+            migrating.bring_up_to_date(said.append)
+            first = dump_tables()
+    assert len(said) == 1
+    assert first.count("CREATE TABLE") > 50
+    assert first == quick
 
 
 @pytest.mark.drill
