@@ -20,7 +20,8 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_TOOLS := $(VENV)/.installed-tools
 # Translations as Django reads them; a process that starts with older ones compiles them itself, where it may write.
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/django.po))
-# What the site loads, compiled by Python; otherwise half of the time of the first start would go to it.
+# What the site loads, compiled by Python; the first start would otherwise take as long again for it. Where settings are
+# missing yet it stays undone: the start says which.
 COMPILED := $(VENV)/.compiled
 
 # An environment whose interpreter is gone is made anew.
@@ -187,7 +188,8 @@ $(COMPILED): $(INSTALLED)
 	@if [ -z "$$PYTHONDONTWRITEBYTECODE" ]; then \
 		echo "Compiling …"; \
 		DJANGO_SETTINGS_MODULE=config.settings $(PY) -c \
-			'import django; django.setup(); from config import preloading; preloading.load_modules()'; \
+			'import django; django.setup(); from config import preloading; preloading.load_modules()' \
+			2>/dev/null || true; \
 	fi
 	@touch $@
 
