@@ -66,7 +66,7 @@ class StateFromNothing(ProjectState):
             self._reload({(app_label, model_name)})  # type: ignore[attr-defined]
 
     def alter_field(
-        self, app_label: str, model_name: str, name: str, field: Field[Any, Any], preserve_default: bool
+        self, app_label: str, model_name: str, name: str, field: "Field[Any, Any]", preserve_default: bool
     ) -> None:
         """Alter the field; keys of other models that point at it take its type, so these are made again too."""
         super().alter_field(app_label, model_name, name, field, preserve_default)
