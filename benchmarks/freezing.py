@@ -1,9 +1,10 @@
-"""Freezing 1,000,000 judgments as a judgment set: seconds and peak memory of the worker, verified and downloaded.
+"""Freezing 1,000,000 judgments as a judgment set: seconds, CPU and peak memory of the worker, verified and downloaded.
 
 Run: .venv/bin/python -m benchmarks.freezing [--scale 100000 1000000]
 
 The freeze is `manage.py freeze` in a separate process: from the request to the stored set, with all files written and
-packed. The reference, in the same run, is the export of the same judgments as a long CSV, one of the files of the set.
+packed; CPU is of that process, without the database's. The reference, in the same run, is the export of the same
+judgments as a long CSV, one of the files of the set.
 """
 
 import argparse
@@ -35,7 +36,7 @@ def main() -> None:
         for number, n in enumerate(options.scale, start=1):
             fill_project(f"bench-{n}", n, base=number * 10_000_000)
             _own(f"bench-{n}")
-        print(f"{'judgments':>12} {'way':>8} {'seconds':>8} {'rows/s':>10} {'peak MB':>8} {'MB':>7}")
+        print(f"{'judgments':>12} {'way':>8} {'seconds':>8} {'CPU s':>6} {'rows/s':>10} {'peak MB':>8} {'MB':>7}")
         for n in options.scale:
             _compare(n)
 
@@ -52,7 +53,7 @@ def _compare(n: int) -> None:
         command = [sys.executable, "-m", "benchmarks.freezing", "--one", way, f"bench-{n}"]
         result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         rate = result["rows"] / result["seconds"]
-        timing = f"{result['seconds']:8.2f} {rate:10,.0f}"
+        timing = f"{result['seconds']:8.2f} {result['cpu_seconds']:6.2f} {rate:10,.0f}"
         print(f"{n:>12,} {way:>8} {timing} {result['peak_mb']:8.0f} {result['bytes'] / 1e6:7.1f}")
 
 
@@ -72,13 +73,14 @@ def _measure_one(way: str, slug: str) -> dict[str, Any]:
         "freeze": ("freeze", "--name", "Benchmark"),
         "verify": ("judgment_set", "1", "--verify"),
     }[way]
-    start = time.perf_counter()
+    start, cpu_before = time.perf_counter(), time.process_time()
     call_command(*arguments, "--project", slug, "--json", stdout=out)
-    seconds = time.perf_counter() - start
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_before
     answer = json.loads(out.getvalue())
     return {
         "rows": answer.get("n_rows") or int(slug.rpartition("-")[2]),
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "bytes": answer["n_bytes"],
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

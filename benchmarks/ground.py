@@ -24,6 +24,8 @@ from config import data_folder, embedded
 from config.management.commands.serve import web_command
 
 ROOT = Path(__file__).resolve().parent.parent
+LOAD = "import django; django.setup(); from config import preloading; preloading.load_modules()"
+"""Loads the site's modules, and so leaves them compiled, as `make install` does."""
 COLLECT = "import django; django.setup(); from config import assets; assets.collect()"
 """Collects the static files as `manage.py serve` does before it listens."""
 TICK = os.sysconf("SC_CLK_TCK")
@@ -69,6 +71,8 @@ def concord(name: str) -> Iterator[None]:
     """Run Concord in this process, and in those it starts, on an empty database."""
     with fresh_database(name) as url:
         os.environ.update(site_environment("config.settings", url))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        subprocess.run([sys.executable, "-c", LOAD], cwd=ROOT, check=True)
         manage(dict(os.environ), "migrate", "--verbosity", "0")
         import django
 
@@ -91,6 +95,8 @@ def site_environment(module: str, database_url: str) -> dict[str, str]:
         "SECRET_KEY": secrets.token_urlsafe(50),
         "ALLOWED_HOSTS": "127.0.0.1",
         "PYTHONPATH": str(ROOT),
+        # Where Python may keep nothing compiled, each command would first compile libraries for seconds.
+        "PYTHONPYCACHEPREFIX": str(data_folder.data_dir() / "bytecode"),
     }
 
 
