@@ -52,16 +52,16 @@ def test_batches_made_at_once_have_numbers_of_their_own(project: Project) -> Non
     assert_equation()
 
 
-def shift(task: tuple[str, Membership, int]) -> int:
-    role, member, seed = task
+def shift(task: tuple[str, Membership, int, int]) -> int:
+    role, member, turn, seed = task
     rng = random.Random(seed)
     batch = Batch.objects.select_related("project", "rubric").get()
     if role == "topping up":
         for _ in range(8):
             numbers = rng.sample(range(1, 13), 4) if rng.random() < 0.5 else None
-            judgments_wanted.change_wanted(
-                batch=batch, actor=member, judgments=rng.choice([1, 2, 4, 6]), hit_numbers=numbers
-            )
+            # More in each turn, or earlier ones would have done all there is.
+            judgments = 6 * turn + rng.choice([1, 2, 4, 6])
+            judgments_wanted.change_wanted(batch=batch, actor=member, judgments=judgments, hit_numbers=numbers)
         return 0
     if role == "pausing":
         for act in (lifecycle.pause, lifecycle.open_batch) * 6:
@@ -83,8 +83,8 @@ def test_raising_lowering_and_pausing_during_work_lose_and_double_nothing(
     batch = make_open(project)
     for turn in range(scale):
         people = [make_membership(project) for _ in range(14)]
-        tasks = [("topping up", manager, turn), ("topping up", owner, turn + 50), ("pausing", owner, turn)]
-        tasks += [("rating", person, turn) for person in people]
+        topping_up = [("topping up", member, turn, seed) for member, seed in ((manager, turn), (owner, turn + 50))]
+        tasks = [*topping_up, ("pausing", owner, turn, turn), *(("rating", person, turn, turn) for person in people)]
         n_before = Assignment.objects.filter(state="submitted").count()
         n_done = sum(all_at_once(shift, tasks))
         assert n_done > 0
