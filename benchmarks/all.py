@@ -18,6 +18,7 @@ RATING = "rating --drafts --rounds 4 --seconds 6"
 SMALL = "small --rounds 3"
 IMPORT = "import_candidates --sizes 40000,400000"
 FREEZING = "freezing --scale 100000 1000000"
+PAGES = "pages --scale 1000000"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ ROWS = (
     Row(FREEZING, "set of 100,000 and 1,000,000: seconds", "17", "5", r"[\d,]+ +freeze +([\d.]+)"),
     Row(FREEZING, "  CPU seconds of its process", "137", "60", r"[\d,]+ +freeze +[\d.]+ +([\d.]+)"),
     Row(FREEZING, "  peak MB", "253 376", "300", r"[\d,]+ +freeze +[\d.]+ +[\d.]+ +[\d,]+ +(\d+)"),
+    Row(PAGES, "pages above 0.3 s of CPU: at a million, small", "", "0", r"pages, (\d+) of them above"),
+    Row(PAGES, "  the slowest: seconds of CPU", "4.7", "0.3", r"of them above .*\n.*?([\d.]+) s of CPU"),
     Row(SMALL, "first page, nothing there: seconds", "", "12", r"nothing there: ([\d.]+)"),
     Row(SMALL, "first page, existing data: seconds", "13", "5", r"existing data: ([\d.]+)"),
     Row(SMALL, "memory while idle: MB", "800", "350", r"memory: (\d+) MB"),
