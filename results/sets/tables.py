@@ -1,4 +1,4 @@
-"""The aggregated and the wide table: a row for each candidate and criterion that was criterion of it."""
+"""The aggregated and the wide table: a row for each candidate and each criterion that was asked about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
