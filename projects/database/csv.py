@@ -7,6 +7,7 @@ is a valid answer to a question. Only text from outside is guarded, never our ow
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import IO
 
 Value = str | float | int | None
@@ -55,8 +56,7 @@ def _format_cell(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        # numpy's floats are floats too, and have a repr of their own.
-        return "" if math.isnan(value) else repr(trim_number(float(value)))
+        return _format_float(value)
     if isinstance(value, int):
         return str(value)
     text = str(value)
@@ -64,6 +64,13 @@ def _format_cell(value: Value) -> str:
     if _QUOTED.search(text) or text == "\\.":
         return f'"{text.replace(chr(34), chr(34) * 2)}"'
     return text
+
+
+@lru_cache(maxsize=1_000)
+def _format_float(number: float) -> str:
+    """Return the number as text; ratings, means and medians are few numbers, each of them many times."""
+    # numpy's floats are floats too, and have a repr of their own.
+    return "" if math.isnan(number) else repr(trim_number(float(number)))
 
 
 _SQL_STARTS = ", ".join(
