@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
+from benchmarks import ground
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ("requirements.txt", "requirements-private.txt")
 SETTLED_SECONDS = 15.0
@@ -89,9 +91,8 @@ def copy_site(folder: Path) -> None:
 
 def compile_modules(folder: Path) -> None:
     """Compile what the site loads, as `make install` does."""
-    load = "import django; django.setup(); from config import preloading; preloading.load_modules()"
     environment = {**_make_environment(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
-    subprocess.run([sys.executable, "-c", load], cwd=folder / "site", env=environment, check=True)
+    subprocess.run([sys.executable, "-c", ground.LOAD], cwd=folder / "site", env=environment, check=True)
 
 
 def _make_environment(folder: Path) -> dict[str, str]:
