@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from projects.models import User
 from tests.browser import chromium, fonts
+from tests.browser.contexts import KeptContexts
 from tests.browser.watching import Watch
 from tests.conftest import Site
 
@@ -76,18 +77,25 @@ def font() -> str:
     return ""
 
 
+@pytest.fixture(scope="session")
+def _contexts() -> KeptContexts:
+    """Closed with their browsers."""
+    return KeptContexts()
+
+
 @pytest.fixture
 def signed_in(
-    browser_with: Callable[[str], Browser], font: str, browser_context_args: dict[str, Any], live_site: Site
+    browser_with: Callable[[str], Browser],
+    font: str,
+    browser_context_args: dict[str, Any],
+    live_site: Site,
+    _contexts: KeptContexts,
 ) -> Iterator[SignedIn]:
     """`signed_in(user)` opens a page of the site as that user; `signed_in(user, viewport=PHONE)` on a phone."""
-    browser = browser_with(font)
     opened: list[BrowserContext] = []
 
     def open_page(user: User | None, **options: Any) -> Page:
-        context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, **options})
-        context.set_default_timeout(60_000)
-        context.set_default_navigation_timeout(60_000)
+        context = _contexts.take(browser_with(font), {**browser_context_args, "base_url": live_site.url, **options})
         opened.append(context)
         if user is not None:
             name, value = settings.SESSION_COOKIE_NAME, start_session(user)
@@ -96,7 +104,7 @@ def signed_in(
 
     yield open_page
     for context in opened:
-        context.close()
+        _contexts.give_back(context, live_site.url)
 
 
 BOUNCE_SECONDS = 0.13
@@ -137,6 +145,7 @@ def watch(live_site: Site) -> Iterator[Watch]:
     """`watch.over(page)` listens; at the end nothing wrong was heard."""
     watch = Watch(urlsplit(live_site.url).netloc)
     yield watch
+    watch.stop()
     assert watch.wrong == []
 
 

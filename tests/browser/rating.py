@@ -1,18 +1,35 @@
 """What the browser tests of the rating page share."""
 
 import json
+import uuid
 from contextlib import suppress
 
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from projects.models import Project
+from annotate.work import serving
+from projects.models import Membership, Project
 
 
 def start(page: Page, project: Project) -> None:
-    page.goto(f"/p/{project.slug}/desk/")
-    page.get_by_role("button", name="Start rating").click()
+    """Take a HIT and open its page; only where something comes before it by the button of the desk."""
+    hit = serving.claim(find_annotator(page, project))
+    if isinstance(hit, uuid.UUID):
+        page.goto(reverse("annotate:work-show", args=[project.slug, hit]))
+    else:
+        page.goto(f"/p/{project.slug}/desk/")
+        page.get_by_role("button", name="Start rating").click()
     expect(page.locator("#rate")).to_be_visible()
+
+
+def find_annotator(page: Page, project: Project) -> Membership:
+    """Return the member whose session the page has."""
+    (key,) = [each["value"] for each in page.context.cookies() if each["name"] == settings.SESSION_COOKIE_NAME]
+    return project.memberships.get(user=SessionStore(key)[SESSION_KEY])
 
 
 def wait_for_keys(page: Page) -> None:

@@ -47,12 +47,17 @@ def rate_all(page: Page, project: Project) -> list[str]:
     return kept
 
 
-def leaks_in(response: Response) -> list[str]:
-    """What the address, the headers and, where it is text, the body tell."""
+def leaks_in(response: Response, code_read: set[str]) -> list[str]:
+    """What the address, the headers and, where it is text, the body tell.
+
+    Code is read once: its address changes with its content, and every page of the session has it again.
+    """
     found = [*leaks(response.url, "address"), *leaks(dict(response.all_headers()), response.url)]
     kind = response.headers.get("content-type", "")
-    if TEXTUAL.search(kind) and response.status == 200:
+    if TEXTUAL.search(kind) and response.status == 200 and response.url not in code_read:
         is_code = "javascript" in kind or "css" in kind
+        if is_code:
+            code_read.add(response.url)
         found += leaks(response.text(), response.url, CODE if is_code else WORDS)
     return found
 
@@ -68,12 +73,13 @@ def test_nothing_that_the_browser_gets_or_keeps_tells_a_control(
     page = signed_in(annotator.user)
     found: list[str] = []
     kinds: set[str] = set()
+    code_read: set[str] = set()
 
     def look(request: Request) -> None:
         response = request.response()
         if response is not None:
             kinds.add(response.headers.get("content-type", "").split(";")[0])
-            found.extend(leaks_in(response))
+            found.extend(leaks_in(response, code_read))
 
     page.on("requestfinished", look)
     kept = rate_all(page, project)

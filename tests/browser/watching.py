@@ -1,8 +1,10 @@
 """What must not happen on any page that a browser test comes to."""
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Page, Response
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response
 
 LOST = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_CHANGED")
 """What the browser itself says of requests while the network is away."""
@@ -15,13 +17,25 @@ class Watch:
         self.host = host
         self.wrong: list[str] = []
         self.n_pages = 0
+        self._contexts: list[BrowserContext] = []
+        self._listeners: dict[str, Callable[[Any], None]] = {
+            "console": self._heard,
+            "weberror": lambda error: self.wrong.append(str(error.error)),
+            "response": self._answered,
+            "request": lambda request: self._asked(request.url),
+        }
 
     def over(self, page: Page) -> Page:
-        page.context.on("console", self._heard)
-        page.context.on("weberror", lambda error: self.wrong.append(str(error.error)))
-        page.context.on("response", self._answered)
-        page.context.on("request", lambda request: self._asked(request.url))
+        for event, listener in self._listeners.items():
+            page.context.on(event, listener)  # type: ignore[call-overload]
+        self._contexts.append(page.context)
         return page
+
+    def stop(self) -> None:
+        """Listen no more: another test may take the same context."""
+        for context in self._contexts:
+            for event, listener in self._listeners.items():
+                context.remove_listener(event, listener)
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(lost in message.text for lost in LOST):
