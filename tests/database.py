@@ -146,10 +146,17 @@ def flush_by_delete() -> None:
 
 
 def use_flush_by_delete() -> None:
+    """From now on a test with transactions of its own leaves empty tables, and the connection that it has used.
+
+    A new connection for each test would have to learn every table again: with it, a test that does nothing takes
+    40 ms of CPU.
+    """
+
     def teardown(_: TransactionTestCase) -> None:
         flush_by_delete()
 
     TransactionTestCase._fixture_teardown = teardown  # type: ignore[attr-defined]
+    TransactionTestCase._should_reload_connections = lambda _: False  # type: ignore[attr-defined]
 
 
 def remove_dead_rows(least_bytes: int = SMALL) -> None:
