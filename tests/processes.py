@@ -25,7 +25,7 @@ from django.conf import settings
 from config import data_folder, embedded, env, locks
 
 MOST_RUNS_AT_ONCE = 20
-MEMORY = Path("/dev/shm")  # noqa: S108  (the folder within it is private, and its owner is checked)
+MEMORY = Path("/dev/shm")
 LEAST_FREE_MEMORY = 6 * 1024**3
 """A run needs 1 GB of it; the rest is what tests and browsers need beside it."""
 PATIENCE = 180.0

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from projects.models import User
@@ -20,6 +18,7 @@ from tests.browser import chromium, fonts
 from tests.browser.contexts import KeptContexts
 from tests.browser.watching import Watch
 from tests.conftest import Site
+from tests.people import start_session
 
 WIDE = {"width": 1440, "height": 900}
 LAPTOP = {"width": 1366, "height": 625}
@@ -147,13 +146,3 @@ def watch(live_site: Site) -> Iterator[Watch]:
     yield watch
     watch.stop()
     assert watch.wrong == []
-
-
-def start_session(user: User) -> str:
-    session = SessionStore()
-    session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    session.save()
-    assert session.session_key
-    return session.session_key

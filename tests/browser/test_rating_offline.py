@@ -18,9 +18,10 @@ from playwright.sync_api import BrowserContext, BrowserType, Error, Page, Route,
 from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import SignedIn, start_session
+from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
+from tests.people import start_session
 from tests.processes import wait_until
 
 NOT_SAVED = re.compile(r"kept on this device$")

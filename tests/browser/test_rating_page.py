@@ -13,8 +13,9 @@ from playwright.sync_api import Page, Route, expect
 from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import SignedIn, start_session
+from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys
+from tests.people import start_session
 from tests.processes import wait_until
 
 SAVED = "Saved"
