@@ -108,6 +108,8 @@ class Clock:
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # Else a thread that waits for Python's lock, by the monotonic clock, asks for it without a pause.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
             "NO_FAKE_STAT": "1",
             "PYTHONPATH": f"{Path(__file__).parent / 'clock'}:{ground.ROOT}",
         }
