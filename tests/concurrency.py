@@ -5,6 +5,9 @@ import multiprocessing
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from typing import Any
 
 from django.db import connection, connections
@@ -28,16 +31,49 @@ def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds:
     ]
     for process in processes:
         process.start()
-    results = []
-    for process, (receiver, _) in zip(processes, pipes, strict=True):
-        if not receiver.poll(seconds):
-            raise TimeoutError(f"a process gave no answer within {seconds} s")
-        is_error, result = receiver.recv()
+    results = _collect([receiver for receiver, _ in pipes], seconds)
+    for process in processes:
         process.join()
-        if is_error:
-            raise AssertionError(result)
-        results.append(result)
     return results
+
+
+class Crew:
+    """Processes that do one act after another, as those of a web server do, on connections that stay open.
+
+    A fork of a large process and a new connection take ten times as long as most acts. The processes are forked when
+    they are needed first: they know the modules and the database, and nothing that a test replaces.
+    """
+
+    def __init__(self) -> None:
+        self._members: list[tuple[ForkProcess, Connection]] = []
+        self._ready, self._gate = _fork.Semaphore(0), _fork.Semaphore(0)
+
+    def all_at_once(self, act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds: float = 300) -> list[Any]:
+        """Call `act`, a function of a module, as the function `all_at_once` does, in processes of the crew."""
+        while len(self._members) < len(arguments):
+            self._add_member()
+        pipes = [pipe for _, pipe in self._members[: len(arguments)]]
+        for pipe, argument in zip(pipes, arguments, strict=True):
+            pipe.send((act, argument))
+        for _ in pipes:
+            assert self._ready.acquire(timeout=180), "A process of the crew is gone."
+        for _ in pipes:
+            self._gate.release()
+        return _collect(pipes, seconds)
+
+    def end(self) -> None:
+        for process, _ in self._members:
+            process.kill()
+            process.join()
+
+    def _add_member(self) -> None:
+        connections.close_all()
+        ours, theirs = _fork.Pipe()
+        others = [ours, *(pipe for _, pipe in self._members)]
+        process = _fork.Process(target=_work, args=(theirs, others, self._ready, self._gate), daemon=True)
+        process.start()
+        theirs.close()
+        self._members.append((process, ours))
 
 
 def start_beside(act: Callable[[], Any]) -> Callable[[], Any]:
@@ -71,13 +107,42 @@ def start_beside(act: Callable[[], Any]) -> Callable[[], Any]:
     return finish
 
 
-def _run(act: Callable[[Any], Any], argument: Any, barrier: Any, sender: Any) -> None:
+def _collect(pipes: Sequence[Connection], seconds: float) -> list[Any]:
+    """Return what each process has sent. Raises AssertionError with the traceback of the first that failed."""
+    answers = []
+    for pipe in pipes:
+        if not pipe.poll(seconds):
+            raise TimeoutError(f"a process gave no answer within {seconds} s")
+        answers.append(pipe.recv())
+    for is_error, result in answers:
+        if is_error:
+            raise AssertionError(result)
+    return [result for _, result in answers]
+
+
+def _run(act: Callable[[Any], Any], argument: Any, barrier: Any, sender: Connection) -> None:
     gc.disable()  # it would write into memory that is shared with the parent, and so copy it
-    try:
-        connections.close_all()
-        barrier.wait(180)
-        answer = (False, act(argument))
-    except BaseException:  # noqa: BLE001 - whatever it is, the waiting test must hear of it
-        answer = (True, traceback.format_exc())
+    connections.close_all()
+    answer = _answer(act, argument, lambda: barrier.wait(180))
     connections.close_all()
     sender.send(answer)
+
+
+def _work(pipe: Connection, others: Sequence[Connection], ready: Any, gate: Any) -> None:
+    gc.freeze()  # it would write into memory that is shared with the parent, and so copy it
+    for other in others:
+        other.close()  # a pipe ends with the parent only if nobody else holds its other side
+    with suppress(EOFError):
+        while True:
+            act, argument = pipe.recv()
+            ready.release()
+            pipe.send(_answer(act, argument, gate.acquire))
+
+
+def _answer(act: Callable[[Any], Any], argument: Any, wait_for_start: Callable[[], object]) -> tuple[bool, Any]:
+    """Return whether the act failed, and its result or its traceback."""
+    try:
+        wait_for_start()
+        return False, act(argument)
+    except BaseException:  # noqa: BLE001 - whatever it is, the waiting test must hear of it
+        return True, traceback.format_exc()

@@ -14,7 +14,7 @@ from annotate.rating import answers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
-from tests.concurrency import all_at_once
+from tests.concurrency import Crew
 from tests.factories import make_membership
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -34,6 +34,18 @@ def work_until_nothing(annotator: Membership) -> int:
     return n
 
 
+def submit(task: tuple[Membership, uuid.UUID]) -> submitting.Submitted:
+    annotator, found = task
+    return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
+
+
+def sweep_or_submit(task: tuple[Membership, uuid.UUID] | None) -> int | str:
+    if task is None:
+        with transaction.atomic():
+            return places.sweep(now=timezone.now())
+    return submit(task).mark
+
+
 def crowd(project: Project, n: int) -> list[Membership]:
     return [make_membership(project) for _ in range(n)]
 
@@ -42,21 +54,23 @@ def n_judgments_per_hit() -> set[int]:
     return set(Hit.objects.values_list("places_done", flat=True))
 
 
-def test_fifty_claims_on_forty_hits_all_get_a_place(project: Project, scale: int) -> None:
+def test_fifty_claims_on_forty_hits_all_get_a_place(crew: Crew, project: Project, scale: int) -> None:
     """Fifty people and a hundred and twenty places: nobody is turned away, nobody doubled."""
     for _ in range(2 * scale):
         batch = open_batch(project, n_hits=40, judgments=3)
-        assert all(all_at_once(claim, crowd(project, 50)))
+        assert all(crew.all_at_once(claim, crowd(project, 50)))
         assert Assignment.objects.filter(hit__batch=batch, holds_place=True).count() == 50
         assert_equation()
         Batch.objects.update(state=Batch.State.CLOSED)
 
 
 @pytest.mark.parametrize("overlap", [1, 3])
-def test_fifty_annotators_give_every_hit_exactly_its_judgments(project: Project, scale: int, overlap: int) -> None:
+def test_fifty_annotators_give_every_hit_exactly_its_judgments(
+    crew: Crew, project: Project, scale: int, overlap: int
+) -> None:
     for _ in range(2 * scale):
         open_batch(project, n_hits=40, judgments=overlap)
-        done = all_at_once(work_until_nothing, crowd(project, 50))
+        done = crew.all_at_once(work_until_nothing, crowd(project, 50))
         assert sum(done) == 40 * overlap
         assert Assignment.objects.filter(hit__batch__state="open", state="submitted").count() == 40 * overlap
         assert set(Hit.objects.filter(batch__state="open").values_list("places_done", "places_open")) == {(overlap, 0)}
@@ -64,50 +78,44 @@ def test_fifty_annotators_give_every_hit_exactly_its_judgments(project: Project,
         Batch.objects.update(state=Batch.State.CLOSED)
 
 
-def test_thirty_people_at_a_hit_with_thirty_places_all_get_one(project: Project) -> None:
+def test_thirty_people_at_a_hit_with_thirty_places_all_get_one(crew: Crew, project: Project) -> None:
     open_batch(project, n_hits=1, judgments=30)
-    assert all(all_at_once(claim, crowd(project, 30)))
+    assert all(crew.all_at_once(claim, crowd(project, 30)))
     assert_equation()
 
 
-def test_twenty_claims_of_one_annotator_open_one_assignment(project: Project, annotator: Membership) -> None:
+def test_twenty_claims_of_one_annotator_open_one_assignment(
+    crew: Crew, project: Project, annotator: Membership
+) -> None:
     open_batch(project, n_hits=30, judgments=3)
-    assert len(set(all_at_once(claim, [annotator] * 20))) == 1
+    assert len(set(crew.all_at_once(claim, [annotator] * 20))) == 1
     assert Assignment.objects.open().count() == 1
     assert_equation()
 
 
-def test_two_submits_at_once_store_one(project: Project, annotator: Membership, scale: int) -> None:
+def test_two_submits_at_once_store_one(crew: Crew, project: Project, annotator: Membership, scale: int) -> None:
     open_batch(project, n_hits=10 * scale)
     for n in range(10 * scale):
         found = claim(annotator)
         assert found is not None
-
-        def submit(_: int, found: uuid.UUID = found) -> bool:
-            return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
-
-        assert sorted(all_at_once(submit, [0, 1])) == [False, True]
+        outcomes = crew.all_at_once(submit, [(annotator, found)] * 2)
+        assert sorted(outcome.was_stored for outcome in outcomes) == [False, True]
         assert Judgment.objects.count() == 3 * (n + 1)
 
 
-def test_a_sweep_and_a_submit_end_in_one_of_the_two(project: Project, annotator: Membership, scale: int) -> None:
+def test_a_sweep_and_a_submit_end_in_one_of_the_two(
+    crew: Crew, project: Project, annotator: Membership, scale: int
+) -> None:
     """Whoever saw "saved" has the row, and it counts: the place was free again, or had not been given up."""
     open_batch(project, n_hits=20 * scale)
     for _ in range(20 * scale):
         found = claim(annotator)
         assert found is not None
         Assignment.objects.filter(uuid=found).update(due_at=timezone.now() - DAY)
-
-        def act(what: str, found: uuid.UUID = found) -> str:
-            if what == "sweep":
-                with transaction.atomic():
-                    return str(places.sweep(now=timezone.now()))
-            return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
-
-        n_swept, mark = all_at_once(act, ["sweep", "submit"])
+        n_swept, mark = crew.all_at_once(sweep_or_submit, [None, (annotator, found)])
         assignment = fetch(found)
         assert assignment.state == Assignment.State.SUBMITTED
-        assert mark == ("late" if n_swept == "1" else "counted")
+        assert mark == ("late" if n_swept == 1 else "counted")
         assert assignment.judgments.filter(is_counted=True).count() == 3
     assert_equation()
 
@@ -139,11 +147,11 @@ def mixed_shift(task: tuple[Membership, int]) -> int:
     return n
 
 
-def test_everything_at_once_keeps_the_equation(project: Project, scale: int) -> None:
+def test_everything_at_once_keeps_the_equation(crew: Crew, project: Project, scale: int) -> None:
     """Claims, submits, returns, sweeps of open work, top-ups and lowerings, all at the same time."""
     for turn in range(2 * scale):
         open_batch(project, n_hits=15, judgments=3)
-        done = all_at_once(mixed_shift, [(member, 100 * turn + n) for n, member in enumerate(crowd(project, 24))])
+        done = crew.all_at_once(mixed_shift, [(member, 100 * turn + n) for n, member in enumerate(crowd(project, 24))])
         assert Assignment.objects.filter(hit__batch__state="open", state="submitted").count() == sum(done)
         assert_equation()
         counted = Judgment.objects.filter(is_counted=True).values_list("annotator", "candidate")
