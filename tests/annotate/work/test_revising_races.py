@@ -1,5 +1,6 @@
 """Revisions by real processes at the same time as other acts: one version wins, and every rule still holds."""
 
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -14,7 +15,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, open_batch
 from tests.annotate.work.test_revising import changed, newest
-from tests.concurrency import all_at_once
+from tests.concurrency import Crew, all_at_once
 from tests.sized_projects import claim
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -33,7 +34,7 @@ def submit_assignment(annotator: Membership) -> UUID:
     return found
 
 
-def revise(annotator: Membership, uuid: UUID, value: int, of: str) -> str:
+def revise(annotator: Membership, uuid: UUID, of: str, value: int) -> str:
     try:
         revised = revising.revise(annotator=annotator, assignment_uuid=uuid, sent=changed(value, value, value), of=of)
     except Refused as refusal:
@@ -41,29 +42,23 @@ def revise(annotator: Membership, uuid: UUID, value: int, of: str) -> str:
     return "stored before" if revised.was_stored else "stored"
 
 
-def test_of_two_pages_one_wins_and_the_other_gets_a_conflict(batch: Batch, annotator: Membership, scale: int) -> None:
+def test_of_two_pages_one_wins_and_the_other_gets_a_conflict(
+    crew: Crew, batch: Batch, annotator: Membership, scale: int
+) -> None:
     for _ in range(4 * scale):
         uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
-
-        def act(value: int, uuid: UUID = uuid, of: str = of) -> str:
-            return revise(annotator, uuid, value, of)
-
-        outcomes = all_at_once(act, [1, 2])
+        outcomes = crew.all_at_once(partial(revise, annotator, uuid, of), [1, 2])
         assert sorted(outcomes) == ["SubmittedBefore", "stored"]
         assert JudgmentRevision.objects.filter(judgment__assignment__uuid=uuid).count() == 6
     assert verifying.verify() == []
 
 
-def test_the_same_change_sent_twice_is_stored_once(batch: Batch, annotator: Membership, scale: int) -> None:
+def test_the_same_change_sent_twice_is_stored_once(crew: Crew, batch: Batch, annotator: Membership, scale: int) -> None:
     for _ in range(4 * scale):
         uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
-
-        def act(_: int, uuid: UUID = uuid, of: str = of) -> str:
-            return revise(annotator, uuid, 1, of)
-
-        outcomes = all_at_once(act, [0, 1, 2])
+        outcomes = crew.all_at_once(partial(revise, annotator, uuid, of), [1, 1, 1])
         assert sorted(outcomes) == ["stored", "stored before", "stored before"]
     assert verifying.verify() == []
 
@@ -80,7 +75,7 @@ def test_a_change_and_another_act_at_once(
 
     def act(what: str) -> str:
         if what == "revise":
-            return revise(annotator, uuid, 1, of)
+            return revise(annotator, uuid, of, 1)
         if what == "archive":
             lifecycle.archive(batch=batch, actor=manager)
         elif what == "submit again":

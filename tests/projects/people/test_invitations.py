@@ -3,6 +3,7 @@
 import hashlib
 import re
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from axes.models import AccessAttempt
@@ -14,7 +15,7 @@ from django.utils import timezone
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
 from projects.people import invitations, members
-from tests.concurrency import all_at_once
+from tests.concurrency import Crew
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
 
@@ -206,24 +207,24 @@ def test_whoever_may_no_longer_invite_lets_nobody_in(manager: Membership, lost: 
     assert not User.objects.filter(username="nina").exists()
 
 
+def invite_or_remove(owner: Membership, manager: Membership, stale: Membership, n: int) -> None:
+    try:
+        if n:
+            invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
+        else:
+            members.set_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    except Refused:
+        pass
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
 def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
-    owner: Membership, manager: Membership
+    crew: Crew, owner: Membership, manager: Membership
 ) -> None:
     for _ in range(8):
         stale = Membership.objects.select_related("project").get(pk=manager.pk)
-
-        def act(n: int, stale: Membership = stale) -> None:
-            try:
-                if n:
-                    invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
-                else:
-                    members.set_standing(target=manager, standing=Standing.REMOVED, actor=owner)
-            except Refused:
-                pass
-
-        all_at_once(act, range(2))
+        crew.all_at_once(partial(invite_or_remove, owner, manager, stale), range(2))
         assert not Invitation.objects.usable(timezone.now()).exists()
         members.set_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
 
@@ -264,38 +265,38 @@ def test_joining_needs_a_csrf_token(manager: Membership) -> None:
     assert sign_up(Client(enforce_csrf_checks=True), token, "nina") == 403
 
 
+def redeem(token: str, n: int) -> bool:
+    try:
+        invitations.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
+    except Refused:
+        return False
+    return True
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
 @pytest.mark.parametrize("max_uses", [1, 7])
-def test_fifty_redemptions_at_once_take_no_more_than_there_are(manager: Membership, max_uses: int) -> None:
+def test_fifty_redemptions_at_once_take_no_more_than_there_are(crew: Crew, manager: Membership, max_uses: int) -> None:
     invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=max_uses)
-
-    def redeem(n: int) -> bool:
-        try:
-            invitations.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
-        except Refused:
-            return False
-        return True
-
-    assert sum(all_at_once(redeem, range(50))) == max_uses
+    assert sum(crew.all_at_once(partial(redeem, token), range(50))) == max_uses
     invitation.refresh_from_db()
     assert invitation.n_uses == max_uses
     assert manager.project.memberships.filter(role=Role.ANNOTATOR).count() == max_uses
     assert User.objects.filter(username__startswith="runner-").count() == max_uses
 
 
+def join(token: str, user: User, _: int) -> bool:
+    try:
+        invitations.join(token=token, user=user)
+    except invitations.AlreadyMember:
+        return False
+    return True
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
-def test_one_person_clicking_twice_uses_one_place_up(manager: Membership, stranger: User) -> None:
+def test_one_person_clicking_twice_uses_one_place_up(crew: Crew, manager: Membership, stranger: User) -> None:
     invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=10)
-
-    def redeem(_: int) -> bool:
-        try:
-            invitations.join(token=token, user=stranger)
-        except invitations.AlreadyMember:
-            return False
-        return True
-
-    assert sum(all_at_once(redeem, range(10))) == 1
+    assert sum(crew.all_at_once(partial(join, token, stranger), range(10))) == 1
     invitation.refresh_from_db()
     assert invitation.n_uses == 1
