@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from annotate.api_urls import urlpatterns as annotate_api
+from config.sorted_routes import sorted_path
 from projects.api.urls import urlpatterns as projects_api
 from projects.people.api_urls import urlpatterns as people_api
 from results.api_urls import urlpatterns as results_api
@@ -12,10 +13,10 @@ from results.api_urls import urlpatterns as results_api
 api = [*projects_api, *people_api, *annotate_api, *results_api]
 
 urlpatterns = [
-    path("api/v1/", include((api, "api"))),
-    path("", include("annotate.urls")),
-    path("", include("projects.urls")),
-    path("", include("results.urls")),
+    sorted_path("api/v1/", include((api, "api"))),
+    sorted_path("", include("annotate.urls")),
+    sorted_path("", include("projects.urls")),
+    sorted_path("", include("results.urls")),
     path("admin/", admin.site.urls),
 ]
 
