@@ -19,8 +19,7 @@ def test_no_table_is_empty_and_no_kind_has_no_row(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, settings: Settings, tmp_path: Path
 ) -> None:
     settings.MEDIA_ROOT, settings.SHARED_DIR = tmp_path / "files", tmp_path
-    with django_db_blocker.unblock(), database.empty("filled"):
-        call_command("migrate", verbosity=0, interactive=False)
+    with django_db_blocker.unblock(), database.copy("filled"):
         filling.fill()
         call_command("verify")
         assert completeness.empty_tables() == []
