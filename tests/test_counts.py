@@ -4,70 +4,85 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
-from django.db import connection
-from django.test import Client
+from django.db import transaction
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from annotate.integrity.verifying import verify
 from annotate.models import Batch
-from annotate.work import submitting
 from projects.models import Membership, Project
 from tests import sized_projects
-from tests.annotate.open_batches import answered
-from tests.factories import make_batch, make_corpus, make_membership, make_project
+from tests.factories import make_membership, make_project, make_user
 from tests.page_reader import Screen, number, numbers, read
 from tests.people import SignIn
 from tests.results.judged_batches import answer
 from tests.sized_projects import Truth, ask, ask_one, judgments
 
 See = Callable[..., Screen]
-Write = Callable[[], Any]
-Look = Callable[[], Any]
 
-N_ITEMS = 2
-MOST_STATEMENTS = 50
-PAGES = (
-    "results:project-overview",
-    "annotate:batch-list",
-    "annotate:batch-show",
-    "annotate:hit-show",
-    "annotate:data-overview",
-    "results:agreement",
-    "results:export-list",
-    "annotate:project-desk",
-    "annotate:history",
-)
-
-AT_EVERY_SIZE = pytest.mark.parametrize("size", sized_projects.SIZES)
+# Each size of the project is made once, in one process.
+pytestmark = pytest.mark.xdist_group("counts")
 
 
-@pytest.fixture
-def truth(
-    size: str,
-    project: Project,
-    owner: Membership,
-    annotator: Membership,
-    other_annotator: Membership,
-    tmp_path: Path,
-) -> Iterator[Truth]:
-    """The project's true numbers, beside another project that no count may take in."""
-    elsewhere = make_project()
-    sized_projects.fill(elsewhere, make_membership(elsewhere), make_membership(elsewhere), size="one", folder=tmp_path)
-    sized_projects.fill(project, annotator, other_annotator, size=size, folder=tmp_path)
+@dataclass(frozen=True)
+class Site:
+    """A project of one size, beside another project that no count may take in."""
+
+    project: Project
+    annotator: Membership
+    truth: Truth
+
+
+@pytest.fixture(scope="module", params=sized_projects.SIZES)
+def site(
+    request: pytest.FixtureRequest,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Site]:
+    """One for all tests of a size, in a transaction that is thrown away at the end."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_site(request.param, tmp_path_factory.mktemp("scores"))
+        transaction.set_rollback(True)
+
+
+def make_site(size: str, folder: Path) -> Site:
+    project, elsewhere = make_project("bridges", name="Bridges"), make_project()
+    make_membership(project, make_user("olga"), role=Membership.Role.OWNER)
+    annotator, other_annotator = (make_membership(project, make_user(name)) for name in ("anna", "otto"))
+    sized_projects.fill(elsewhere, make_membership(elsewhere), make_membership(elsewhere), size="one", folder=folder)
+    sized_projects.fill(project, annotator, other_annotator, size=size, folder=folder)
     assert verify() == []
     truth = sized_projects.count(project)
     assert truth.judgments >= {"none": 0, "one": 1, "trial": 24, "thousand": 950}[size]
     assert bool(truth.not_counted) is (size in ("trial", "thousand"))
     assert truth.stage == ("trial" if size == "trial" else "full")
     assert truth.kept_apart == (24 if size == "thousand" else 0)
-    yield truth
-    assert sized_projects.count(project) == truth
+    return Site(project=project, annotator=annotator, truth=truth)
+
+
+@pytest.fixture
+def project(site: Site) -> Iterator[Project]:
+    """What a test writes is undone."""
+    with transaction.atomic():
+        yield Project.objects.get(pk=site.project.pk)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def annotator(site: Site, project: Project) -> Membership:
+    return Membership.objects.get(pk=site.annotator.pk)
+
+
+@pytest.fixture
+def truth(site: Site, project: Project) -> Iterator[Truth]:
+    """The project's true numbers, before the test and after it."""
+    yield site.truth
+    assert sized_projects.count(project) == site.truth
 
 
 @pytest.fixture
@@ -83,8 +98,6 @@ def see(project: Project, client_of: SignIn) -> See:
     return see
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_overview(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     page = see(researcher, "results:project-overview")
     assert page.number("Passages") == truth.passages
@@ -109,8 +122,6 @@ def test_the_overview(truth: Truth, see: See, researcher: Membership, project: P
         assert numbers(row["HITs completed"]) == [batch.n_complete, batch.n_hits]
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_batches(truth: Truth, see: See, researcher: Membership) -> None:
     page = see(researcher, "annotate:batch-list")
     assert page.n_listed == len(truth.batches) == len(page.rows("Batches"))
@@ -120,8 +131,6 @@ def test_the_batches(truth: Truth, see: See, researcher: Membership) -> None:
         assert (number(row["Candidates"]), number(row["HITs"])) == (batch.n_candidates, batch.n_hits)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     for key, batch in truth.batches.items():
         page = see(researcher, "annotate:batch-show", key)
@@ -149,8 +158,6 @@ def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership
             assert len(hit.rows("Items")) == number(row["Items"])
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_data(truth: Truth, see: See, researcher: Membership) -> None:
     page = see(researcher, "annotate:data-overview")
     total = page.rows("Data by dataset and split")[-1]
@@ -168,8 +175,6 @@ def test_the_data(truth: Truth, see: See, researcher: Membership) -> None:
         assert see(researcher, f"annotate:data-{noun}").n_listed == getattr(truth, noun)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_minimal_pairs(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     pairs = """SELECT {} FROM projects_minimalpair m JOIN projects_question q ON q.id = m.question_id
         JOIN projects_dataset d ON d.id = q.dataset_id WHERE d.project_id = %(project)s"""
@@ -183,8 +188,6 @@ def test_the_minimal_pairs(truth: Truth, see: See, researcher: Membership, proje
     assert sum(number(row["All"]) for row in page.rows("Pairs by dataset and phenomenon")) == n
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_people_and_remarks(truth: Truth, see: See, manager: Membership, project: Project) -> None:
     members = "SELECT count(*) FROM projects_membership WHERE project_id = %(project)s"
     remarks = """SELECT count(*) FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id
@@ -194,8 +197,6 @@ def test_people_and_remarks(truth: Truth, see: See, manager: Membership, project
     assert (see(manager, "annotate:remark-list").n_listed or 0) == ask_one(project, remarks)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     page = see(researcher, "results:agreement")
     of_stage = judgments(truth.stage)
@@ -218,8 +219,6 @@ def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: 
     assert page.number("Annotators") == output["n_annotators"] == ask_one(project, n_annotators)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_export_page_and_the_files(
     truth: Truth, see: See, researcher: Membership, project: Project, tmp_path: Path
 ) -> None:
@@ -243,8 +242,6 @@ def test_the_export_page_and_the_files(
     assert sum(map(len, scores)) == sum(int(row["n"]) for row in aggregated)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 @pytest.mark.parametrize("stage", ["full", "trial", "all"])
 def test_each_stage_in_every_file_and_figure(
     truth: Truth, see: See, client_of: SignIn, researcher: Membership, project: Project, stage: str, tmp_path: Path
@@ -271,8 +268,6 @@ def test_each_stage_in_every_file_and_figure(
         assert page.number("Ratings") + page.number("Single ratings") == n_rated
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_commands(truth: Truth, project: Project) -> None:
     total = answer("data_table", "--project", project.slug)["total"]
     assert total == {
@@ -294,8 +289,6 @@ def test_the_commands(truth: Truth, project: Project) -> None:
     assert answer("verify", "--no-count")["breaches"] == []
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
 def test_the_annotators_own_pages(
     truth: Truth, see: See, annotator: Membership, project: Project, client_of: SignIn
 ) -> None:
@@ -341,95 +334,3 @@ def exported_text(project: Project, form: str, folder: Path, *options: str) -> s
     if form != "mocha":
         assert output["n_rows"] == len(list(csv.DictReader(io.StringIO(text))))
     return text
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.race
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
-    name: str, project: Project, owner: Membership, client_of: SignIn
-) -> None:
-    make_corpus(project, n_candidates=N_ITEMS)
-    make_batch(project, judgments=60)
-    arguments = {"annotate:batch-show": (1,), "annotate:hit-show": (1, 1)}.get(name, ())
-    address = reverse(name, args=[project.slug, *arguments])
-
-    def make_round() -> tuple[Write, Look]:
-        worker = make_membership(project)
-        assignment = sized_projects.claim(worker)
-        client = client_of(worker if name in ("annotate:project-desk", "annotate:history") else owner)
-        return (
-            lambda: submitting.submit(annotator=worker, assignment_uuid=assignment, sent=answered(N_ITEMS)),
-            lambda: counts_on(client, address),
-        )
-
-    assert_one_moment(make_round)
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.race
-def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_before_or_after(project: Project) -> None:
-    make_corpus(project, n_candidates=N_ITEMS)
-    make_batch(project, judgments=60)
-
-    def make_round() -> tuple[Write, Look]:
-        worker = make_membership(project)
-        assignment = sized_projects.claim(worker)
-        return (
-            lambda: submitting.return_hit(annotator=worker, assignment_uuid=assignment, reason="Too long."),
-            lambda: answer("batch", "1", "--project", project.slug),
-        )
-
-    assert_one_moment(make_round)
-
-
-def assert_one_moment(make_round: Callable[[], tuple[Write, Look]]) -> None:
-    """Another connection writes after the first statement of what is looked at, then after its second, and so on."""
-    seen = set()
-    for place in range(MOST_STATEMENTS):
-        write, look = make_round()
-        before = look()
-        with written_after(place, write) as was_written:
-            during = look()
-        if not was_written:
-            break
-        after = look()
-        assert before != after, "the write is to be seen"
-        assert during in (before, after), f"a mixture of two moments: a write after statement {place} is half seen"
-        seen.add("before" if during == before else "after")
-    assert not was_written, "there are more statements than this test waits for"
-    assert "before" in seen
-
-
-def counts_on(client: Client, address: str) -> Any:
-    """What the page says, but for what only the clock changes."""
-    page = read(client.get(address).content.decode())
-    facts = {label: text for label, text in page.facts.items() if label not in ("Pace", "Time left")}
-    return facts, page.tables, page.n_listed
-
-
-@contextmanager
-def written_after(place: int, write: Write) -> Iterator[list[bool]]:
-    """Let another connection write after so many statements of what runs within; empty if there were not so many."""
-    was_written: list[bool] = []
-    n_statements = 0
-
-    def work() -> None:
-        try:
-            write()
-            was_written.append(True)
-        finally:
-            connection.close()
-
-    def execute(run: Callable[..., Any], *rest: Any) -> Any:
-        nonlocal n_statements
-        result = run(*rest)
-        if n_statements == place:
-            thread = Thread(target=work)
-            thread.start()
-            thread.join()
-        n_statements += 1
-        return result
-
-    with connection.execute_wrapper(execute):
-        yield was_written

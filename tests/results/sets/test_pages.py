@@ -4,6 +4,8 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from results.scope.excluded import count_inclusion
 from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
+from tests import sized_projects
 from tests.factories import make_dataset
 from tests.page_reader import condense
 from tests.page_reader import read as read_page
@@ -27,10 +30,7 @@ from tests.people import SignIn
 from tests.previews import confirm
 from tests.results.judged_batches import canonical
 from tests.results.sets.frozen_sets import freeze, lines, read, table
-from tests.sized_projects import Truth
-from tests.test_counts import AT_EVERY_SIZE, truth
-
-__all__ = ["truth"]
+from tests.test_counts import Site, make_site
 
 NEW, LIST = "/p/bridges/sets/new/", "/p/bridges/sets/"
 
@@ -44,11 +44,17 @@ def body(response: Any) -> bytes:
     return b"".join(response)
 
 
-@pytest.mark.django_db
-@AT_EVERY_SIZE
-def test_the_preview_counts_what_the_screens_count(
-    truth: Truth, project: Project, owner: Membership, client_of: SignIn
-) -> None:
+@pytest.fixture
+def site(db: None, size: str, tmp_path: Path) -> Iterator[Site]:
+    site = make_site(size, tmp_path)
+    yield site
+    assert sized_projects.count(site.project) == site.truth
+
+
+@pytest.mark.parametrize("size", sized_projects.SIZES)
+def test_the_preview_counts_what_the_screens_count(site: Site, client_of: SignIn) -> None:
+    project, truth = site.project, site.truth
+    owner = project.memberships.get(role=Membership.Role.OWNER)
     for stage in Stage:
         counts = preview(Selection(project, Settings(stage=stage)))
         for criterion in criteria_in_use(project):
