@@ -1,8 +1,11 @@
 """Controls enter no result: agreement, gold scores, exports, progress, plans and stuck places are those of the work."""
 
 import io
+from collections.abc import Iterator
 
 import pytest
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
@@ -17,28 +20,56 @@ from results.exports.streaming import stream
 from results.scope.excluded import count_judgments
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, take, work
 from tests.annotate.open_batches import assert_equation
-from tests.factories import make_batch, make_membership
+from tests.factories import make_batch, make_membership, make_project, make_user
 
-pytestmark = pytest.mark.django_db
+# The batch is made once, in one process.
+pytestmark = pytest.mark.xdist_group("control results")
 PLAN = ControlPlan(known_per_hit=1, known_hit_every=3, degraded_per_hit=1, repeats=2, repeats_every=3, distance=1)
 FAR_OFF = 1.0
 
 
-@pytest.fixture
-def batch(project: Project, annotator: Membership, other_annotator: Membership) -> Batch:
+@pytest.fixture(scope="module")
+def rated(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Batch]:
+    """A batch for all tests, in a transaction that is thrown away at the end."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_rated()
+        transaction.set_rollback(True)
+
+
+def make_rated() -> Batch:
     """Two annotators who rate all work 4 and every control 1."""
+    project = make_project("bridges", name="Bridges")
+    people = [make_membership(project, make_user(name)) for name in ("anna", "otto")]
     make_places(project, n_passages=6, name="known")
     make_batch(project, datasets=("known",), judgments=2)
     for _ in range(2):
         work(make_membership(project))
     make_places(project, n_passages=8, n_questions=2, n_candidates=4, name="new")
     batch = make_controlled(project, PLAN, datasets=("new",), judgments=3, hit_size=8)
-    for person in (annotator, other_annotator):
+    for person in people:
         work(person, answer=lambda item: 4 if item.control == "none" else FAR_OFF)
     kinds = set(Judgment.objects.values_list("item__control", flat=True))
     assert kinds >= {"none", "known_answer", "degraded", "repeat"}
     assert set(Hit.objects.values_list("purpose", flat=True)) == {"work", "gold", "personal"}
     return batch
+
+
+@pytest.fixture
+def batch(rated: Batch) -> Iterator[Batch]:
+    """What a test writes is undone."""
+    with transaction.atomic():
+        yield Batch.objects.get(pk=rated.pk)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def project(batch: Batch) -> Project:
+    return batch.project
+
+
+@pytest.fixture
+def annotator(project: Project) -> Membership:
+    return project.memberships.get(user__username="anna")
 
 
 def test_agreement_and_gold_see_the_work_only(project: Project, batch: Batch) -> None:
