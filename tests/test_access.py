@@ -1,5 +1,6 @@
 """The walk over every route: each declares a policy, and holds to it for everybody and every method."""
 
+import logging
 import re
 import uuid
 from collections import Counter
@@ -98,6 +99,16 @@ OTHER_ANSWERS: dict[str, set[int]] = {
     "results:replication-table": {404},
     "results:study-compare-table": {404},  # of which two evaluations, the query says
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_log_of_refusals() -> Iterator[None]:
+    """Thousands of answers here are refusals, each a warning that no test reads; errors are still logged."""
+    logger = logging.getLogger("django.request")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    yield
+    logger.setLevel(level)
 
 
 @dataclass(frozen=True)
