@@ -188,6 +188,7 @@ class Postgres(Server):
             "max_connections": "200",
             "shared_buffers": "128MB",
             "jit": "off",
+            "scram_iterations": "4096",  # for roles that somebody adds: `_initialise` sets less for its own
             "timezone": "UTC",
             "log_timezone": "UTC",
             "log_startup_progress_interval": f"{PROGRESS_SECONDS}s",

@@ -11,10 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
-from tests import debian
+from tests import archives, debian
 
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 NAMES = (*SHELLS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -76,8 +75,7 @@ def _install_by_npm() -> None:
     for name in ("al2023", "swiftshader", "fonts"):
         archive = HOME / f"{name}.tar"
         _unpack(node, packed / f"{name}.tar.br", archive)
-        with tarfile.open(archive) as tar:
-            tar.extractall(HOME, filter="data")
+        archives.unpack(archive, HOME)
         archive.unlink()
     shutil.rmtree(HOME / "node_modules")
     WRAPPER.write_text(

@@ -3,14 +3,13 @@
 import hashlib
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
 from config import env
-from tests import database, processes
+from tests import archives, database, processes
 from tests.annotate.imports.import_steps import write_mocha
 
 EARLIER = "bb669d6c"
@@ -26,8 +25,7 @@ def earlier(tmp_path: Path) -> Path:
     command = ["git", "archive", "--output", str(packed), EARLIER]
     if subprocess.run(command, cwd=env.BASE_DIR, check=False, capture_output=True).returncode:
         pytest.skip("This checkout lacks the history of the project (git fetch --unshallow).")
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path / "earlier", filter="data")
+    archives.unpack(packed, tmp_path / "earlier")
     return tmp_path / "earlier"
 
 

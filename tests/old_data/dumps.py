@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 from django.db import connection
 from django.test import override_settings
 
-from tests import database
+from tests import archives, database
 from tests.old_data.walking import Address
 
 FOLDER = Path(__file__).parent
@@ -56,8 +55,7 @@ class Dump:
                         cursor.copy_expert(sql, rows)
                     elif sql.strip():
                         cursor.execute(sql)
-            with tarfile.open(self.folder / "files.tar.gz") as files:
-                files.extractall(folder, filter="data")
+            archives.unpack(self.folder / "files.tar.gz", folder)
             with override_settings(MEDIA_ROOT=folder / "files"):
                 yield
 
