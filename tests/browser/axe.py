@@ -1,6 +1,7 @@
 """What axe finds wrong on a page."""
 
 from typing import Any
+from weakref import WeakSet
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
@@ -20,6 +21,9 @@ rating page it takes what one of the bars half covers at the moment for small; t
 """
 
 
+_looked_at = WeakSet[Page]()
+
+
 def faults(page: Page) -> list[str]:
     """Each violation by its name, with the first element that it is seen at."""
     return [_name(each) for each in _find_violations(page)]
@@ -32,6 +36,9 @@ def serious_faults(page: Page) -> list[str]:
 def _find_violations(page: Page) -> list[dict[str, Any]]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
+        if page in _looked_at:  # and has gone elsewhere since: half a megabyte is sent once, not for each address
+            page.add_init_script(AXE_SCRIPT)
+        _looked_at.add(page)
     found: list[dict[str, Any]] = page.evaluate(RUN)
     return found
 
