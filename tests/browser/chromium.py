@@ -32,6 +32,7 @@ writeFileSync(to, brotliDecompressSync(readFileSync(from)));
 AS_ROOT = (
     "--no-sandbox",
     "--disable-gpu",
+    "--in-process-gpu",  # drawing needs no process of its own where there is no GPU
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
