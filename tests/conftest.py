@@ -33,6 +33,7 @@ from tests.people import (  # noqa: E402
     researcher,
     stranger,
 )
+from tests.shared_rows import module_transaction  # noqa: E402
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 hypothesis.settings.register_profile("concord", deadline=None)
@@ -46,6 +47,7 @@ __all__ = [
     "annotator",
     "client_of",
     "manager",
+    "module_transaction",
     "other_annotator",
     "owner",
     "project",

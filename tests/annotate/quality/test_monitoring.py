@@ -21,11 +21,11 @@ from projects.log import freshness, record
 from projects.models import Act, Candidate, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
-from tests.concurrency import all_at_once
-from tests.factories import make_membership
+from tests.factories import make_membership, make_project
 from tests.results.judged_batches import take_file
 
-pytestmark = pytest.mark.django_db
+# The crew's work is made once, in one process.
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("monitoring")]
 
 State = Finding.State
 
@@ -38,10 +38,27 @@ def list_kinds(annotator: Membership) -> set[str]:
     return set(Finding.objects.filter(annotator=annotator, state=State.OPEN).values_list("kind", flat=True))
 
 
-@pytest.fixture
-def people(project: Project) -> list[Membership]:
+@pytest.fixture(scope="module")
+def worked(module_transaction: None) -> list[Membership]:
     """Four good annotators, one who rates the wrong way round and one who always says 3."""
-    return crew(project, GOOD, noisy(1), noisy(2), noisy(3), CONTRARY, SAME)[1]
+    return crew(make_project("bridges", name="Bridges"), GOOD, noisy(1), noisy(2), noisy(3), CONTRARY, SAME)[1]
+
+
+@pytest.fixture
+def project(worked: list[Membership], db: None) -> Project:
+    return Project.objects.get(slug="bridges")
+
+
+@pytest.fixture
+def people(worked: list[Membership], project: Project) -> list[Membership]:
+    found = project.memberships.in_bulk([each.pk for each in worked])
+    return [found[each.pk] for each in worked]
+
+
+@pytest.fixture
+def empty_project(db: None) -> Project:
+    """A project without the crew."""
+    return make_project()
 
 
 def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[Membership]) -> None:
@@ -167,11 +184,11 @@ def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project
     assert "straight_line" in list_kinds(people[-1])
 
 
-def test_overlap_one_says_what_it_cannot_give(project: Project) -> None:
-    open_batch(project, n_hits=4, n_items=8, judgments=1)
-    alone = make_membership(project)
+def test_overlap_one_says_what_it_cannot_give(empty_project: Project) -> None:
+    open_batch(empty_project, n_hits=4, n_items=8, judgments=1)
+    alone = make_membership(empty_project)
     work(alone, GOOD)
-    monitoring.refresh_figures(project=project)
+    monitoring.refresh_figures(project=empty_project)
     figures = load_figures(alone)
     assert figures.others == Undefined(reason="nobody else has rated the same items")
     assert isinstance(figures.alpha, Undefined)
@@ -188,20 +205,20 @@ def test_what_does_not_count_does_not_enter(project: Project, people: list[Membe
     assert load_figures(people[1]).n_judged == 39
 
 
-def test_returned_hits_are_counted(project: Project) -> None:
-    open_batch(project, n_hits=4)
-    annotator = make_membership(project)
+def test_returned_hits_are_counted(empty_project: Project) -> None:
+    open_batch(empty_project, n_hits=4)
+    annotator = make_membership(empty_project)
     for _ in range(2):
         submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
-    monitoring.refresh_figures(project=project)
+    monitoring.refresh_figures(project=empty_project)
     returned = load_figures(annotator).returned
     assert not isinstance(returned, Undefined)
     assert (returned.n_yes, returned.n) == (2, 4)
 
 
-def test_controls_and_their_sources(project: Project) -> None:
-    batch, (annotator, *_) = crew(project, GOOD, GOOD, n_hits=6, n_items=4)
+def test_controls_and_their_sources(empty_project: Project) -> None:
+    batch, (annotator, *_) = crew(empty_project, GOOD, GOOD, n_hits=6, n_items=4)
     criterion = batch.rubric.criteria.get()
     for number, assignment in enumerate(Assignment.objects.filter(annotator=annotator).order_by("pk")):
         source = Judgment.objects.filter(assignment=assignment).order_by("-value", "pk")[0]
@@ -218,7 +235,7 @@ def test_controls_and_their_sources(project: Project) -> None:
             Judgment.objects.create(
                 assignment=assignment, item=item, annotator=annotator, criterion=criterion, value=value
             )
-    monitoring.refresh_figures(project=project)
+    monitoring.refresh_figures(project=empty_project)
     figures = load_figures(annotator)
     assert figures.n_judged == 24
     assert not isinstance(figures.known_answers, Undefined)
@@ -245,30 +262,15 @@ def test_another_projects_annotators_are_left_alone(project: Project, people: li
     assert not AnnotatorFigures.objects.exists()
 
 
-def test_real_judgments_raise_no_serious_finding(
-    project: Project, owner: Membership, squality_dir: Path, tmp_path: Path
-) -> None:
+def test_real_judgments_raise_no_serious_finding(empty_project: Project, squality_dir: Path, tmp_path: Path) -> None:
+    make_membership(empty_project, role=Membership.Role.OWNER)
     answers = gzip.decompress((squality_dir / "mocha_format.json.gz").read_bytes())
-    take_file(project, answers, "squality.json", tmp_path)
+    take_file(empty_project, answers, "squality.json", tmp_path)
     ratings = (squality_dir / "ratings.csv").read_bytes()
     for column in ("correctness_1to5=correctness:1-5",):
-        take_file(project, ratings, "ratings.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=(column,))
-    assert monitoring.refresh_figures(project=project).n_annotators == 4
+        take_file(empty_project, ratings, "ratings.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=(column,))
+    assert monitoring.refresh_figures(project=empty_project).n_annotators == 4
     assert not Finding.objects.filter(evidence__is_serious=True).exists()
-
-
-@pytest.mark.race
-@pytest.mark.django_db(transaction=True)
-def test_refreshes_at_once_open_each_finding_once(project: Project) -> None:
-    crew(project, GOOD, noisy(1), noisy(2), noisy(3), SAME)
-    all_at_once(_refresh, [project.pk] * 6)
-    assert Finding.objects.filter(kind="straight_line", state=State.OPEN).count() == 1
-    assert LogEntry.objects.filter(act="find", after__kind="straight_line").count() == 1
-
-
-def _refresh(project_id: int) -> None:
-    project = Project.objects.get(pk=project_id)
-    monitoring.refresh_figures(project=project, annotators=list(project.memberships.all()))
 
 
 def test_batches_without_quality_criteria_have_no_figures(project: Project, people: list[Membership]) -> None:
