@@ -9,34 +9,45 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.quality import monitoring
 from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, KINDS, format_figures
 from annotate.quality.figure_names import FINDINGS
-from annotate.reviews import spot_checks
 from measures.quality.degraded import DegradedTest, degraded_test
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
 from projects.models import LogEntry, Membership, Project
-from tests.annotate.open_batches import assert_equation, open_batch
-from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
-from tests.factories import make_membership
+from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy
+from tests.factories import make_membership, make_project
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
 
-pytestmark = pytest.mark.django_db
+# The crew's work is made once, in one process.
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("quality pages")]
 
 State = Finding.State
 BASE = "/p/bridges/quality/"
 
 
-@pytest.fixture
-def people(project: Project) -> list[Membership]:
+@pytest.fixture(scope="module")
+def worked(module_transaction: None) -> list[Membership]:
+    project = make_project("bridges", name="Bridges")
     found = crew(project, GOOD, noisy(1), noisy(2), CONTRARY, SAME)[1]
     monitoring.refresh_figures(project=project)
     return found
+
+
+@pytest.fixture
+def project(worked: list[Membership], db: None) -> Project:
+    return Project.objects.get(slug="bridges")
+
+
+@pytest.fixture
+def people(worked: list[Membership], project: Project) -> list[Membership]:
+    found = project.memberships.in_bulk([each.pk for each in worked])
+    return [found[each.pk] for each in worked]
 
 
 @pytest.fixture
@@ -50,10 +61,12 @@ def rows(client: Client, query: str = "") -> list[str]:
     return [row["Annotator"].split()[0] for row in read(answer.content.decode()).rows("Annotators")]
 
 
-def test_empty_pages_say_what_to_do(office: Client, project: Project) -> None:
-    assert "No indicators yet" in office.get(BASE).content.decode()
-    assert "No alerts" in office.get(f"{BASE}findings/").content.decode()
-    assert "No spot checks" in office.get(f"{BASE}reviews/").content.decode()
+def test_empty_pages_say_what_to_do(client_of: SignIn) -> None:
+    office = client_of(make_membership(make_project("empty"), role=Membership.Role.MANAGER))
+    base = "/p/empty/quality/"
+    assert "No indicators yet" in office.get(base).content.decode()
+    assert "No alerts" in office.get(f"{base}findings/").content.decode()
+    assert "No spot checks" in office.get(f"{base}reviews/").content.decode()
 
 
 def test_every_annotator_with_every_figure(office: Client, people: list[Membership]) -> None:
@@ -247,77 +260,6 @@ def test_an_annotator_without_work_has_a_page(office: Client, annotator: Members
     assert "No indicators yet" in shown
     assert "Earned" not in shown
     assert office.get(f"{BASE}a-nobody22/").status_code == 404
-
-
-@pytest.fixture
-def review(project: Project, annotator: Membership) -> Review:
-    open_batch(project, n_hits=2)
-    work(annotator, GOOD)
-    QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    spot_checks.draw_spot_checks(project=project)
-    return Review.objects.get()
-
-
-def rated(review: Review, value: int = 2) -> dict[str, str]:
-    return {f"a{place}-correctness": str(value) for place in range(len(review.assignment.layout))}
-
-
-def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, annotator: Membership) -> None:
-    Judgment.objects.update(value=4)
-    url = f"{BASE}reviews/{review.pk}/"
-    blind = office.get(url).content.decode()
-    assert annotator.pseudonym not in blind
-    assert "checked" not in blind
-    assert annotator.pseudonym not in office.get(f"{BASE}reviews/").content.decode()
-    incomplete = office.post(url, {"a0-correctness": "2"})
-    assert incomplete.status_code == 422
-    assert incomplete.content.decode().count("Not rated yet.") == 2
-    office.post(url, rated(review))
-    sides = condense(office.get(url).content.decode())
-    assert sides.count("<td>2</td><td>4</td>") == 3
-    verdicts = {"v0": "poor", "note0": "It says the opposite.", "v1": "fine", "v2": "fine"}
-    missing = office.post(f"{url}verdicts/", {"v0": "poor"})
-    assert missing.status_code == 422
-    assert "Still open: 2, 3" in missing.content.decode()
-    assert office.post(f"{url}verdicts/", verdicts | {"next": "1"}).status_code == 302
-    assert ReviewVerdict.objects.filter(is_poor=True).get().note == "It says the opposite."
-    done = condense(office.get(url).content.decode())
-    assert annotator.pseudonym in done
-    assert "1 of 3 rejected" in done
-    assert "1 of 3" in office.get(f"{BASE}reviews/?state=done").content.decode()
-    assert_equation()
-
-
-def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: Membership) -> None:
-    Membership.objects.filter(pk=manager.pk).update(is_annotator=True)
-    manager.refresh_from_db()
-    open_batch(project, n_hits=1)
-    work(manager, GOOD)
-    QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    spot_checks.draw_spot_checks(project=project)
-    review = Review.objects.get()
-    answer = client_of(manager).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
-    assert "This is your own work" in answer
-    client_of(manager).post(f"{BASE}reviews/{review.pk}/", rated(review))
-    review.refresh_from_db()
-    assert review.state == Review.State.WAITING
-
-
-def test_the_queue_does_not_say_whose_work_waits(office: Client, review: Review, annotator: Membership) -> None:
-    listed = f"{BASE}reviews/?q={annotator.pseudonym}&state="
-    for state in ("", "waiting", "all"):
-        assert f"reviews/{review.pk}/" not in office.get(listed + state).content.decode()
-    office.post(f"{BASE}reviews/{review.pk}/", rated(review))
-    assert f"reviews/{review.pk}/" not in office.get(listed + "all").content.decode()
-    verdicts = {f"v{place}": "fine" for place in range(len(review.assignment.layout))}
-    office.post(f"{BASE}reviews/{review.pk}/verdicts/", verdicts)
-    assert f"reviews/{review.pk}/" in office.get(listed).content.decode()
-
-
-def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, owner: Membership, review: Review) -> None:
-    office.post(f"{BASE}reviews/{review.pk}/", rated(review))
-    answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
-    assert "Another reviewer is doing this spot check" in answer
 
 
 def test_lists_ask_few_queries(
