@@ -12,19 +12,39 @@ from pytest_django import Settings
 
 from projects.models import Membership, Project
 from results.models import JudgmentSet
-from results.sets import freezing, parquet, readme, retiring
+from results.sets import freezing, retiring
+from tests.factories import make_membership, make_project, make_user
 from tests.results.judged_batches import answer, canonical
 from tests.results.sets.fake_hub import TOKEN, Hub, Pointer, running_hub
 from tests.results.sets.frozen_sets import freeze, list_names, read
 
+# The set is frozen once, in one process.
+pytestmark = pytest.mark.xdist_group("publishing")
 ASKED = ("publish", "1", "--project", "bridges")
 REPOSITORY = "lab/bridges"
 
 
-@pytest.fixture
-def made(project: Project, manager: Membership) -> JudgmentSet:
+@pytest.fixture(scope="module")
+def frozen(module_transaction: None, shared_files: Path) -> JudgmentSet:
+    project = make_project("bridges", name="Bridges")
+    manager = make_membership(project, make_user("mara"), role=Membership.Role.MANAGER)
     canonical(project)
     return freeze(project, manager, authors=("Berg, Anna",), licence="CC-BY-4.0")
+
+
+@pytest.fixture
+def project(frozen: JudgmentSet, db: None) -> Project:
+    return Project.objects.get(pk=frozen.project_id)
+
+
+@pytest.fixture
+def manager(project: Project) -> Membership:
+    return project.memberships.get(user__username="mara")
+
+
+@pytest.fixture
+def made(frozen: JudgmentSet, project: Project, copied_files: None) -> JudgmentSet:
+    return project.judgment_sets.get(pk=frozen.pk)
 
 
 @pytest.fixture
@@ -169,42 +189,3 @@ def test_without_a_token_a_hub_or_the_library_the_way_there_is_told(
     assert "HF_HUB_OFFLINE" in refuse(*ASKED, "--to-hub", REPOSITORY)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert "Run make hub" in refuse(*ASKED, "--to-hub", REPOSITORY)
-
-
-@pytest.fixture
-def older(project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch) -> JudgmentSet:
-    """A set that was frozen by a version without cards."""
-    canonical(project)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(readme, "write_cards", lambda *_: "")
-        earlier.setattr(parquet, "write_tables", lambda *_: None)
-        return freeze(project, manager)
-
-
-def test_an_older_set_gets_its_cards_in_the_folder_alone(older: JudgmentSet, tmp_path: Path, no_hub: None) -> None:
-    from datasets import load_dataset
-    from mlcroissant import Dataset
-
-    made = older
-    assert not {"croissant.json", "CITATION.cff", "aggregated.parquet"} & set(list_names(made))
-    before = freezing.find_path(made).read_bytes()
-    folder = tmp_path / "out"
-    asked = (*ASKED, "--to-folder", str(folder))
-    assert "can't be read as an author" in refuse(*asked, "--author", "Anna")
-    output = answer(*asked, "--author", "Berg, Anna", "--licence", "CC-BY-4.0", "--language", "en")
-    tables = [f"{name}.parquet" for name in ("aggregated", "annotators", "candidates", "passages")]
-    added = sorted(["CITATION.cff", "citation.bib", "croissant.json", *tables])
-    assert output["added"] == ["README.md", *added]
-    text = (folder / "README.md").read_text(encoding="utf-8")
-    assert text.startswith("---\npretty_name: ")
-    assert "license: cc-by-4.0" in text
-    assert "This set was frozen without cards." in text
-    assert text.endswith(read(made, "README.md").decode())
-    assert "family-names: Berg" in (folder / "CITATION.cff").read_text()
-    for name in set(list_names(made)) - {"README.md"}:
-        assert (folder / name).read_bytes() == read(made, name), name
-    assert freezing.find_path(made).read_bytes() == before
-    loaded = load_dataset(str(folder), "aggregated", split="train", cache_dir=str(tmp_path / "cache"))
-    assert len(list(loaded)) == len(list(Dataset(jsonld=folder / "croissant.json").records("aggregated")))
-    answer(*asked)  # again, over its own folder, and without names
-    assert "family-names" not in (folder / "CITATION.cff").read_text()
