@@ -8,6 +8,7 @@ that need another connection to see the rows, belong in a file of their own.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import transaction
@@ -17,6 +18,13 @@ from pytest_django import DjangoDbBlocker
 @pytest.fixture(scope="module")
 def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """A transaction that is thrown away after the file's last test."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    with django_db_blocker.unblock(), thrown_away():
+        yield
+
+
+@contextmanager
+def thrown_away() -> Iterator[None]:
+    """Undo at the end what was written within."""
+    with transaction.atomic():
         yield
         transaction.set_rollback(True)

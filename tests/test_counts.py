@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from django.db import transaction
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
 
 from annotate.integrity.verifying import verify
 from annotate.models import Batch
@@ -20,12 +18,13 @@ from tests.factories import make_membership, make_project, make_user
 from tests.page_reader import Screen, number, numbers, read
 from tests.people import SignIn
 from tests.results.judged_batches import answer
+from tests.shared_rows import thrown_away
 from tests.sized_projects import Truth, ask, ask_one, judgments
 
 See = Callable[..., Screen]
 
 # Each size of the project is made once, in one process.
-pytestmark = pytest.mark.xdist_group("counts")
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("counts")]
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,11 @@ class Site:
 
 @pytest.fixture(scope="module", params=sized_projects.SIZES)
 def site(
-    request: pytest.FixtureRequest,
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, module_transaction: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    """One for all tests of a size, in a transaction that is thrown away at the end."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    """One for all tests of a size."""
+    with thrown_away():
         yield make_site(request.param, tmp_path_factory.mktemp("scores"))
-        transaction.set_rollback(True)
 
 
 def make_site(size: str, folder: Path) -> Site:
@@ -66,11 +61,8 @@ def make_site(size: str, folder: Path) -> Site:
 
 
 @pytest.fixture
-def project(site: Site) -> Iterator[Project]:
-    """What a test writes is undone."""
-    with transaction.atomic():
-        yield Project.objects.get(pk=site.project.pk)
-        transaction.set_rollback(True)
+def project(site: Site, db: None) -> Project:
+    return Project.objects.get(pk=site.project.pk)
 
 
 @pytest.fixture

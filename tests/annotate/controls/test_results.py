@@ -1,11 +1,8 @@
 """Controls enter no result: agreement, gold scores, exports, progress, plans and stuck places are those of the work."""
 
 import io
-from collections.abc import Iterator
 
 import pytest
-from django.db import transaction
-from pytest_django import DjangoDbBlocker
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
@@ -23,20 +20,13 @@ from tests.annotate.open_batches import assert_equation
 from tests.factories import make_batch, make_membership, make_project, make_user
 
 # The batch is made once, in one process.
-pytestmark = pytest.mark.xdist_group("control results")
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("control results")]
 PLAN = ControlPlan(known_per_hit=1, known_hit_every=3, degraded_per_hit=1, repeats=2, repeats_every=3, distance=1)
 FAR_OFF = 1.0
 
 
 @pytest.fixture(scope="module")
-def rated(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Batch]:
-    """A batch for all tests, in a transaction that is thrown away at the end."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_rated()
-        transaction.set_rollback(True)
-
-
-def make_rated() -> Batch:
+def rated(module_transaction: None) -> Batch:
     """Two annotators who rate all work 4 and every control 1."""
     project = make_project("bridges", name="Bridges")
     people = [make_membership(project, make_user(name)) for name in ("anna", "otto")]
@@ -55,11 +45,8 @@ def make_rated() -> Batch:
 
 
 @pytest.fixture
-def batch(rated: Batch) -> Iterator[Batch]:
-    """What a test writes is undone."""
-    with transaction.atomic():
-        yield Batch.objects.get(pk=rated.pk)
-        transaction.set_rollback(True)
+def batch(rated: Batch, db: None) -> Batch:
+    return Batch.objects.get(pk=rated.pk)
 
 
 @pytest.fixture
