@@ -7,6 +7,7 @@ cluster and template again, and starts within a second. It lies in memory where 
 import hashlib
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -85,8 +86,18 @@ def _find_memory(pool: Path) -> Path | None:
         return None
     if memory.f_bavail * memory.f_frsize < LEAST_FREE_MEMORY or memory.f_flag & os.ST_NOEXEC:
         return None
-    folder = _make_folder(MEMORY / f"concord-tests-{os.getuid()}")
-    return _make_folder(folder / hashlib.sha256(os.fsencode(pool)).hexdigest()[:12])
+    home = _make_folder(MEMORY / f"concord-tests-{os.getuid()}")
+    _remove_leftovers(home)
+    folder = _make_folder(home / hashlib.sha256(os.fsencode(pool)).hexdigest()[:12])
+    (folder / data_folder.CHECKOUT).write_text(str(env.BASE_DIR), encoding="utf-8")
+    return folder
+
+
+def _remove_leftovers(home: Path) -> None:
+    """Delete the folders of checkouts that are gone, each some 200 MB of memory."""
+    for record in home.glob(f"*/{data_folder.CHECKOUT}"):
+        if not Path(record.read_text(encoding="utf-8")).exists():
+            shutil.rmtree(record.parent, ignore_errors=True)
 
 
 def _make_folder(path: Path) -> Path:
