@@ -29,7 +29,7 @@ class SortedRoutes(URLResolver):
 
     @cached_property
     def _by_words(self) -> dict[Words, URLResolver]:
-        routes = [(_fixed_words(str(each.pattern)), each) for each in self.url_patterns]
+        routes = [(_fixed_words(each), each) for each in self.url_patterns]
         known = {words for words, _ in routes} | {(first, None) for (first, _), _ in routes} | {(None, None)}
         return {words: self._part([each for of, each in routes if _may_match(of, words)]) for words in known}
 
@@ -48,12 +48,14 @@ def _read_words(address: str) -> tuple[str, str]:
     return words[0], words[2] if len(words) > 2 else ""
 
 
-def _fixed_words(route: str) -> Words:
+def _fixed_words(route: URLPattern | URLResolver) -> Words:
     """Return the words of a route; None for one that takes a value, and for what follows a value with slashes."""
-    first, third = _read_words(route)
+    if not isinstance(route, URLPattern) or not isinstance(route.pattern, RoutePattern):
+        return None, None  # a prefix or a regular expression says too little
+    first, third = _read_words(address := str(route.pattern))
     if "<" in first:
         return None, None
-    has_value = "<" in third or "<path:" in route.partition("/")[2].partition("/")[0]
+    has_value = "<" in third or "<path:" in address.partition("/")[2].partition("/")[0]
     return first, None if has_value else third
 
 

@@ -20,6 +20,7 @@ from tests.annotate.qualification.factories import path_samples
 from tests.annotate.quality.scripted_annotators import quality_samples
 from tests.annotate.submitted_work import acting_samples
 from tests.annotate.surveys.samples import survey_samples
+from tests.people import sign_in
 from tests.projects.webhooks.samples import webhook_samples
 from tests.results.metrics.samples import metric_samples
 from tests.results.sets.frozen_sets import set_samples
@@ -58,7 +59,7 @@ class Address(NamedTuple):
 
 def addresses(samples: Mapping[str, Any], *, owner: User, annotator: User) -> Iterator[Address]:
     """Every route that answers GET with a page, for each who sees it in another way."""
-    clients = {user: _signed_in(user) for user in (owner, annotator)}
+    clients = {user: sign_in(user) for user in (owner, annotator)}
     for route in all_routes():
         if route.is_admin or route.is_api or route.name.endswith(NO_PAGES):
             continue
@@ -77,12 +78,6 @@ def visitors(route: Route) -> list[str]:
     if route.policy.name in ("creates projects", "reads projects"):
         return ["owner"]
     return ["owner"] if route.policy.right not in (None, Right.MEMBER) else ["owner", "annotator"]
-
-
-def _signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def answers_get(client: Client, path: str) -> bool:

@@ -61,16 +61,16 @@ def quick_passwords(settings: Settings) -> None:
 
 @pytest.fixture
 def client_of() -> SignIn:
-    """A browser in which this person is signed in; its POSTs need no CSRF token."""
-
-    def sign_in(person: Membership | User) -> Client:
-        user = person.user if isinstance(person, Membership) else person
-        assert user is not None
-        client = Client()
-        client.cookies[settings.SESSION_COOKIE_NAME] = start_session(user)
-        return client
-
     return sign_in
+
+
+def sign_in(person: Membership | User) -> Client:
+    """Return a browser in which this person is signed in; its POSTs need no CSRF token."""
+    user = person.user if isinstance(person, Membership) else person
+    assert user is not None
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = start_session(user)
+    return client
 
 
 def start_session(user: User) -> str:

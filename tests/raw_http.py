@@ -9,10 +9,9 @@ from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 
 from projects.models import Membership
+from tests.people import start_session
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 RADIO = re.compile(r'name="(a\d+-[\w-]+)"')
@@ -37,13 +36,7 @@ class Visitor:
     @classmethod
     def of(cls, member: Membership, url: str) -> Self:
         assert member.user is not None
-        session = SessionStore()
-        session[SESSION_KEY] = str(member.user.pk)
-        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-        session[HASH_SESSION_KEY] = member.user.get_session_auth_hash()
-        session.save()
-        assert session.session_key is not None
-        return cls(url, {settings.SESSION_COOKIE_NAME: session.session_key})
+        return cls(url, {settings.SESSION_COOKIE_NAME: start_session(member.user)})
 
     def get(self, path: str) -> Reply:
         return self._exchange("GET", path, None)

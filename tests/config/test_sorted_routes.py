@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from django.http import HttpResponse
-from django.urls import Resolver404, URLResolver, get_resolver, include, path
+from django.urls import Resolver404, URLResolver, get_resolver, include, path, re_path
 
 from config.sorted_routes import sorted_path
 from tests.routes import all_routes
@@ -46,15 +46,19 @@ def test_every_address_leads_where_the_order_of_the_routes_says(monkeypatch: pyt
         ("x/q/1/", "value"),
         ("x/p/1/", "value"),
         ("x/p/", None),
+        ("x/deep/more/", "within"),
+        ("x/p/1/late/", "expression"),
         ("y/p/1/one/", None),
     ],
 )
 def test_values_in_place_of_words(address: str, name: str | None) -> None:
     routes = [
         path("p/<int:n>/one/", answer, name="first"),
-        path("p/<int:n>/<slug:word>/", answer, name="any"),
+        path("p/<int:n>/t<slug:word>/", answer, name="any"),
         path("p/<int:n>/two/", answer, name="too late"),
         path("<slug:word>/<int:n>/", answer, name="value"),
+        path("deep/", include([path("more/", answer, name="within")])),
+        re_path("^p/[0-9]/l", answer, name="expression"),
         path("p/<path:rest>/", answer, name="slashes"),
     ]
     routes.insert(1, path("p/<int:n>/two/", answer, name="second"))

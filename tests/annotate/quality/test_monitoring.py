@@ -50,12 +50,6 @@ def project(worked: list[Membership], db: None) -> Project:
 
 
 @pytest.fixture
-def people(worked: list[Membership], project: Project) -> list[Membership]:
-    found = project.memberships.in_bulk([each.pk for each in worked])
-    return [found[each.pk] for each in worked]
-
-
-@pytest.fixture
 def empty_project(db: None) -> Project:
     """A project without the crew."""
     return make_project()
