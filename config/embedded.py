@@ -80,9 +80,10 @@ def find_trouble() -> str:
 
 def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -> None:
     """Wait as long as the server's log gets longer. Raises NotAvailable if it did not start, or is being retried."""
-    from config import guardian, locks, servers
+    from config import guardian, locks
+    from config.servers.server import Patience
 
-    patience = servers.Patience(data_dir() / f"{server}.log", START_SECONDS)
+    patience = Patience(data_dir() / f"{server}.log", START_SECONDS)
     while not (folder / "ready").exists():
         if spawned is None and locks.is_free(folder / "guard"):
             # The guardian that we found was about to stop its server.

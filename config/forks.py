@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import setproctitle
 from django.core.management import CommandError
 
-from config.servers import LIBC, SET_DEATH_SIGNAL
+from config.servers.server import LIBC, SET_DEATH_SIGNAL
 
 T = TypeVar("T")
 CONTEXT = multiprocessing.get_context("fork")

@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import IO
 
 from config import data_folder, env, locks
-from config.servers import PROGRAMS, Server
+from config.servers.postgres import Postgres
+from config.servers.server import Server
+from config.servers.valkey import Valkey
 
+PROGRAMS: dict[str, type[Server]] = {"postgres": Postgres, "valkey": Valkey}
 LOOK_SECONDS = 0.2
 """Interval between checks for users and for a dead server."""
 ORPHAN_SECONDS = 20.0

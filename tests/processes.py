@@ -47,7 +47,7 @@ def prepare() -> None:
         _keep_bytecode(pool / "bytecode")
         if memory := _find_memory(pool):
             pool = memory
-            tempfile.tempdir = os.environ["TMPDIR"] = str(_make_folder(pool / "tmp"))
+            tempfile.tempdir = os.environ["TMPDIR"] = str(make_folder(pool / "tmp"))
         os.environ["DATA_DIR"] = _claim_data_dir(pool)
         os.environ["EMBEDDED_FSYNC"] = "0"
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in the test's thread
@@ -86,21 +86,21 @@ def _find_memory(pool: Path) -> Path | None:
         return None
     if memory.f_bavail * memory.f_frsize < LEAST_FREE_MEMORY or memory.f_flag & os.ST_NOEXEC:
         return None
-    home = _make_folder(MEMORY / f"concord-tests-{os.getuid()}")
-    _remove_leftovers(home)
-    folder = _make_folder(home / hashlib.sha256(os.fsencode(pool)).hexdigest()[:12])
+    home = make_folder(MEMORY / f"concord-tests-{os.getuid()}")
+    remove_leftovers(home)
+    folder = make_folder(home / hashlib.sha256(os.fsencode(pool)).hexdigest()[:12])
     (folder / data_folder.CHECKOUT).write_text(str(env.BASE_DIR), encoding="utf-8")
     return folder
 
 
-def _remove_leftovers(home: Path) -> None:
+def remove_leftovers(home: Path) -> None:
     """Delete the folders of checkouts that are gone, each some 200 MB of memory."""
     for record in home.glob(f"*/{data_folder.CHECKOUT}"):
         if not Path(record.read_text(encoding="utf-8")).exists():
             shutil.rmtree(record.parent, ignore_errors=True)
 
 
-def _make_folder(path: Path) -> Path:
+def make_folder(path: Path) -> Path:
     """Create a folder that others may pass through, as the servers' unprivileged user does, and check its owner."""
     path.mkdir(mode=0o711, exist_ok=True)
     if path.is_symlink() or path.stat().st_uid != os.getuid():

@@ -18,7 +18,9 @@ from urllib.parse import quote
 
 from benchmarks import ground
 from benchmarks.chaos.proxies import Proxy
-from config import data_folder, servers
+from config import data_folder
+from config.servers.postgres import Postgres, find_releases
+from config.servers.server import LIBC
 
 DISK_MB = 2_000
 NEW_MOUNTS = 0x00020000  # CLONE_NEWNS of unshare(2)
@@ -46,7 +48,7 @@ class Site:
 
     def copy(self, url: str) -> None:
         """Fill the database with a copy of another one."""
-        programs = max(servers.find_releases().items())[1] / "bin"
+        programs = max(find_releases().items())[1] / "bin"
         dump = subprocess.Popen([programs / "pg_dump", "--no-owner", url], stdout=subprocess.PIPE)
         read = [str(programs / "psql"), "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", self.url]
         subprocess.run(read, stdin=dump.stdout, check=True)
@@ -179,7 +181,7 @@ def running() -> Iterator[Site]:
 @contextmanager
 def private_servers(folder: Path, clock: Clock) -> Iterator[None]:
     """Run the private servers, which a process of their own uses and looks after."""
-    program = servers.Postgres(folder)
+    program = Postgres(folder)
     program.prepare()
     clock.wrap(program.programs / "postgres")
     keeper = subprocess.Popen(
@@ -231,9 +233,9 @@ def served(site: Site) -> Iterator[None]:
 
 def mount_small_disk(folder: Path) -> str:
     """Mount a small file system, seen by this process and those it starts only; return what prevents that."""
-    if servers.LIBC is None or not data_folder.is_root():
+    if LIBC is None or not data_folder.is_root():
         return "only root can mount a small disk"
-    if servers.LIBC.unshare(NEW_MOUNTS):
+    if LIBC.unshare(NEW_MOUNTS):
         return "this machine lets nobody mount"
     for command in (
         ["mount", "--make-rprivate", "/"],

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 from psycopg2.extensions import make_dsn
 
-from config import env, servers
+from config import env
+from config.servers import postgres
 from projects.errors import Refused
 
 FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin", "usr/local/pgsql/bin")
@@ -119,7 +120,7 @@ def _list_installed(root: Path) -> list[Path]:
 
 
 def _list_folders(root: Path) -> list[Path]:
-    own = [release / "bin" for release in servers.find_releases().values()]
+    own = [release / "bin" for release in postgres.find_releases().values()]
     on_path = shutil.which("pg_dump")
     return [*own, *_list_installed(root), *([Path(on_path).parent] if on_path else [])]
 

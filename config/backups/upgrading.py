@@ -11,9 +11,10 @@ from typing import IO, Any
 import psycopg2
 from django.conf import settings
 
-from config import data_folder, guardian, locks, servers
+from config import data_folder, guardian, locks
 from config.backups import databases
 from config.backups.programs import Login, find_installed, find_programs
+from config.servers import postgres
 from projects.errors import Refused
 
 RUNNING = "The private database is in use. Stop the site and all commands, then upgrade."
@@ -39,11 +40,11 @@ def upgrade(*, say: Say = lambda _: None) -> Upgraded:
     data = data_folder.data_dir()
     if not settings.IS_EMBEDDED:
         raise Refused("This site has a PostgreSQL of its own: upgrade that.")
-    own = servers.find_releases()
+    own = postgres.find_releases()
     if not own:
         raise Refused("There is no private PostgreSQL on this machine.")
     with _alone(data) as lifeline:
-        servers.finish_upgrade(data)
+        postgres.finish_upgrade(data)
         home = data / "postgres"
         if not (home / "PG_VERSION").exists():
             raise Refused(f"There is no private database in {data}.")
@@ -62,14 +63,14 @@ def upgrade(*, say: Say = lambda _: None) -> Upgraded:
 def _upgrade(
     data: Path, available: dict[int, Path], before: int, after: int, lifeline: IO[bytes], say: Say
 ) -> Upgraded:
-    dump, fresh, kept = data / "upgrade.dump", data / servers.UPGRADED, data / f"postgres-{before}"
+    dump, fresh, kept = data / "upgrade.dump", data / postgres.UPGRADED, data / f"postgres-{before}"
     if kept.exists():
         raise Refused(f"{kept} exists, from an earlier upgrade. Delete it, or move it away.")
     shutil.rmtree(fresh, ignore_errors=True)  # of an upgrade that was cut off
     programs, login = find_programs(after), Login.from_settings(data_folder.database_settings())
     try:
         say(f"Reading the data with PostgreSQL {before} …")
-        with _running(servers.Postgres(data, releases=available), lifeline):
+        with _running(postgres.Postgres(data, releases=available), lifeline):
             rows = _count()
             with (
                 open(os.open(dump, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,
@@ -77,7 +78,7 @@ def _upgrade(
             ):
                 shutil.copyfileobj(source, file, 1 << 20)
         say(f"Writing them with PostgreSQL {after} …")
-        with _running(servers.Postgres(data, folder=servers.UPGRADED), lifeline):
+        with _running(postgres.Postgres(data, folder=postgres.UPGRADED), lifeline):
             with open(dump, "rb") as file:
                 databases.load(file, programs, login, server_major=after)
             databases.compare_rows(rows, _count())
@@ -87,7 +88,7 @@ def _upgrade(
         dump.unlink(missing_ok=True)
     # A start between the two takes the upgraded data, because there are no others.
     (data / "postgres").rename(kept)
-    servers.finish_upgrade(data)
+    postgres.finish_upgrade(data)
     return Upgraded(before, after, sum(rows.values()), kept)
 
 
@@ -108,7 +109,7 @@ def _alone(data: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _running(server: servers.Postgres, lifeline: IO[bytes]) -> Iterator[None]:
+def _running(server: postgres.Postgres, lifeline: IO[bytes]) -> Iterator[None]:
     server.prepare()
     server.start(lifeline)
     try:

@@ -8,7 +8,8 @@ from urllib.parse import quote
 import psycopg2
 import pytest
 
-from config import data_folder, servers
+from config import data_folder
+from config.servers import postgres
 
 
 @contextmanager
@@ -16,8 +17,8 @@ def running(data: Path, major: int, release: Path, monkeypatch: pytest.MonkeyPat
     """Run a server of this release in a data folder; yields the address of its database. A new one is created."""
     with monkeypatch.context() as patch, open(data / "lifeline", "ab") as lifeline:
         patch.setenv("DATA_DIR", str(data))
-        server = servers.Postgres(data, releases={major: release})
-        if not server.home.exists() and not (data / servers.UPGRADED).exists():
+        server = postgres.Postgres(data, releases={major: release})
+        if not server.home.exists() and not (data / postgres.UPGRADED).exists():
             _create(server, release)
         server.prepare()
         server.start(lifeline)
@@ -28,7 +29,7 @@ def running(data: Path, major: int, release: Path, monkeypatch: pytest.MonkeyPat
             server.stop()
 
 
-def _create(server: servers.Postgres, release: Path) -> None:
+def _create(server: postgres.Postgres, release: Path) -> None:
     """Create a cluster as any release can: the private one's locale provider is of PostgreSQL 17.
 
     Where the programs can, it sorts texts as in English and not by their bytes.
@@ -37,7 +38,7 @@ def _create(server: servers.Postgres, release: Path) -> None:
     server.make_own_dir(server.home)
     programs = release / "bin"
     order: tuple[str, ...] = ("--locale-provider=icu", "--icu-locale=en-US")
-    if release in servers.find_releases().values():
+    if release in postgres.find_releases().values():
         programs, order = server._readable_copy(release) if server.user else programs, ()
     password = server.run / "password"
     password.write_text(data_folder.database_settings()["PASSWORD"])

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from config import checks, env, servers
+from config import checks, env
 from config.checks import check_servers, check_settings
 from config.data_folder import NotAvailable
+from config.servers import postgres, valkey
 
 KEY = "correct-horse-battery-staple-and-fifty-more-characters"
 
@@ -47,11 +48,12 @@ def test_a_site_without_private_servers_says_what_to_set(monkeypatch: pytest.Mon
     assert database.msg == "DATABASE_URL is not set, and the private PostgreSQL is not installed."
     assert "REDIS_URL" in str(broker.hint)
 
-    monkeypatch.setattr(servers, "_package", lambda name: tmp_path)
+    for module in (postgres, valkey):
+        monkeypatch.setattr(module, "find_package", lambda name: tmp_path)
     with pytest.raises(NotAvailable, match="Set DATABASE_URL to your own PostgreSQL"):
-        servers.Postgres(tmp_path)._choose_programs()
+        postgres.Postgres(tmp_path)._choose_programs()
     with pytest.raises(NotAvailable, match="Set REDIS_URL to your own Redis or Valkey"):
-        servers.Valkey(tmp_path)._find_program()
+        valkey.Valkey(tmp_path)._find_program()
 
 
 def test_the_private_servers_are_an_extra_of_their_own() -> None:

@@ -8,14 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
 import redis
 
-from config import data_folder, embedded, env, guardian, servers
+from config import data_folder, embedded, env, guardian
+from config.servers import postgres, valkey
 from tests import processes
 
 pytestmark = [
@@ -55,9 +57,8 @@ class Folder:
         return process
 
     def answers(self) -> bool:
-        password = (self.path / "postgres_password").read_text()
         try:
-            psycopg2.connect(host=str(self.run_dir()), user="concord", password=password, dbname="concord").close()
+            self.connect().close()
             broker = redis.Redis(
                 unix_socket_path=str(self.run_dir() / "valkey.sock"),
                 password=(self.path / "valkey_password").read_text(),
@@ -65,6 +66,10 @@ class Folder:
             return bool(broker.ping())
         except (psycopg2.OperationalError, redis.RedisError):
             return False
+
+    def connect(self) -> Any:
+        password = (self.path / "postgres_password").read_text()
+        return psycopg2.connect(host=str(self.run_dir()), user="concord", password=password, dbname="concord")
 
     def run_dir(self) -> Path:
         output = subprocess.run(
@@ -224,19 +229,22 @@ def test_data_of_a_release_that_is_not_there_are_refused_with_advice(fresh_folde
     assert "manage.py upgrade_database" in output
 
 
-def test_data_survive_a_stop(folder: Folder) -> None:
-    password = folder.path / "postgres_password"
+def test_the_random_password_is_hashed_once_and_others_as_often_as_usual(folder: Folder) -> None:
+    """What hashing often protects are passwords that somebody could guess."""
+    assert _says_running(folder.user())
+    with closing(folder.connect()) as link, link.cursor() as cursor:
+        cursor.execute("CREATE ROLE reader PASSWORD 'guessed'")
+        cursor.execute("SELECT rolname, split_part(split_part(rolpassword, '$', 2), ':', 1)::int FROM pg_authid")
+        assert dict(cursor.fetchall()).items() >= {"concord": 1, "reader": 4096}.items()
 
+
+def test_data_survive_a_stop(folder: Folder) -> None:
     def ask(statement: str) -> list[tuple[int]]:
         user = folder.user()
         assert _says_running(user)
-        link = psycopg2.connect(
-            host=str(folder.run_dir()), user="concord", password=password.read_text(), dbname="concord"
-        )
-        with link, link.cursor() as cursor:
+        with closing(folder.connect()) as link, link, link.cursor() as cursor:
             cursor.execute(statement)
             rows = cursor.fetchall() if cursor.description else []
-        link.close()
         user.kill()
         folder.wait_until_empty()
         return rows
@@ -256,7 +264,7 @@ def test_a_deep_data_folder_gets_its_sockets_in_a_short_private_one(monkeypatch:
 
 
 def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    server = servers.Valkey(tmp_path)
+    server = valkey.Valkey(tmp_path)
     strange = tmp_path / "strange"
     strange.symlink_to(tmp_path)
     with pytest.raises(data_folder.NotAvailable, match="belongs to another user"):
@@ -340,8 +348,9 @@ def test_a_server_on_a_full_disk_comes_back_once_there_is_room(small_disk: Folde
 
 
 def test_a_platform_without_the_programs_gets_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(servers, "_package", lambda name: Path("/nonexistent"))
-    for server, variable in ((servers.Postgres(tmp_path), "DATABASE_URL"), (servers.Valkey(tmp_path), "REDIS_URL")):
+    for module in (postgres, valkey):
+        monkeypatch.setattr(module, "find_package", lambda name: Path("/nonexistent"))
+    for server, variable in ((postgres.Postgres(tmp_path), "DATABASE_URL"), (valkey.Valkey(tmp_path), "REDIS_URL")):
         monkeypatch.setattr(server, "run", tmp_path / "run")
         with pytest.raises(data_folder.NotAvailable, match=variable):
             server.prepare()

@@ -16,9 +16,10 @@ from django.db import InternalError, connection
 from pytest_django import Settings
 
 from annotate.integrity import verifying
-from config import env, guardian, locks, servers
+from config import env, guardian, locks
 from config.backups import moving, programs, upgrading
 from config.management.commands import serve
+from config.servers import postgres
 from projects.errors import Refused
 from projects.models import Project, User
 from tests import database
@@ -136,7 +137,7 @@ def test_data_of_an_older_release_are_upgraded_and_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings, scale: int
 ) -> None:
     settings.IS_EMBEDDED = True
-    own = servers.find_releases()
+    own = postgres.find_releases()
     oldest = {**own, **(programs.find_installed() if scale > 1 else {})}
     before, after = min(oldest), max(own)
     if before == after:
@@ -157,7 +158,7 @@ def test_data_of_an_older_release_are_upgraded_and_kept(
     assert not list(folder.glob("upgrade*"))
 
     # Ended between the two names: the next start takes the upgraded data and creates no empty ones.
-    (folder / "postgres").rename(folder / servers.UPGRADED)
+    (folder / "postgres").rename(folder / postgres.UPGRADED)
     with other_servers.running(folder, after, own[after], monkeypatch) as address:
         assert other_servers.ask(address, "SELECT n, text FROM kept ORDER BY n") == rows
     assert upgrading.upgrade().kept is None

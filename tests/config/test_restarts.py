@@ -16,7 +16,8 @@ from django.test import Client
 
 from config import data_folder, guardian, supervisor
 from config.data_folder import NotAvailable
-from config.servers import Patience, Postgres, Server
+from config.servers.postgres import Postgres
+from config.servers.server import Patience, Server
 
 
 @dataclass

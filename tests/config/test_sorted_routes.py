@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from django.http import HttpResponse
-from django.urls import Resolver404, URLResolver, get_resolver, include, path, re_path
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, include, path, re_path
 
 from config.sorted_routes import sorted_path
 from tests.routes import all_routes
@@ -52,7 +52,7 @@ def test_every_address_leads_where_the_order_of_the_routes_says(monkeypatch: pyt
     ],
 )
 def test_values_in_place_of_words(address: str, name: str | None) -> None:
-    routes = [
+    routes: list[URLPattern | URLResolver] = [
         path("p/<int:n>/one/", answer, name="first"),
         path("p/<int:n>/t<slug:word>/", answer, name="any"),
         path("p/<int:n>/two/", answer, name="too late"),

@@ -17,7 +17,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from annotate.integrity import verifying
 from annotate.work import serving, submitting
-from config import data_folder, env, servers
+from config import data_folder, env
+from config.servers import postgres
 from projects.database import replica
 from projects.models import Membership
 from tests import database, factories
@@ -42,7 +43,7 @@ class Replica:
 def follower(
     settings: Settings, django_db_setup: None, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Replica]:
-    major, release = max(servers.find_releases().items())
+    major, release = max(postgres.find_releases().items())
     with ExitStack() as stack:
         first = stack.enter_context(database.servers_folder("server"))
         second = stack.enter_context(database.servers_folder("replica"))
@@ -78,7 +79,7 @@ def copy(first: Path, second: Path, release: Path, monkeypatch: pytest.MonkeyPat
         address = f"postgres://{login['USER']}:{login['PASSWORD']}@/?host={quote(login['HOST'])}"
         patch.setenv("DATA_DIR", str(second))
         shutil.copy(first / "postgres_password", second)
-        server = servers.Postgres(second, releases={0: release})
+        server = postgres.Postgres(second, releases={0: release})
         server.make_own_dir(server.run)
         server.make_own_dir(server.home)
         programs = server._readable_copy(release) if server.user else release / "bin"

@@ -12,7 +12,7 @@ from projects import tasks
 from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.settings import lifecycle, purging
-from tests.test_access import make_world
+from tests.access_world import make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,1 @@
+"""The private servers: how each is installed on disk, started and stopped."""
