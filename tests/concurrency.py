@@ -37,7 +37,7 @@ def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds:
     return results
 
 
-class Crew:
+class Racers:
     """Processes that do one act after another, as those of a web server do, on connections that stay open.
 
     A fork of a large process and a new connection take ten times as long as most acts. The processes are forked when
@@ -49,14 +49,14 @@ class Crew:
         self._ready, self._gate = _fork.Semaphore(0), _fork.Semaphore(0)
 
     def all_at_once(self, act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds: float = 300) -> list[Any]:
-        """Call `act`, a function of a module, as the function `all_at_once` does, in processes of the crew."""
+        """Call `act`, a function of a module, as the function `all_at_once` does, in these processes."""
         while len(self._members) < len(arguments):
             self._add_member()
         pipes = [pipe for _, pipe in self._members[: len(arguments)]]
         for pipe, argument in zip(pipes, arguments, strict=True):
             pipe.send((act, argument))
         for _ in pipes:
-            assert self._ready.acquire(timeout=180), "A process of the crew is gone."
+            assert self._ready.acquire(timeout=180), "A process is gone."
         for _ in pipes:
             self._gate.release()
         return _collect(pipes, seconds)

@@ -20,7 +20,7 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
 from tests import contexts, database, quick_migrations, static_files  # noqa: E402
-from tests.concurrency import Crew  # noqa: E402
+from tests.concurrency import Racers  # noqa: E402
 from tests.measures.neural.tiny_models import registered_models, tiny_models  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
@@ -174,9 +174,9 @@ def live_site(_gunicorn: Site, transactional_db: None) -> Site:
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[Crew]:
+def racers() -> Iterator[Racers]:
     """Processes for the races of a module; none of its tests may replace anything that they should see replaced."""
-    found = Crew()
+    found = Racers()
     yield found
     found.end()
 

@@ -21,7 +21,7 @@ from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, rate
-from tests.concurrency import Crew
+from tests.concurrency import Racers
 
 ALL = Exclusion(scope=Scope.ALL)
 
@@ -157,14 +157,14 @@ def try_act(act: Act, scene: Scene, who: Membership) -> str:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ACTS)
 def test_an_act_by_four_at_once_happens_once(
-    crew: Crew, scene: Scene, owner: Membership, manager: Membership, name: str
+    racers: Racers, scene: Scene, owner: Membership, manager: Membership, name: str
 ) -> None:
     """The others read that it is done already, or that nothing is left to do."""
     act, before = ACTS[name]
     if before is not None:
         before(scene, owner)
     n_lines, n_notices = LogEntry.objects.count(), Notice.objects.count()
-    messages = crew.all_at_once(partial(try_act, act, scene), [owner, manager, owner, manager])
+    messages = racers.all_at_once(partial(try_act, act, scene), [owner, manager, owner, manager])
     assert "" in messages
     lines = list(LogEntry.objects.order_by("pk").values_list("act", flat=True))[n_lines:]
     assert [line for line in lines if line != "reopen batch"] == [name]
@@ -176,11 +176,11 @@ def test_an_act_by_four_at_once_happens_once(
 @pytest.mark.race
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_adjudicate_at_once_the_later_sees_what_the_first_did(
-    crew: Crew, scene: Scene, owner: Membership, manager: Membership, scale: int
+    racers: Racers, scene: Scene, owner: Membership, manager: Membership, scale: int
 ) -> None:
     for _ in range(4 * scale):
         n_lines = LogEntry.objects.count()
-        assert crew.all_at_once(partial(try_act, adjudicate, scene), [owner, manager]) == ["", ""]
+        assert racers.all_at_once(partial(try_act, adjudicate, scene), [owner, manager]) == ["", ""]
         first, second = LogEntry.objects.order_by("pk")[n_lines:]
         assert (first.before, second.before) == (None, first.after)
         assert second.after == {"criterion": "correctness", "value": Adjudication.objects.get().value}

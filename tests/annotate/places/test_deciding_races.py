@@ -18,7 +18,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, open_batch
 from tests.annotate.submitted_work import assert_sound, claim, rate
-from tests.concurrency import Crew
+from tests.concurrency import Racers
 from tests.factories import make_membership
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -43,14 +43,14 @@ def remove_or_submit(annotator: Membership, found: uuid.UUID, what: str) -> str:
 
 
 def test_a_removal_and_a_submit_leave_nothing_counted(
-    crew: Crew, project: Project, annotator: Membership, scale: int
+    racers: Racers, project: Project, annotator: Membership, scale: int
 ) -> None:
     """The submit comes first and is excluded with the rest, or comes after and is refused."""
     open_batch(project, n_hits=8 * scale)
     for _ in range(8 * scale):
         Membership.objects.filter(pk=annotator.pk).update(standing="active")
         work = claim(annotator)
-        n_excluded, mark = crew.all_at_once(partial(remove_or_submit, annotator, work.uuid), ["remove", "submit"])
+        n_excluded, mark = racers.all_at_once(partial(remove_or_submit, annotator, work.uuid), ["remove", "submit"])
         work.refresh_from_db()
         assert (n_excluded, mark, work.mark, work.state) in {
             ("1", "counted", "excluded", "submitted"),
@@ -69,14 +69,17 @@ def restore_or_claim(work: Assignment, second: Membership, what: str) -> bool:
         return places.restore([work.pk]).n_counted == 1
 
 
-def test_a_restore_and_a_claim_share_one_place(crew: Crew, project: Project, scale: int) -> None:
+def test_a_restore_and_a_claim_share_one_place(racers: Racers, project: Project, scale: int) -> None:
     """Either the annotator counts again and the other gets nothing here, or the work is surplus."""
     for _ in range(6 * scale):
         batch = open_batch(project, n_hits=1)
         first, second = make_membership(project), make_membership(project)
         (work,) = rate(first)
         places.exclude([work.pk], reason="Removed.", reopens=True)
-        assert sorted(crew.all_at_once(partial(restore_or_claim, work, second), ["restore", "claim"])) == [False, True]
+        assert sorted(racers.all_at_once(partial(restore_or_claim, work, second), ["restore", "claim"])) == [
+            False,
+            True,
+        ]
         assert_sound()
         Batch.objects.filter(pk=batch.pk).update(state="closed")
 
@@ -94,14 +97,14 @@ def withdraw_or_submit(work: dict[int, uuid.UUID], candidate: int, who: Membersh
 
 
 def test_a_withdrawn_candidate_counts_nowhere_whenever_it_is_submitted(
-    crew: Crew, project: Project, scale: int
+    racers: Racers, project: Project, scale: int
 ) -> None:
     for _ in range(6 * scale):
         batch = open_batch(project, n_hits=1, judgments=4)
         people = [make_membership(project) for _ in range(4)]
         work = {person.pk: claim(person).uuid for person in people[:2]}
         candidate = Item.objects.filter(hit__batch=batch).values_list("candidate_id", flat=True)[0]
-        crew.all_at_once(partial(withdraw_or_submit, work, candidate), [*people, None])
+        racers.all_at_once(partial(withdraw_or_submit, work, candidate), [*people, None])
         assert not Judgment.objects.filter(candidate=candidate, is_counted=True).exists()
         assert Assignment.objects.filter(hit__batch=batch, state="submitted").count() == 4
         assert_sound()
@@ -162,11 +165,13 @@ def shift(task: Membership | int) -> int:
     return manage(task) if isinstance(task, int) else work(task)
 
 
-def test_managers_and_annotators_at_the_same_hits_keep_the_equation(crew: Crew, project: Project, scale: int) -> None:
+def test_managers_and_annotators_at_the_same_hits_keep_the_equation(
+    racers: Racers, project: Project, scale: int
+) -> None:
     for turn in range(scale):
         open_batch(project, n_hits=10, judgments=3)
         people = [make_membership(project) for _ in range(10)]
-        done = crew.all_at_once(shift, [*people, *range(100 * turn, 100 * turn + 5)])
+        done = racers.all_at_once(shift, [*people, *range(100 * turn, 100 * turn + 5)])
         assert sum(done[:10]) > 0
         assert sum(done[10:]) > 0
         for candidate in Item.objects.filter(retired_at__isnull=False).values_list("candidate_id", flat=True):

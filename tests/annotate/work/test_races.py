@@ -14,7 +14,7 @@ from annotate.rating import answers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
-from tests.concurrency import Crew
+from tests.concurrency import Racers
 from tests.factories import make_membership
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -54,11 +54,11 @@ def n_judgments_per_hit() -> set[int]:
     return set(Hit.objects.values_list("places_done", flat=True))
 
 
-def test_fifty_claims_on_forty_hits_all_get_a_place(crew: Crew, project: Project, scale: int) -> None:
+def test_fifty_claims_on_forty_hits_all_get_a_place(racers: Racers, project: Project, scale: int) -> None:
     """Fifty people and a hundred and twenty places: nobody is turned away, nobody doubled."""
     for _ in range(2 * scale):
         batch = open_batch(project, n_hits=40, judgments=3)
-        assert all(crew.all_at_once(claim, crowd(project, 50)))
+        assert all(racers.all_at_once(claim, crowd(project, 50)))
         assert Assignment.objects.filter(hit__batch=batch, holds_place=True).count() == 50
         assert_equation()
         Batch.objects.update(state=Batch.State.CLOSED)
@@ -66,11 +66,11 @@ def test_fifty_claims_on_forty_hits_all_get_a_place(crew: Crew, project: Project
 
 @pytest.mark.parametrize("overlap", [1, 3])
 def test_fifty_annotators_give_every_hit_exactly_its_judgments(
-    crew: Crew, project: Project, scale: int, overlap: int
+    racers: Racers, project: Project, scale: int, overlap: int
 ) -> None:
     for _ in range(2 * scale):
         open_batch(project, n_hits=40, judgments=overlap)
-        done = crew.all_at_once(work_until_nothing, crowd(project, 50))
+        done = racers.all_at_once(work_until_nothing, crowd(project, 50))
         assert sum(done) == 40 * overlap
         assert Assignment.objects.filter(hit__batch__state="open", state="submitted").count() == 40 * overlap
         assert set(Hit.objects.filter(batch__state="open").values_list("places_done", "places_open")) == {(overlap, 0)}
@@ -78,33 +78,33 @@ def test_fifty_annotators_give_every_hit_exactly_its_judgments(
         Batch.objects.update(state=Batch.State.CLOSED)
 
 
-def test_thirty_people_at_a_hit_with_thirty_places_all_get_one(crew: Crew, project: Project) -> None:
+def test_thirty_people_at_a_hit_with_thirty_places_all_get_one(racers: Racers, project: Project) -> None:
     open_batch(project, n_hits=1, judgments=30)
-    assert all(crew.all_at_once(claim, crowd(project, 30)))
+    assert all(racers.all_at_once(claim, crowd(project, 30)))
     assert_equation()
 
 
 def test_twenty_claims_of_one_annotator_open_one_assignment(
-    crew: Crew, project: Project, annotator: Membership
+    racers: Racers, project: Project, annotator: Membership
 ) -> None:
     open_batch(project, n_hits=30, judgments=3)
-    assert len(set(crew.all_at_once(claim, [annotator] * 20))) == 1
+    assert len(set(racers.all_at_once(claim, [annotator] * 20))) == 1
     assert Assignment.objects.open().count() == 1
     assert_equation()
 
 
-def test_two_submits_at_once_store_one(crew: Crew, project: Project, annotator: Membership, scale: int) -> None:
+def test_two_submits_at_once_store_one(racers: Racers, project: Project, annotator: Membership, scale: int) -> None:
     open_batch(project, n_hits=10 * scale)
     for n in range(10 * scale):
         found = claim(annotator)
         assert found is not None
-        outcomes = crew.all_at_once(submit, [(annotator, found)] * 2)
+        outcomes = racers.all_at_once(submit, [(annotator, found)] * 2)
         assert sorted(outcome.was_stored for outcome in outcomes) == [False, True]
         assert Judgment.objects.count() == 3 * (n + 1)
 
 
 def test_a_sweep_and_a_submit_end_in_one_of_the_two(
-    crew: Crew, project: Project, annotator: Membership, scale: int
+    racers: Racers, project: Project, annotator: Membership, scale: int
 ) -> None:
     """Whoever saw "saved" has the row, and it counts: the place was free again, or had not been given up."""
     open_batch(project, n_hits=20 * scale)
@@ -112,7 +112,7 @@ def test_a_sweep_and_a_submit_end_in_one_of_the_two(
         found = claim(annotator)
         assert found is not None
         Assignment.objects.filter(uuid=found).update(due_at=timezone.now() - DAY)
-        n_swept, mark = crew.all_at_once(sweep_or_submit, [None, (annotator, found)])
+        n_swept, mark = racers.all_at_once(sweep_or_submit, [None, (annotator, found)])
         assignment = fetch(found)
         assert assignment.state == Assignment.State.SUBMITTED
         assert mark == ("late" if n_swept == 1 else "counted")
@@ -147,11 +147,13 @@ def mixed_shift(task: tuple[Membership, int]) -> int:
     return n
 
 
-def test_everything_at_once_keeps_the_equation(crew: Crew, project: Project, scale: int) -> None:
+def test_everything_at_once_keeps_the_equation(racers: Racers, project: Project, scale: int) -> None:
     """Claims, submits, returns, sweeps of open work, top-ups and lowerings, all at the same time."""
     for turn in range(2 * scale):
         open_batch(project, n_hits=15, judgments=3)
-        done = crew.all_at_once(mixed_shift, [(member, 100 * turn + n) for n, member in enumerate(crowd(project, 24))])
+        done = racers.all_at_once(
+            mixed_shift, [(member, 100 * turn + n) for n, member in enumerate(crowd(project, 24))]
+        )
         assert Assignment.objects.filter(hit__batch__state="open", state="submitted").count() == sum(done)
         assert_equation()
         counted = Judgment.objects.filter(is_counted=True).values_list("annotator", "candidate")

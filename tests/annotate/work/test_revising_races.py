@@ -15,7 +15,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, open_batch
 from tests.annotate.work.test_revising import changed, newest
-from tests.concurrency import Crew, all_at_once
+from tests.concurrency import Racers, all_at_once
 from tests.sized_projects import claim
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -43,22 +43,24 @@ def revise(annotator: Membership, uuid: UUID, of: str, value: int) -> str:
 
 
 def test_of_two_pages_one_wins_and_the_other_gets_a_conflict(
-    crew: Crew, batch: Batch, annotator: Membership, scale: int
+    racers: Racers, batch: Batch, annotator: Membership, scale: int
 ) -> None:
     for _ in range(4 * scale):
         uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
-        outcomes = crew.all_at_once(partial(revise, annotator, uuid, of), [1, 2])
+        outcomes = racers.all_at_once(partial(revise, annotator, uuid, of), [1, 2])
         assert sorted(outcomes) == ["SubmittedBefore", "stored"]
         assert JudgmentRevision.objects.filter(judgment__assignment__uuid=uuid).count() == 6
     assert verifying.verify() == []
 
 
-def test_the_same_change_sent_twice_is_stored_once(crew: Crew, batch: Batch, annotator: Membership, scale: int) -> None:
+def test_the_same_change_sent_twice_is_stored_once(
+    racers: Racers, batch: Batch, annotator: Membership, scale: int
+) -> None:
     for _ in range(4 * scale):
         uuid = submit_assignment(annotator)
         of = revising.version_key(newest(uuid))
-        outcomes = crew.all_at_once(partial(revise, annotator, uuid, of), [1, 1, 1])
+        outcomes = racers.all_at_once(partial(revise, annotator, uuid, of), [1, 1, 1])
         assert sorted(outcomes) == ["stored", "stored before", "stored before"]
     assert verifying.verify() == []
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
 from projects.people import invitations, members
-from tests.concurrency import Crew
+from tests.concurrency import Racers
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
 
@@ -220,11 +220,11 @@ def invite_or_remove(owner: Membership, manager: Membership, stale: Membership, 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
 def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
-    crew: Crew, owner: Membership, manager: Membership
+    racers: Racers, owner: Membership, manager: Membership
 ) -> None:
     for _ in range(8):
         stale = Membership.objects.select_related("project").get(pk=manager.pk)
-        crew.all_at_once(partial(invite_or_remove, owner, manager, stale), range(2))
+        racers.all_at_once(partial(invite_or_remove, owner, manager, stale), range(2))
         assert not Invitation.objects.usable(timezone.now()).exists()
         members.set_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
 
@@ -276,9 +276,11 @@ def redeem(token: str, n: int) -> bool:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
 @pytest.mark.parametrize("max_uses", [1, 7])
-def test_fifty_redemptions_at_once_take_no_more_than_there_are(crew: Crew, manager: Membership, max_uses: int) -> None:
+def test_fifty_redemptions_at_once_take_no_more_than_there_are(
+    racers: Racers, manager: Membership, max_uses: int
+) -> None:
     invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=max_uses)
-    assert sum(crew.all_at_once(partial(redeem, token), range(50))) == max_uses
+    assert sum(racers.all_at_once(partial(redeem, token), range(50))) == max_uses
     invitation.refresh_from_db()
     assert invitation.n_uses == max_uses
     assert manager.project.memberships.filter(role=Role.ANNOTATOR).count() == max_uses
@@ -295,8 +297,8 @@ def join(token: str, user: User, _: int) -> bool:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
-def test_one_person_clicking_twice_uses_one_place_up(crew: Crew, manager: Membership, stranger: User) -> None:
+def test_one_person_clicking_twice_uses_one_place_up(racers: Racers, manager: Membership, stranger: User) -> None:
     invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=10)
-    assert sum(crew.all_at_once(partial(join, token, stranger), range(10))) == 1
+    assert sum(racers.all_at_once(partial(join, token, stranger), range(10))) == 1
     invitation.refresh_from_db()
     assert invitation.n_uses == 1
