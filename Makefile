@@ -32,7 +32,7 @@ ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
-.PHONY: help install meteor chinese hub sentry neural lock run test test-neural check audit soak load chaos bench screenshots clean
+.PHONY: help install meteor chinese hub sentry neural lock run test test-neural tools check audit soak load chaos bench screenshots clean
 .PHONY: check-style check-templates check-layers check-types check-settings check-routes check-migrations check-translations check-audit
 
 help: ## list what can be made
@@ -179,6 +179,8 @@ $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
 	@$(call install_torch)
 	@$(call install_from,requirements-dev.txt)
 	@touch $@
+
+tools: $(INSTALLED_TOOLS) ## what the tests need beside Python: a browser, fonts, LibreOffice, pdfLaTeX and others
 
 $(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py tests/deploy/poolers.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_DEV)
 	@$(PY) -m tests.machine

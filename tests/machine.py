@@ -66,6 +66,16 @@ def bring_spreadsheet() -> None:
         debian.install("libreoffice-calc-nogui")
 
 
+def find_latex() -> str | None:
+    return shutil.which("pdflatex")
+
+
+def bring_latex() -> None:
+    """With the packages that a paper loads for the tables: booktabs and siunitx."""
+    if find_latex() is None and debian.can_install():
+        debian.install("texlive-latex-recommended", "texlive-science")
+
+
 def bring_faketime() -> None:
     if find_faketime() is None and debian.can_install():
         debian.install("faketime")
@@ -80,6 +90,7 @@ def main() -> None:
         "jieba": (bring_jieba, lambda: find_spec("jieba") and "installed"),
         "WordNet": (bring_wordnet, find_wordnet),
         "Spreadsheet": (bring_spreadsheet, find_spreadsheet),
+        "LaTeX": (bring_latex, find_latex),
         "Clock": (bring_faketime, find_faketime),
         "Pooler": (poolers.bring, poolers.find),
         "Proxies": (proxies.bring, lambda: ", ".join(filter(None, map(proxies.find, ("nginx", "caddy")))) or None),
