@@ -15,7 +15,7 @@ from config.monitoring.health import find_missing_migrations
 
 PROGRAMS = (
     "celery.apps.worker",
-    "celery.bin.celery",
+    "celery.bin.worker",
     "celery.concurrency.thread",
     "celery.worker.consumer",
     "celery.worker.pidbox",

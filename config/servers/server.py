@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,10 +127,16 @@ class Server:
         if self.user:
             os.chown(path, self.user.pw_uid, self.user.pw_gid)
 
-    def call(self, *command: str | Path) -> None:
-        done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, **self._as_user())
+    def call(self, *command: str | Path, variables: Mapping[str, str] | None = None) -> str:
+        """Run a program as the server's user and return what it prints. Raises NotAvailable if it fails."""
+        options = self._as_user()
+        options["env"] |= variables or {}
+        done: subprocess.CompletedProcess[str] = subprocess.run(
+            [*map(str, command)], check=False, capture_output=True, text=True, **options
+        )
         if done.returncode:
             raise data_folder.NotAvailable(f"{Path(command[0]).name} failed.\n{done.stdout}{done.stderr}".strip())
+        return done.stdout
 
     def _uid(self) -> int:
         return self.user.pw_uid if self.user else os.getuid()

@@ -52,6 +52,13 @@ from django.test import Client
 for address in ("/sign-in/", "/api/v1/projects/", "/health/ready"):
     Client().get(address)
 print(*(name for name in set(sys.modules) - before if not name.startswith("encodings.")))
+print(*({"celery.bin.celery", "prompt_toolkit"} & set(sys.modules)))
+"""
+
+LOADED_BY_GUARDIANS = """
+import sys
+import config.guardian
+print(*({"psycopg2", "importlib.metadata", "redis", "ssl", "django.conf"} & set(sys.modules)))
 """
 
 LOADED_BY_COMMANDS = """
@@ -91,10 +98,16 @@ def test_work_in_a_fork_returns_refuses_and_leaves_nothing() -> None:
 def test_a_command_loads_little_and_a_fork_nothing_of_what_serves() -> None:
     done = run(LOADED_LATER, DJANGO_SETTINGS_MODULE="config.settings")
     assert done.returncode == 0, done.stderr
-    at_once, later = done.stdout.splitlines()
+    at_once, later, needless = done.stdout.splitlines()
     assert at_once == "", "A command pays for it at each start."
+    assert needless == "", "It takes memory of every process."
     # They set up the process that loads them.
     assert set(later.split()) <= {"config.asgi", "config.wsgi", "projects.database.timeouts"}
+
+
+def test_a_guardian_loads_little() -> None:
+    done = run(LOADED_BY_GUARDIANS)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
 
 
 @pytest.mark.django_db

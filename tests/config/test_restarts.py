@@ -2,6 +2,10 @@
 
 import errno
 import logging
+import shutil
+import socket
+import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,12 +126,34 @@ def test_a_full_disk_that_holds_no_reason_does_not_end_the_guardian(
 def test_a_server_that_dies_at_the_end_of_its_start_counts_as_not_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def refuse(_: Postgres) -> None:
-        raise psycopg2.OperationalError("connection refused")
+    dying = Postgres(tmp_path)
+    dying.programs = tmp_path
+    (tmp_path / "psql").write_text("#!/bin/sh\necho connection refused >&2\nexit 2\n")
+    (tmp_path / "psql").chmod(0o755)
+    monkeypatch.setattr(dying, "user", None)
+    with pytest.raises(NotAvailable, match=r"did not start\.\npsql failed\.\nconnection refused"):
+        dying.finish_start()
 
-    monkeypatch.setattr(Postgres, "_connect", refuse)
-    with pytest.raises(NotAvailable, match=r"did not start\.\nconnection refused"):
-        Postgres(tmp_path).finish_start()
+
+@pytest.mark.parametrize(("answer", "is_ready"), [(b"R\0\0\0\x17", True), (b"E\0\0\0\x60", False), (b"", False)])
+def test_postgres_is_ready_once_it_asks_for_a_password(tmp_path: Path, answer: bytes, is_ready: bool) -> None:
+    postgres = Postgres(tmp_path)
+    postgres.run = Path(tempfile.mkdtemp(prefix="concord-"))  # a socket has no room for a long path
+    assert not postgres.is_ready()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(postgres.run / ".s.PGSQL.5432"))
+        server.listen()
+
+        def serve() -> None:
+            with server.accept()[0] as client:
+                client.recv(1024)
+                client.sendall(answer)
+
+        answering = threading.Thread(target=serve)
+        answering.start()
+        assert postgres.is_ready() is is_ready
+        answering.join()
+    shutil.rmtree(postgres.run)
 
 
 def test_a_start_has_time_as_long_as_its_log_gets_longer(tmp_path: Path) -> None:

@@ -71,6 +71,12 @@ def test_every_variable_is_a_setting_and_every_example_a_variable() -> None:
     assert {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "STATIC_ROOT"} <= named
 
 
+def as_celery(words: list[str]) -> list[str]:
+    """Return Celery's own command for the worker that `serve` runs."""
+    assert words[0] == "config.worker"
+    return ["celery", "--quiet", "-A", "config.celery", "worker", *words[1:]]
+
+
 def test_the_same_commands_run_everywhere() -> None:
     (web,) = [step.words for step in read_steps() if step.name == "CMD"]
     compose = read_compose()["services"]
@@ -79,17 +85,13 @@ def test_the_same_commands_run_everywhere() -> None:
     assert options_of(web) == options_of(started["concord-web.service"]) == wanted
     assert web[web.index("--bind") + 1] == "0.0.0.0:8000"
 
-    beat = serve.worker_command(has_beat=True)
-    wanted = beat[beat.index("celery") : -1]
+    beat = as_celery(serve.worker_command(has_beat=True))
     for words in (compose["worker"]["command"], started["concord-worker.service"]):
-        program = Path(words[0]).name
-        assert sorted([program, *words[1:-1]]) == sorted(wanted)
-    neural = serve.neural_command()
-    wanted = neural[neural.index("celery") :]
+        assert sorted([Path(words[0]).name, *words[1:-1]]) == sorted(beat[:-1])
     # A unit doubles the sign of percent.
     started_neural = [word.replace("%%", "%") for word in started["concord-neural.service"]]
     for words in (compose["neural"]["command"], started_neural):
-        assert sorted([Path(words[0]).name, *words[1:]]) == sorted(wanted)
+        assert sorted([Path(words[0]).name, *words[1:]]) == sorted(as_celery(serve.neural_command()))
     assert compose["migrate"]["command"][-2:] == ["migrate", "--noinput"]
 
 

@@ -190,7 +190,7 @@ def has_models() -> bool:
 def _celery_worker(*, concurrency: int) -> list[str]:
     pool = ["--pool", "threads", "--concurrency", str(concurrency)]
     quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
-    return ["celery", "--quiet", "-A", "config.celery", "worker", *pool, *quiet]
+    return ["config.worker", *pool, *quiet]
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def set_latex(written: str, folder: Path) -> str:
     """Set the tables as a document and return the log of pdfLaTeX; fails where it reports an error."""
     program = shutil.which("pdflatex")
     if program is None:
-        pytest.skip("There is no pdflatex here (make test brings Debian's where it may); the tables are checked as text.")
+        pytest.skip("pdflatex is not on this machine; the tables are checked as text.")
     (folder / "tables.tex").write_text(_PREAMBLE % written, encoding="utf-8")
     done = subprocess.run(
         [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "tables.tex"],
