@@ -108,9 +108,12 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
     return {batch_id: found.get(batch_id, Progress()) for batch_id in ids}
 
 
-def measure_speed(batch: Batch, progress: Progress) -> Speed:
-    """Return the pace of the last 24 hours, or since the first assignment if that is less."""
-    return measure_common_speed([batch], progress.n_left)
+def measure_speed(batch: Batch, progress: Progress, *, n_stuck: int = 0) -> Speed:
+    """Return the pace of the last 24 hours, or since the first assignment if that is less.
+
+    The time left is that of the work that somebody can take.
+    """
+    return measure_common_speed([batch], progress.n_left - n_stuck)
 
 
 def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
@@ -203,7 +206,7 @@ _REASONS = {
     "nobody": "The project has no active annotator.",
     "named gone": "Only chosen annotators may take them, and none of those is active.",
     "named": "Only chosen annotators may take them, and all active ones have had them before.",
-    "served": "All active annotators have had them before. Invite more annotators or reduce the number of judgments.",
+    "served": "All active annotators have had them before.",
     "few": "They need more people than there are active annotators who haven’t had them before.",
     "unqualified": "The remaining annotators have not passed the qualification test.",
     "caps": "The remaining annotators have reached this batch’s cap on HITs.",

@@ -157,12 +157,13 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
     progress = fetch_progress([batch])[batch.pk]
     # Speed and stuck places say something only while people can work: before, nobody could have taken a place.
     is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
+    stuck = find_stuck_places(batch) if is_live else None
     newest = current_rubric(project)
     context = {
         "batch": batch,
         "progress": progress,
-        "speed": measure_speed(batch, progress) if is_live else None,
-        "stuck": find_stuck_places(batch) if is_live else None,
+        "speed": measure_speed(batch, progress, n_stuck=stuck.n_places) if stuck else None,
+        "stuck": stuck,
         # A new batch waits for its first annotators to join or to qualify, which is no alarm yet.
         "is_waiting_for_first": not progress.n_done and not progress.n_held,
         "moves": lifecycle.allowed_moves(batch),

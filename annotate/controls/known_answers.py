@@ -57,8 +57,12 @@ def high_range(criteria: Sequence[Criterion]) -> Ranges:
 
 
 def low_range(criteria: Sequence[Criterion]) -> Ranges:
-    """Return the correct scores of an answer that has nothing to do with the question."""
-    return {c.key: _make_range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
+    """Return the correct scores of an answer that has nothing to do with the question, on the first criterion.
+
+    What it deserves on the others is not known: a wrong answer may well be fluent.
+    """
+    first = criteria[0]
+    return {first.key: _make_range(first, 0.0, 0.0 if first.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE)}
 
 
 def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:

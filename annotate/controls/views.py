@@ -1,5 +1,6 @@
 """The controls page of a batch, for managers only: the plan, the pool and the share of degradable answers."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -174,6 +175,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     n_waiting = sum(count["waiting"] for count in counts.values())
     page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
     job = ControlJob.objects.select_related("batch__project").filter(batch=batch).first()
+    names = dict(batch.rubric.criteria.order_by("position").values_list("key", "name"))
     context = {
         **(_build_progress(job) if job else {}),
         "batch": batch,
@@ -187,7 +189,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "n_waiting": n_waiting,
         "accepting_all": _preview_accepting_all(batch, n_waiting),
         "page": page,
-        "rows": [_make_row(item) for item in page.object_list],
+        "rows": [_make_row(item, names) for item in page.object_list],
         "state": state,
         "kind": kind,
         "states": [("all", "any status"), *((name, capfirst(label)) for name, (label, _) in STATES.items())],
@@ -199,16 +201,18 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     return render(request, "annotate/controls/list.html", context, status=status)
 
 
-def _make_row(item: Item) -> dict[str, Any]:
+def _make_row(item: Item, names: Mapping[str, str]) -> dict[str, Any]:
+    """`names` are those of the criteria by key, in the order of the rubric."""
     source = item.made_from
     made_from = None
     if source is not None:
         made_from = source.shown_text if source.shown_text is not None else source.candidate and source.candidate.text
+    expected = item.expected or {}
     is_waiting = item.accepted_at is None and item.retired_at is None
     return {
         "item": item,
         "made_from": made_from,
-        "expected": [_format_range(key, ends) for key, ends in (item.expected or {}).items()],
+        "expected": [_format_range(name, expected[key]) for key, name in names.items() if key in expected],
         "state": "retired" if item.retired_at else "awaiting acceptance" if is_waiting else "in use",
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
@@ -216,9 +220,9 @@ def _make_row(item: Item) -> dict[str, Any]:
     }
 
 
-def _format_range(key: str, ends: list[float]) -> str:
+def _format_range(name: str, ends: list[float]) -> str:
     low, high = (format_number(round(end, 2)) for end in ends)
-    return f"{key} {low}" if low == high else f"{key} {low} to {high}"
+    return f"{name} {low}" if low == high else f"{name} {low} to {high}"
 
 
 def _list_yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:

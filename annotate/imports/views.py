@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.imports import uploading
+from annotate.imports import staging, uploading
 from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFilesForm, UploadForm
 from annotate.imports.judgments import NOT_IMPORTED
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
@@ -245,6 +245,8 @@ def _render(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
+    same = uploading.find_same_file(job) if found else None
+    is_repeated = same is not None and job.error == str(staging.refuse_repeated(same.number))
     report = job.report or {}
     left_out = {**report.get("removed", {}), **report.get("skipped", {})}
     context = {
@@ -252,7 +254,8 @@ def _render(
         "file_preview": found,
         "report_preview": _preview_report(job),
         "refusal": found.refusal.as_dict() if found and found.refusal else _read_refusal(job),
-        "same": uploading.find_same_file(job) if found else None,
+        "same": same,
+        "is_repeated": is_repeated,
         "corrected_file": CorrectedFilesForm(),
         "left_out": [(LEFT_OUT_LABELS.get(name, name), n) for name, n in left_out.items() if n],
         "has_skipped": bool(job.stored_name) and uploading.find_skipped_file(job).is_file(),
@@ -261,7 +264,7 @@ def _render(
         "by_dataset": _list_by_dataset(job),
         "read_as": _describe_reading(found),
         "can_choose": _can_change_options(job),
-        "heading": _choose_heading(job, found),
+        "heading": "Already imported" if is_repeated else _choose_heading(job, found),
         **_describe_steps(STEPS.index(_find_step(job)) + is_imported),
     }
     return render(request, "annotate/imports/show.html", context, status=status)

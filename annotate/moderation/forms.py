@@ -45,7 +45,12 @@ class RestoreForm(forms.Form):
 class ExclusionForm(forms.Form):
     """The work that a removal excludes; sent by GET, so that it can be previewed."""
 
-    scope = forms.ChoiceField(label="Exclude from results", choices=Scope.choices, widget=forms.RadioSelect)
+    scope = forms.ChoiceField(
+        label="Exclude from results",
+        choices=Scope.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose what to exclude."},
+    )
     since = forms.DateField(
         label="Since",
         required=False,

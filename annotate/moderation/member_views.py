@@ -81,7 +81,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     member = _fetch_member(project, pseudonym)
     sent = request.POST if request.method == "POST" else request.GET
     # The first GET has no choice yet and shows the blank form, without errors and without a preview.
-    choice = ExclusionForm(project, sent if "scope" in sent else None)
+    choice = ExclusionForm(project, sent if sent.keys() & ExclusionForm.base_fields.keys() else None)
     form = RemoveForm(request.POST if request.method == "POST" else None)
     plan = None
     if choice.is_bound and choice.is_valid():
@@ -98,6 +98,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "plan": plan,
         "preview": _preview_removal(member, choice, plan) if plan else None,
         "n_findings": moderation_members.find_open_alerts(member).count(),
+        "is_removed": member.standing == Membership.Standing.REMOVED,
         "is_wrong": bool(choice.errors or form.errors),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if context["is_wrong"] else 200
@@ -138,12 +139,13 @@ def _remove(
     resolves_alerts: bool,
 ) -> str:
     actor = request.membership
+    was_removed = member.standing == Membership.Standing.REMOVED
     done = moderation_members.remove(
         target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
     )
     # What was done is compared, because the annotator may submit work until the act has locked it.
     _preview_removal(member, choice, done).require_confirmed(request)
-    message = _describe_removal(member.pseudonym, done, reopened=reopen_batches)
+    message = _describe_removal("" if was_removed else member.pseudonym, done, reopened=reopen_batches)
     if not resolves_alerts:
         return message
     n = moderation_members.resolve_alerts(target=member, actor=actor, why=why)
@@ -162,10 +164,12 @@ def _preview_restoring(member: Membership, restored: Restored) -> Preview:
 
 
 def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
-    sentences = [f"{pseudonym} has been removed."]
+    """Describe what was done; no pseudonym for somebody who had been removed before."""
+    sentences = [f"{pseudonym} has been removed."] if pseudonym else []
     if done.n_assignments:
         n, n_places = format_number(done.n_assignments), format_number(done.n_places)
-        sentences.append(f"{n} assignments excluded, {n_places} reassigned.")
+        excluded = plural(done.n_assignments, "{n} assignment excluded", "{n} assignments excluded").format(n=n)
+        sentences.append(f"{excluded}, {n_places} reassigned.")
     if reopened and done.closed_batches:
         names = ", ".join(batch.name for batch in done.closed_batches)
         sentences.append(f"Reopened: {names}.")

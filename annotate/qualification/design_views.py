@@ -2,6 +2,7 @@
 
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from django.contrib import messages
@@ -20,7 +21,7 @@ from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from projects.rubric.rubrics import current_rubric, read_criteria
+from projects.rubric.rubrics import CriterionOnPage, current_rubric, read_criteria
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
@@ -47,13 +48,16 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
     live = [item for item in items if item.retired_at is None]
     n_pool = sum(item.purpose == Purpose.TEST for item in live)
     n_taken = test.n_items or n_pool
+    criteria = read_criteria(test.rubric)
     figures = compute_item_figures(test, items)
     states = Counter(test.attempts.filter(purpose=Purpose.TEST).values_list("state", flat=True))
     context = {
         "test": test,
         "rubric": test.rubric,
-        "criteria": read_criteria(test.rubric),
-        "rows": [{"item": item, "figures": figures[item.pk], "right": _format_expected(item)} for item in live],
+        "criteria": criteria,
+        "rows": [
+            {"item": item, "figures": figures[item.pk], "right": _format_expected(item, criteria)} for item in live
+        ],
         "retired": [item for item in items if item.retired_at is not None],
         "n_pool": n_pool,
         "n_taken": n_taken,
@@ -199,5 +203,11 @@ def _summarise(attempts: QuerySet[Attempt]) -> list[results.AttemptSummary]:
     ]
 
 
-def _format_expected(item: QualificationItem) -> list[str]:
-    return [results.format_range(ends, item.tolerance) for ends in item.expected.values()]
+def _format_expected(item: QualificationItem, criteria: Sequence[CriterionOnPage]) -> list[str]:
+    """Return the correct ratings of an item in the order of the rubric, named where it has several criteria."""
+    ratings = {
+        each.name: results.format_range(item.expected[each.key], item.tolerance)
+        for each in criteria
+        if each.key in item.expected
+    }
+    return [f"{name}: {rating}" for name, rating in ratings.items()] if len(criteria) > 1 else list(ratings.values())

@@ -20,6 +20,9 @@ MOST_OF_ONE = 50
 """The latest measured HITs that make up the pace of a project, and how many of one annotator are among them."""
 LEAST_OF_ALL = 10
 """How many measured HITs of a project make its pace worth telling a newcomer."""
+LEAST_FACTOR, MOST_SPREAD = 0.1, 10.0
+"""A pace that is faster than anybody reads is not used, as of somebody who clicked through a trial to see it; and no
+interval is told whose end is so many times its beginning."""
 BYTES_PER_SECOND = 20
 """How fast texts are read: 200 English words of 6 bytes a minute, or 400 Chinese characters of 3 bytes.
 
@@ -77,16 +80,18 @@ class Pace:
     Attributes
     ----------
     factor : float
-        Measured time over estimated time; 1 if nothing was measured.
+        Measured time over estimated time; 1 if nothing plausible was measured.
     low, high : float or None
-        The 95 % interval of the factor; None with fewer than two annotators or nearly so, whose differences are then
-        unknown.
+        The 95 % interval of the factor; None where too little is known of the differences between annotators: with
+        fewer than two or nearly so, or if it would be too wide to say anything.
     n_hits, n_annotators : int
         The HITs that were measured, and how many people worked on them.
     seconds_per_item : float or None
         The mean of these HITs.
     is_simulated : bool
         Whether simulated annotators were measured, because no person was.
+    is_implausible : bool
+        Whether what was measured is faster than anybody reads.
     """
 
     factor: float = 1.0
@@ -96,6 +101,7 @@ class Pace:
     n_annotators: int = 0
     seconds_per_item: float | None = None
     is_simulated: bool = False
+    is_implausible: bool = False
 
 
 def find_duration(hit_id: int, annotator_id: int, n_items: int) -> Duration | None:
@@ -147,10 +153,14 @@ def read_pace(rows: Sequence[Sequence[Any]]) -> Pace:
     ratio = compute_ratio([row[3] for row in rows], [HitSize(*map(int, row[5:])).seconds_by_length for row in rows])
     if isinstance(ratio, Undefined):
         return Pace()
+    is_implausible = ratio.value < LEAST_FACTOR
+    is_wide = ratio.low is not None and ratio.high is not None and ratio.high > MOST_SPREAD * ratio.low
+    is_told = not is_implausible and not is_wide
     return Pace(
-        factor=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
+        factor=1.0 if is_implausible else ratio.value,
+        low=ratio.low if is_told else None,
+        high=ratio.high if is_told else None,
+        is_implausible=is_implausible,
         n_hits=sum(row[2] for row in rows),
         n_annotators=ratio.n,
         seconds_per_item=sum(row[3] for row in rows) / sum(int(row[4]) for row in rows),

@@ -29,7 +29,6 @@ BINARY = {
     b"7z\xbc\xaf": "a 7z archive",
     b"Rar!": "a RAR archive",
     b"%PDF": "a PDF",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save it as .xlsx or .csv",
     b"PAR1": "Parquet",
     b"PARE": "encrypted Parquet",
     b"\x89PNG": "a picture",
@@ -48,6 +47,7 @@ PEER_KEYS = {
     "argilla": (b'"fields"', b'"responses"'),
 }
 """Keys that tell an export of another tool from an ordinary file of objects."""
+OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<script", b"<table")
 
 
@@ -59,6 +59,8 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
         head = file.read(HEAD_BYTES)
     if not head:
         raise Broken("the file is empty")
+    if head.startswith(OLD_OFFICE):
+        raise Broken("the file is an old Excel or Word file; open it there and save it as .xlsx or .csv")
     suffix = PurePosixPath(name).suffix.lower()
     wanted = chosen or SUFFIXES.get(suffix, "")
     if not wanted:

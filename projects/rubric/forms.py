@@ -76,7 +76,13 @@ class CriterionForm(forms.Form):
         "ordinal.",
     )
     is_reversed = forms.BooleanField(label="Reversed (lower is better)", required=False)
-    used_for_quality = forms.BooleanField(label="Use for annotator quality", required=False, initial=True)
+    used_for_quality = forms.BooleanField(
+        label="Use for annotator quality",
+        required=False,
+        initial=True,
+        help_text="Ratings on this criterion help to find poor work. A wrong answer among the controls is checked "
+        "on the first such criterion alone, so put the one about correctness first.",
+    )
 
     def clean_key(self) -> str:
         key: str = self.cleaned_data["key"]

@@ -33,6 +33,7 @@ class ProjectState:
     n_annotators: int
     batches: list[Batch]
     progress: dict[int, Progress]
+    stuck: dict[int, int]
     shortfall: Shortfall
     n_counted: int
     is_paid: bool
@@ -54,6 +55,12 @@ class ProjectState:
     def newest_trial(self) -> Batch | None:
         # Batches come newest first.
         return next((batch for batch in self.collecting if batch.kind == Batch.Kind.TRIAL), None)
+
+    @property
+    def is_all_stuck(self) -> bool:
+        """Whether assignments are left, nobody is at work, and no active annotator can take any of them."""
+        n_left = self.n_left(self.live)
+        return bool(n_left) and n_left == sum(self.stuck.get(batch.pk, 0) for batch in self.live)
 
     def n_left(self, batches: list[Batch]) -> int:
         return sum(self.progress[batch.pk].n_left for batch in batches)
@@ -190,6 +197,17 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
     if all(batch.state == State.PAUSED for batch in state.live):
         return NextStep("Work is paused", "Annotators receive no HITs until a batch is reopened.")
     at_work = next(batch for batch in state.live if state.progress[batch.pk].n_left)
+    if state.is_all_stuck:
+        return NextStep(
+            "No one can take what is left",
+            plural(
+                n_left,
+                "{n} assignment remains. The batch page says why no one can take it.",
+                "{n} assignments remain. The batch page says why no one can take them.",
+            ).format(n=format_number(n_left)),
+            reverse("annotate:batch-show", args=[state.project.slug, at_work.number]),
+            "Open batch page",
+        )
     return NextStep(
         "Annotation in progress",
         plural(

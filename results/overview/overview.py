@@ -1,9 +1,10 @@
 """The overview of a project on one page: data, batches, annotators, timeline and next step."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from annotate.batches.progress import Progress, fetch_progress
+from annotate.batches.progress import Progress, fetch_progress, find_stuck_places
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
@@ -17,6 +18,8 @@ from results.overview.timeline import Timeline, build_timeline
 from results.scope.excluded import JudgmentCounts, count_judgments
 
 MOST_BATCHES = 10
+MOST_ENDING_BATCHES, MOST_OPEN_HITS = 3, 200
+"""With more of them work is in full swing, and what no one can take is not looked for."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     # Simulated annotators are counted apart: they are no people who could be waited for.
     kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
     n_annotators = kinds[Membership.Kind.PERSON]
+    stuck = _count_stuck(batches, progress)
     judgments = count_judgments(project, default_stage(project))
     state = ProjectState(
         project,
@@ -71,6 +75,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         n_annotators,
         batches,
         progress,
+        stuck,
         shortfall=find_shortfall(project),
         n_counted=judgments.n_counted,
         is_paid=can_manage and ledger.pays_anything(project),
@@ -81,11 +86,20 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         judgments=judgments,
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=len(everything),
-        timeline=build_timeline(project, everything, progress, can_manage=can_manage),
+        timeline=build_timeline(project, everything, progress, stuck=stuck, can_manage=can_manage),
         n_annotators=n_annotators,
         n_simulated=kinds[Membership.Kind.SIMULATED],
         next_step=find_next_step(state, can_manage=can_manage),
     )
+
+
+def _count_stuck(batches: Iterable[Batch], progress: Mapping[int, Progress]) -> dict[int, int]:
+    """Return the assignments that no one can take in each open batch, where little is left."""
+    ending = [batch for batch in batches if batch.state == Batch.State.OPEN and progress[batch.pk].n_open]
+    n_hits = sum(progress[batch.pk].n_hits - progress[batch.pk].n_complete for batch in ending)
+    if len(ending) > MOST_ENDING_BATCHES or n_hits > MOST_OPEN_HITS:
+        return {}
+    return {batch.pk: find_stuck_places(batch).n_places for batch in ending}
 
 
 def count_data(project: Project) -> DataCounts:

@@ -1,6 +1,6 @@
 """The timeline of a project: how far each stage is, how fast it goes, and what it pays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -60,9 +60,14 @@ class Timeline:
 
 
 def build_timeline(
-    project: Project, batches: Sequence[Batch], progress: dict[int, Progress], *, can_manage: bool
+    project: Project,
+    batches: Sequence[Batch],
+    progress: Mapping[int, Progress],
+    *,
+    stuck: Mapping[int, int],
+    can_manage: bool,
 ) -> Timeline:
-    """Return the stages so far. The batches are all of the project's, with their progress.
+    """Return the stages so far. The batches are all of the project's, with their progress and stuck assignments.
 
     A stage begins with its first batch that was opened, the qualification with its test.
     """
@@ -72,7 +77,9 @@ def build_timeline(
     stages = [_make_qualification_stage(project, sums if has_money else None)]
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
-        stages.append(_make_collection_stage(kind, begun, progress, sums if has_money else None) if begun else None)
+        stages.append(
+            _make_collection_stage(kind, begun, progress, stuck, sums if has_money else None) if begun else None
+        )
     return Timeline(
         stages=tuple(stage for stage in stages if stage is not None),
         money=sum(sums.values(), ledger.Sums()) if has_money else None,
@@ -98,16 +105,21 @@ def _make_qualification_stage(project: Project, sums: dict[str, ledger.Sums] | N
 
 
 def _make_collection_stage(
-    kind: Batch.Kind, batches: list[Batch], progress: dict[int, Progress], sums: dict[str, ledger.Sums] | None
+    kind: Batch.Kind,
+    batches: list[Batch],
+    progress: Mapping[int, Progress],
+    stuck: Mapping[int, int],
+    sums: dict[str, ledger.Sums] | None,
 ) -> StageLine:
     whole = sum((progress[batch.pk] for batch in batches), Progress())
     live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
     to_come = sum(_estimate_pay(batch, progress[batch.pk]) for batch in live)
+    n_to_do = sum(progress[batch.pk].n_left - stuck.get(batch.pk, 0) for batch in live)
     return StageLine(
         label=str(ledger.STAGES[kind]),
         progress=whole,
         is_live=bool(live),
-        speed=measure_common_speed(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,
+        speed=measure_common_speed(live, n_to_do) if live else None,
         pay=None if sums is None else Pay(sums.get(kind, ledger.Sums()), to_come),
     )
 

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.db.models import Sum
 
+from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Rates, price_batch
 from annotate.batches.creating import plan_batch
@@ -97,23 +98,42 @@ def test_time_is_that_of_the_texts_until_it_is_measured_and_its_uncertainty_is_t
     assert cost.pace == Pace()
     assert cost.hours * 3600 == pytest.approx(12 * by_length)
     assert cost.hours_range is None
-    # One HIT of one person is measured, and told without an interval; with a second person it gets one.
+    # HITs of one person are measured, and told without an interval; so are those of two who differ much.
     simulated = make_membership(project, kind="simulated")
-    for person, seconds, n in ((simulated, 9000, 1), (annotator, 252, 1), (make_membership(project), 126, 2)):
+    people = (simulated, annotator, make_membership(project), make_membership(project))
+    for person, seconds, n in zip(people, (9000, 252, 126, 180), (1, 1, 2, 2), strict=True):
         for _ in range(n):
             submit(person, n_items=2)
         Assignment.objects.filter(annotator=person).update(active_seconds=seconds)
         pace = measure_pace(project)
         assert pace.is_simulated == (person == simulated)
-        assert (pace.low is None) == (n == 1)
-    assert pace.factor == pytest.approx((252 + 2 * 126) / (3 * by_length))
-    assert (pace.n_hits, pace.n_annotators, pace.seconds_per_item) == (3, 2, 504 / 6)
+        assert (pace.low is None) == (person != people[-1])
+    assert pace.factor == pytest.approx((252 + 2 * 126 + 2 * 180) / (5 * by_length))
+    assert (pace.n_hits, pace.n_annotators, pace.seconds_per_item) == (5, 3, 864 / 10)
     cost = price_batch(batch)
-    assert cost.hours * 3600 == pytest.approx((12 - 4) * by_length * pace.factor)
+    assert cost.hours * 3600 == pytest.approx((12 - 6) * by_length * pace.factor)
     assert cost.hours_range is not None
     assert cost.hours_range[0] < cost.hours < cost.hours_range[1]
     Assignment.objects.update(has_odd_times=True)
     assert measure_pace(project) == Pace()
+
+
+def test_a_trial_clicked_through_says_nothing_of_the_time_that_people_take(
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    batch = open_batch(project, n_hits=3, judgments=2, n_items=2)
+    Passage.objects.update(text="p" * 2000)
+    by_length = price_batch(batch).hours / 6
+    submit(annotator, n_items=2)
+    Assignment.objects.update(active_seconds=2)
+    cost = price_batch(batch)
+    assert (cost.pace.is_implausible, cost.pace.n_hits, cost.pace.factor) == (True, 1, 1.0)
+    assert cost.hours == pytest.approx(5 * by_length)
+    lifecycle.close(batch=batch, actor=None)
+    make_corpus(project)
+    draft = make_batch(project, is_open=False)
+    page = condense(client_of(manager).get(f"/p/bridges/batches/{draft.number}/").content.decode())
+    assert "the 1 HIT measured so far was done faster than anybody reads" in page
 
 
 def test_managers_are_warned_of_a_low_hourly_rate_before_they_open_the_batch(

@@ -14,6 +14,7 @@ from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project, User
+from tests.annotate.submitted_work import rate
 from tests.factories import make_batch, make_corpus, make_membership, make_project
 from tests.page_reader import condense, read
 from tests.people import SignIn
@@ -203,6 +204,19 @@ def test_the_batch_page_shows_counts_stuck_places_and_who_has_what(
     assert annotator.pseudonym in page
     assert "anna" not in page
     assert "csrfmiddlewaretoken" not in page.split('id="main"')[1]
+
+
+def test_no_time_is_left_for_work_that_no_one_can_take(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    for _ in range(3):
+        rate(annotator)
+    page = read(body(client_of(manager), url("batch-show", 1)))
+    assert page.facts["Unfilled assignments"].startswith("3 3 stuck")
+    assert page.facts["Time left"] == "– no one can take what is left"
+    # Somebody new can take them all.
+    make_membership(batch.project)
+    assert read(body(client_of(manager), url("batch-show", 1))).facts["Time left"].endswith("at this pace")
 
 
 @pytest.mark.parametrize(

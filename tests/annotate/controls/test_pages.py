@@ -98,6 +98,23 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
         assert client.get(make_url(batch), {"state": state, "yield": "1"}).status_code == 200
 
 
+def test_a_wrong_answer_is_checked_on_the_first_criterion_alone(
+    client_of: SignIn, manager: Membership, project: Project
+) -> None:
+    make_places(project)
+    rubric = make_rubric(project)
+    fluency = {"name": "Fluency", "statement": "It reads well.", "kind": "ordinal", "low": 1, "high": 5}
+    rubric.criteria.create(key="fluent", position=1, level="ordinal", **fluency)
+    batch = make_controlled(project, ControlPlan(known_per_hit=2), is_accepted=False)
+    by_recipe = dict(Item.objects.filter(pool_of=batch).values_list("recipe", "expected"))
+    assert by_recipe[Item.Recipe.REFERENCE] == {"correctness": [4, 5], "fluent": [4, 5]}
+    assert by_recipe[Item.Recipe.OTHER_REFERENCE] == {"correctness": [1, 1]}
+    # The shorter key comes first in the database; the page has the order and the names of the rubric.
+    page = condense(client_of(manager).get(make_url(batch)).content.decode())
+    assert "expected: Correctness 4 to 5, Fluency 4 to 5" in page
+    assert "expected: Correctness 1<" in page
+
+
 def test_nothing_is_to_be_accepted_twice(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_controlled(project, ControlPlan(known_per_hit=1), is_accepted=False)

@@ -48,7 +48,11 @@ def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Projec
     pages.choose(again)
     pages.work(again)
     assert again.state == State.FAILED
-    assert f"already imported as #{first.number}" in pages.show(again)
+    page = pages.show(again)
+    assert page.count("already imported") == 1
+    assert f'with these settings as <a href="{pages.url("import-show", first.number)}">#{first.number}</a>' in page
+    assert "Correct the mapping" not in page
+    assert page.count("Cancel and delete file") == 1
     assert Candidate.objects.in_project(project).count() == 6
 
 

@@ -94,7 +94,13 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"scope": "since"}, {"scope": "since", "since": "soon"}, {"scope": "batch"}, {"scope": "x"}],
+    [
+        {"reopens": "on", "since": "", "batch": ""},
+        {"scope": "since"},
+        {"scope": "since", "since": "soon"},
+        {"scope": "batch"},
+        {"scope": "x"},
+    ],
 )
 def test_a_choice_that_is_none_is_shown_again(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn, wrong: dict[str, str]
@@ -104,6 +110,20 @@ def test_a_choice_that_is_none_is_shown_again(
     assert client.post(path("remove", annotator), {**wrong, "why": "x"}).status_code == 422
     annotator.refresh_from_db()
     assert annotator.standing == "active"
+
+
+def test_more_work_of_a_removed_annotator_is_excluded_in_words_of_its_own(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator, 2)
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.NONE))
+    client, page = client_of(manager), path("remove", annotator)
+    shown = client.get(page, {"scope": "all", "reopens": "on"}).content.decode()
+    assert "<h1>Exclude more work</h1>" in shown
+    assert "lose access" not in shown
+    done = confirm(client, page, {"scope": "all", "reopens": "True"}, follow=True, why="Straight lines.")
+    assert "2 assignments excluded, 2 reassigned." in done.content.decode()
+    assert "has been removed" not in done.content.decode()
 
 
 def test_what_was_chosen_on_the_page_is_what_is_left_out(

@@ -239,7 +239,7 @@ def test_work_of_people_who_are_no_longer_active_is_named_and_left_out_until_it_
     chosen = {"act": "approve", "all": "1"}
     page = body(client.get(f"{LIST}decide/", chosen))
     assert "Approve 1 assignment" in page
-    assert "Left out, because its annotators are no longer active:" in page
+    assert "Left out, because their annotators are no longer active:" in page
     assert f'2 assignments of <a href="/p/bridges/people/{other_annotator.pseudonym}/">' in page
     assert confirm(client, f"{LIST}decide/", chosen).status_code == 302
     assert list(Assignment.objects.filter(state="approved").values_list("annotator", flat=True)) == [annotator.pk]

@@ -16,7 +16,7 @@ from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
 from tests.annotate.qualification.factories import answer, first_item, make_test, take
-from tests.page_reader import condense
+from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.results.judged_batches import judge
 
@@ -50,6 +50,15 @@ def post(client: Client, address: str, status: int = 302, **data: Any) -> str:
     response = client.post(address, data)
     assert response.status_code == status, response.content.decode()[:3000]
     return condense(response.content.decode())
+
+
+def test_correct_ratings_stand_in_the_order_of_the_rubric_with_its_names(project: Project, client: Client) -> None:
+    test = make_test(project, n_items=1, is_open=False)
+    fluency = {"name": "Fluency", "statement": "It reads well.", "kind": "ordinal", "low": 1, "high": 5}
+    test.rubric.criteria.create(key="fluent", position=1, level="ordinal", **fluency)
+    test.items.update(expected={"fluent": [4, 5], "correctness": [1, 1]})
+    (row,) = read(client.get(TEST).content.decode()).rows("Items")
+    assert row["Correct rating"] == "Correctness: 1 Fluency: 4 to 5"
 
 
 def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) -> None:

@@ -300,6 +300,12 @@ def test_too_many_columns_and_rows_are_refused(desk: Desk) -> None:
     assert "different keys" in desk.reason(wide, "a.json")
 
 
+@pytest.mark.parametrize("name", ["a.xls", "a.xlsx", "a.csv"])
+def test_an_old_workbook_is_refused_with_advice_that_holds_under_every_name(desk: Desk, name: str) -> None:
+    said = desk.reason(b"\xd0\xcf\x11\xe0\xa1\xb1" + bytes(600), name)
+    assert said.endswith("the file is an old Excel or Word file; open it there and save it as .xlsx or .csv")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
