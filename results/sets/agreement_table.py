@@ -7,7 +7,7 @@ from projects.tables.tables import Table
 from results.agreement.criteria_table import CriterionAlpha, tabulate_criteria
 from results.models import JudgmentSet
 from results.scope.gold_settings import ITEMS, PASSAGES
-from results.sets.readme import choose_interval
+from results.sets.agreement_text import choose_interval
 
 Figures = Mapping[str, Any]
 

@@ -71,7 +71,7 @@ class SetSerializer(StrictSerializer):
 
 
 class CitationSerializer(StrictSerializer):
-    text = serializers.CharField()
+    text = serializers.CharField(help_text="The reference as a sentence, with the authors and the DOI.")
     bibtex = serializers.CharField()
     cff = serializers.CharField(help_text="As CITATION.cff, with the DOI.")
 
@@ -86,7 +86,7 @@ class WholeSetSerializer(SetSerializer):
         if reference is None:
             return None
         return {
-            "text": judgment_set.facts.get("citation", ""),
+            "text": reference.sentence,
             "bibtex": reference.bibtex,
             "cff": reference.cff,
         }

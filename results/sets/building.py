@@ -12,7 +12,7 @@ import orjson
 
 from measures.rubric import Level
 from projects.errors import Refused
-from results.sets import archive, canonical, readme, studies
+from results.sets import archive, canonical, citing, readme, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
 from results.sets.mocha import write_mocha
@@ -117,11 +117,12 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
             changes = describe(earlier, settings, figures, lines, progress.track("changes"))
         _write_json(folder / CHANGES, changes)
-    citation = readme.format_citation(about, figures)
-    header = readme.write_cards(folder, about, figures)
+    citation = readme.cite(folder, about, figures)
+    header = readme.write_cards(folder, about, figures, citation)
     # Last, as the README lists the files that are there.
-    readme.write_texts(folder, about, figures, changes, header=header)
-    return {**figures, "annotators": annotators, "changes": changes, "citation": citation, "about": about}
+    readme.write_texts(folder, about, figures, changes, citation=citation, header=header)
+    sentence = citing.format_sentence(citation)
+    return {**figures, "annotators": annotators, "changes": changes, "citation": sentence, "about": about}
 
 
 def _derive_scores(

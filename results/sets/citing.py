@@ -1,4 +1,4 @@
-"""Citing a set: its authors, and its reference as BibTeX and as CITATION.cff."""
+"""Citing a set: its authors, and its reference as a sentence, as BibTeX and as CITATION.cff."""
 
 import re
 import unicodedata
@@ -124,6 +124,17 @@ def parse_doi(text: str) -> str:
     return doi
 
 
+def format_sentence(citation: Citation) -> str:
+    """Return the reference as a list of references has it; a project that stands for authors is in the title alone."""
+    about = f"{citation.title} ({citation.date[:4]})."
+    if citation.has_named_authors:
+        authors = "; ".join(map(_name_in_list, citation.authors))
+        about = f"{authors} ({citation.date[:4]}). {citation.title.rstrip('.')}."
+    licence = f"Licence: {citation.licence}." if citation.licence else ""
+    doi = f"https://doi.org/{citation.doi}" if citation.doi else ""
+    return " ".join(part for part in (about, citation.about, licence, doi) if part)
+
+
 def format_bibtex(citation: Citation) -> str:
     """Return an entry that BibTeX and biber read; letters outside Latin stay as they are."""
     note = [citation.about, *(f"SHA-256 of {name}: {sha256}." for name, sha256 in citation.fingerprints)]
@@ -237,6 +248,12 @@ def _escape_character(character: str) -> str:
         space = " " if accent.isalpha() and not base.startswith("\\") else ""
         return f"{{\\{accent}{space}{base}}}"
     return character
+
+
+def _name_in_list(author: Author) -> str:
+    """Return a name with the family name first."""
+    last = " ".join(part for part in (author.particle, author.family) if part)
+    return author.name or ", ".join(part for part in (last, author.suffix, author.given) if part)
 
 
 def _format_bibtex_author(author: Author) -> str:

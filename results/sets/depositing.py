@@ -20,6 +20,7 @@ class Reference:
     """How a set is cited, and the signatures of the metrics whose scores it holds."""
 
     citation: citing.Citation
+    sentence: str
     bibtex: str
     cff: str
     signatures: tuple[str, ...]
@@ -56,6 +57,7 @@ def read_reference(judgment_set: JudgmentSet) -> Reference | None:
     metrics = (read_json(judgment_set, METRICS) or {}).get("columns", [])
     return Reference(
         citation=citation,
+        sentence=citing.format_sentence(citation),
         bibtex=citing.format_bibtex(citation),
         cff=citing.format_cff(citation),
         # Metrics of older sets have none.

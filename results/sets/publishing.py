@@ -167,7 +167,8 @@ def _write_cards(judgment_set: JudgmentSet, folder: Path, terms: Terms) -> tuple
     own = {"authors": list(terms.authors), "licence": terms.licence, "languages": list(terms.languages)}
     about["settings"] |= {name: value for name, value in own.items() if value}
     parquet.write_tables(folder, Settings.from_dict(about["settings"]))
-    header = readme.write_cards(folder, about, judgment_set.facts)
+    citation = readme.cite(folder, about, judgment_set.facts)
+    header = readme.write_cards(folder, about, judgment_set.facts, citation)
     added = {path.name for path in folder.iterdir()} - before
     note = (
         "> This set was frozen without cards. They were written when it was published, on "

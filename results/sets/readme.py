@@ -1,116 +1,87 @@
-"""The texts of a set: README with citation, datasheet, codebook, rubric, instructions and consent."""
+"""The texts of a set: README with the reference, datasheet, codebook, rubric, instructions and consent."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from measures.rubric import ScaleKind
 from results.models import Study
-from results.scope.gold_settings import PASSAGES
+from results.scope.excluded import REASON_NOTES
 from results.sets import cards, citing, studies
+from results.sets.agreement_text import write_agreement
 from results.sets.archive import compute_sha256, measure_file
 from results.sets.codebook import write_codebook
+from results.sets.datasheet import DATASHEET, SIMULATED, describe_imported, write_datasheet
+from results.sets.markdown import escape_cell, flatten
 from results.sets.parquet import name_tables
 from results.sets.provenance import Terms
 from results.sets.settings import Settings
-from results.studies.tables import Wording
 
-README, DATASHEET = "README.md", "datasheet.md"
-SIMULATED = "has_simulated_annotators"
-"""The key of the figures that tells whether some judgments are by programs."""
+README = "README.md"
 
-# What these files say was written into sets from the first version on, and keeps its words: the same judgments have
-# to give the same bytes.
 FILES = {
-    "README.md": "what the set holds, and how to cite it",
+    "README.md": "contents of the set, and how to cite it",
     "CITATION.cff": "how to cite it, in the Citation File Format",
     "citation.bib": "how to cite it, for BibTeX",
-    "datasheet.md": Wording(
-        "what, by whom, how, on which terms, agreement, limits",
-        page="contents, annotators, method, terms, agreement, limits",
-    ),
+    "datasheet.md": "contents, annotators, collection, consent, agreement, limitations",
     "codebook.csv": "each column of each table: meaning, type, unit, values",
-    "long.csv": Wording(
-        "a row for each judgment, whether it enters or not, with the reason",
-        page="a row for each judgment, included or not, with the reason",
-    ),
-    "long.jsonl": Wording(
-        "the same rows as JSON lines, each text exactly as it is stored: all others follow from it",
-        page="the same rows as JSON lines, every text exactly as stored",
-    ),
-    "judgments.parquet": "the same rows for pandas, DuckDB and datasets",
+    "long.csv": "a row for each judgment, included or not, with the reason",
+    "long.jsonl": "the rows of long.csv as JSON lines, every text exactly as stored",
+    "judgments.parquet": "the rows of long.jsonl, for pandas, DuckDB and Hugging Face Datasets",
     "croissant.json": "the Parquet files and their columns in the Croissant format",
     **{
-        f"{stem}.parquet": f"the rows of {stem}{ending} with their types, each text exactly"
+        f"{stem}.parquet": f"the rows of {stem}{ending}, with types and exact texts"
         for stem, ending in (
             *(("aggregated", ".csv"), ("annotators", ".csv"), ("metric_scores", ".csv")),
             *(("candidates", ".jsonl"), ("passages", ".jsonl")),
         )
     },
-    "aggregated.csv": "a row for each candidate and criterion: n, mean, median, sd, z, gold score, each score",
+    "aggregated.csv": (
+        "a row for each candidate and criterion: number of judgments, mean, median, SD, mean z score, gold score, "
+        "each score"
+    ),
     "wide.csv": "a row for each candidate and criterion, a column for each judgment",
-    "annotators.csv": Wording(
-        "how much each annotator gave, and the mean and deviation that z-scores rest on",
-        page="judgments of each annotator, with the mean and deviation for z scores",
-    ),
+    "annotators.csv": "judgments of each annotator, with the mean and standard deviation for z scores",
     "survey_answers.csv": "answers to surveys before and after the work, of annotators who allowed their publication",
-    "candidates.jsonl": Wording("the candidates that the judgments are of", page="the judged candidates"),
-    "passages.jsonl": Wording("the passages that they belong to", page="their passages"),
-    "figures.json": "counts and agreement of each criterion",
-    "changes.json": Wording("what changed since the set before", page="changes since the previous set"),
-    "set.json": Wording(
-        "the settings, the batches, the rubric and every text that annotators went by",
-        page="settings, batches, rubric, and every text that annotators read",
-    ),
-    "metric_scores.csv": Wording(
-        "a row for each candidate, a column for each metric that the studies compare",
-        page="a row for each candidate, a column for each metric of the evaluations",
-    ),
-    "metrics.json": Wording(
-        "each of these metrics with its settings, and what its scores depend on",
-        page="settings and versions of these metrics",
-    ),
-    "rubric.md": Wording("what was asked, and on which scale", page="criteria and scales"),
-    "instructions.md": "what annotators read before they rated",
-    "consent.md": "what annotators agreed to",
+    "candidates.jsonl": "the judged candidates",
+    "passages.jsonl": "the passages of these candidates",
+    "figures.json": "counts, agreement and reliability of each criterion",
+    "changes.json": "changes since the previous set",
+    "set.json": "settings, batches, rubric, instructions and consent texts",
+    "metric_scores.csv": "a row for each candidate, a column for each metric of the metric evaluations",
+    "metrics.json": "settings and versions of the metrics in metric_scores.csv",
+    "rubric.md": "criteria and scales",
+    "instructions.md": "instructions that annotators read before they rated",
+    "consent.md": "consent text that annotators agreed to",
     "manifest.json": "size and SHA-256 of each file",
-    "SHA256SUMS": "the SHA-256 of each file, for sha256sum --check SHA256SUMS",
+    "SHA256SUMS": "SHA-256 of each file, for sha256sum --check SHA256SUMS",
 }
 CHANGED = {
-    "added": Wording("Rows of the long file that are new", page="Rows added to the long file"),
-    "gone": Wording("Rows that are no longer there", page="Rows removed"),
-    "changed_score": Wording("Rows with another score", page="Rows with a different score"),
-    "changed_entering": Wording(
-        "Rows that enter and did not, or the other way round", page="Rows now included or excluded"
-    ),
-    "same": Wording("Rows that are the same", page="Unchanged rows"),
+    "added": "Rows added to the long file",
+    "gone": "Rows removed",
+    "changed_score": "Rows with a different score",
+    "changed_entering": "Rows now included or excluded",
+    "same": "Unchanged rows",
 }
 MOCHA = {
-    "-train.json": "MOCHA's format with scores, split train",
-    "-dev.json": "MOCHA's format with scores, split dev",
-    "-test.json": "MOCHA's format with scores, split test",
-    "-other.json": "MOCHA's format with scores, candidates of other splits or of none",
-    "-test-no-scores.json": "split test without scores",
-    "-minimal_pairs.json": "minimal pairs",
+    "-train.json": "MOCHA format with scores, split train",
+    "-dev.json": "MOCHA format with scores, split dev",
+    "-test.json": "MOCHA format with scores, split test",
+    "-other.json": "MOCHA format with scores, candidates of other splits or of none",
+    "-test-no-scores.json": "MOCHA format without scores, split test",
+    "-minimal_pairs.json": "MOCHA format, minimal pairs",
 }
 
 
-# Pages name kinds by `Study.Kind.label`.
-KINDS: dict[str, str] = {
-    Study.Kind.CORRELATION: "correlation per question",
-    Study.Kind.SYSTEMS: "correlation per system",
-    Study.Kind.SIGNIFICANCE: "metric against metric",
-    Study.Kind.SWEEP: "weight of the bonus",
-    Study.Kind.PAIRS: "minimal pairs",
-    Study.Kind.ERRORS: "largest errors",
-}
+def cite(folder: Path, about: Terms, figures: dict[str, Any]) -> citing.Citation:
+    """Return the reference to a set from its folder, with the SHA-256 of its long file."""
+    sha256 = compute_sha256(folder / citing.FINGERPRINTED)
+    return describe_citation(about, figures, fingerprints=[(citing.FINGERPRINTED, sha256)])
 
 
-def write_cards(folder: Path, about: Terms, figures: dict[str, Any]) -> str:
+def write_cards(folder: Path, about: Terms, figures: dict[str, Any], citation: citing.Citation) -> str:
     """Write the reference to the set and croissant.json; return the header that makes the README a dataset card."""
     settings = Settings.from_dict(about["settings"])
-    sha256 = compute_sha256(folder / citing.FINGERPRINTED)
-    citation = describe_citation(about, figures, fingerprints=[(citing.FINGERPRINTED, sha256)])
     bibtex = citing.format_bibtex(citation)
     (folder / citing.BIBTEX).write_text(bibtex, encoding="utf-8")
     (folder / citing.CFF).write_text(citing.format_cff(citation), encoding="utf-8")
@@ -139,27 +110,44 @@ def describe_citation(
 def _describe_judgments(about: Terms, figures: dict[str, Any]) -> str:
     is_human = not figures[SIMULATED]
     judgments = f"{about['counts']['n_included']:,} {'human ' if is_human else ''}judgments of answers to questions"
+    # Nobody may take a program's judgments for a person's.
     others = "" if is_human else ", some of them by programs"
     return f"{judgments}{others}, frozen on {about['snapshot_at'][:10]} with {about['code_version']}."
 
 
 def write_texts(
-    folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, *, header: str
+    folder: Path,
+    about: Terms,
+    figures: dict[str, Any],
+    changes: dict[str, Any] | None,
+    *,
+    citation: citing.Citation,
+    header: str,
 ) -> None:
     """Write every file of prose; the README begins with the header, and lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
-    columns = studies.list_metrics(folder)
-    write_codebook(folder, settings, columns)
+    metrics = studies.list_metrics(folder)
+    write_codebook(folder, settings, metrics)
     _write(folder / "rubric.md", _write_rubric(about))
     for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
         if versions:
             _write(folder / name, _write_versions(versions))
     evaluations = list(studies.list_studies(folder))
-    datasheet = [*_write_datasheet(about, figures, settings), *_list_limits_of_evaluations(evaluations, columns)]
+    title = format_title(about)
+    datasheet = write_datasheet(about, figures, settings, title=title, evaluations=evaluations, metrics=metrics)
     _write(folder / DATASHEET, datasheet)
     # The last three are written after this text, and still belong into its list.
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
-    readme = [header, *_write_readme(about, figures, changes, settings, names), *_list_evaluations(evaluations)]
+    readme = [
+        *(header, f"# {title}", "", *_introduce(citation)),
+        *("", "## Files", "", "| File | Contents |", "|---|---|", *_list_files(names)),
+        *("", "## Included judgments", "", *_count_judgments(about)),
+        *("", "## Selection and settings", "", *_list_choices(settings)),
+        *("", "## Agreement", "", *write_agreement(figures)),
+        *(_list_changes(changes) if changes else ()),
+        *list_evaluations(evaluations),
+        *("## Loading the data", "", *_LOADING),
+    ]
     _write(folder / README, readme)
 
 
@@ -181,65 +169,54 @@ def format_title(about: Terms) -> str:
     return f"{about['project']['name']}, judgment set {about['set']['number']}: {about['set']['name']}"
 
 
-def format_citation(about: Terms, figures: dict[str, Any]) -> str:
-    """Return how a paper names the set; its authors are the project's to name."""
-    day = about["snapshot_at"][:10]
-    what = _name_judgments(figures)
-    return f"{format_title(about)}. {what[0].upper()}{what[1:]}, frozen on {day} with {about['code_version']}."
-
-
-def _name_judgments(figures: dict[str, Any]) -> str:
-    """Return what the judgments are: nobody may take a program's for a person's."""
-    return "judgments, some of them by programs" if figures[SIMULATED] else "human judgments"
-
-
-def _write_readme(
-    about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, settings: Settings, names: set[str]
-) -> Iterator[str]:
-    counts = about["counts"]
-    yield from (f"# {format_title(about)}", "")
-    yield (
-        f"{counts['n_included']:,} {_name_judgments(figures)}, of answers to questions, frozen on "
-        f"{about['snapshot_at'][:10]}. "
-        "A frozen set never changes; a later one says what changed. If a file RETIRED.md stands beside this one, the "
-        "set was retired, and that file says why and by which set it is succeeded."
-    )
-    yield from ("", "## How to cite it", "", f"> {format_citation(about, figures)}", "")
-    yield from (f"`{citing.BIBTEX}` has an entry for BibTeX, `{citing.CFF}` the same for other tools.", "")
-    yield from ("## What it holds", "", "| file | what it is |", "|---|---|")
-    for name in sorted(names, key=str.encode):
-        yield f"| `{name}` | {describe_file(name)} |"
-    yield from ("", "## What enters", "", "| judgments | |", "|---|---:|")
-    yield f"| enter gold scores and agreement | {counts['n_included']:,} |"
-    for reason, n in counts["left_out"].items():
-        yield f"| left out: {_escape_cell(reason)} | {n:,} |"
-    yield f"| in all | {counts['n_total']:,} |"
+def _introduce(citation: citing.Citation) -> Iterator[str]:
+    yield citation.about
     yield ""
     yield (
-        f"The long file has {counts['n_rows']:,} rows: what lies within the choice of this set, whether it enters or "
-        "not. What annotators took out when they withdrew their consent is in no file."
+        "A judgment set is a snapshot that never changes. Judgments given later are part of later sets, and each set "
+        "lists what changed since the previous one. If there is a file `RETIRED.md` beside this one, the set has been "
+        "retired and should not be used: that file gives the reason and the replacement, if there is one."
     )
-    yield from ("", "## What was chosen", "")
-    yield from (f"- {name}: {_flatten(value)}" for name, value in settings.list_choices())
-    yield from ("", "## Agreement", "", *_write_agreement(figures))
-    if changes:
-        yield from _write_changes(changes)
-    yield from ("## To load it", "", "```python", "import pandas as pd", "")
-    yield 'judgments = pd.read_parquet("judgments.parquet")'
-    yield from ('scores = pd.read_parquet("aggregated.parquet")', "```", "")
+    yield from ("", "## How to cite", "", f"> {citing.format_sentence(citation)}", "")
+    yield f"`{citing.BIBTEX}` has this reference for BibTeX, and `{citing.CFF}` for other tools."
+    for name, sha256 in citation.fingerprints:
+        yield f"The SHA-256 of `{name}`, which has every judgment of the set, is `{sha256}`."
+
+
+def _list_files(names: Iterable[str]) -> Iterator[str]:
+    for name in sorted(names, key=str.encode):
+        yield f"| `{name}` | {describe_file(name)} |"
+
+
+def _count_judgments(about: Terms) -> Iterator[str]:
+    counts = about["counts"]
+    yield from ("| Judgments | Number |", "|---|---:|")
+    yield f"| Included in gold scores and agreement | {counts['n_included']:,} |"
+    for reason, n in counts["left_out"].items():
+        note = f" ({REASON_NOTES[reason]})" if reason in REASON_NOTES else ""
+        yield f"| Excluded: {escape_cell(reason)}{note} | {n:,} |"
+    yield f"| Total | {counts['n_total']:,} |"
+    yield ""
     yield (
-        "In the CSV files a text that a spreadsheet would take for a formula has an apostrophe in front; JSON lines "
-        "and Parquet hold every text exactly. Times are in UTC. Annotators appear by random pseudonyms."
+        f"The long file has {counts['n_rows']:,} rows: every judgment within the selection below, included or not. The "
+        "column `enters` tells whether a judgment is included, and `left_out_reason` why it is not. Judgments outside "
+        "the selection, and work that annotators removed when they withdrew their consent, are in no file."
     )
+    if note := describe_imported(about):
+        yield from ("", note)
 
 
-def _write_changes(changes: dict[str, Any]) -> Iterator[str]:
+def _list_choices(settings: Settings) -> Iterator[str]:
+    yield from (f"- {name}: {flatten(value)}" for name, value in settings.list_choices())
+
+
+def _list_changes(changes: dict[str, Any]) -> Iterator[str]:
     against, judgments = changes["against"], changes["judgments"]
-    yield from (f"## What changed since set {against['number']}, {_flatten(against['name'])}", "")
+    yield from (f"## Changes since set {against['number']}, {flatten(against['name'])}", "")
     yield from (
-        f"- {each['name']}: {_flatten(each['before'])} → {_flatten(each['after'])}" for each in changes["settings"]
+        f"- {each['name']}: {flatten(each['before'])} → {flatten(each['after'])}" for each in changes["settings"]
     )
-    yield f"- Judgments that enter: {changes['n_included']['before']:,} → {changes['n_included']['after']:,}"
+    yield f"- Judgments included: {changes['n_included']['before']:,} → {changes['n_included']['after']:,}"
     for key, words in CHANGED.items():
         yield f"- {words}: {judgments[key]:,}"
     for each in changes["agreement"]:
@@ -248,112 +225,56 @@ def _write_changes(changes: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _write_agreement(figures: dict[str, Any]) -> Iterator[str]:
-    yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
-    yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
-    for each in figures["criteria"]:
-        found, interval = each["agreement"], choose_interval(each)
-        alpha = f"{found['alpha']:.4f}" if found["alpha"] is not None else f"undefined: {found['undefined']}"
-        ends = (
-            f"{interval['low']:.4f} to {interval['high']:.4f}" if interval["low"] is not None else interval["undefined"]
-        )
-        who = "unknown" if found["n_annotators"] is None else f"{found['n_annotators']:,}"
+def list_evaluations(found: Sequence[Study]) -> Iterator[str]:
+    """Yield the section on metric evaluations; nothing where a set has none."""
+    if not found:
+        return
+    # Here, as loading all kinds takes a tenth of the time of freezing a set, and most sets hold none.
+    from results.studies.presentation import name_counted_unit
+
+    yield from ("## Metric evaluations", "")
+    yield (
+        "Each metric evaluation covers the candidates selected in its own settings, which may differ from those of "
+        "this set. `metric_scores.csv` has the scores of its metrics for the candidates of this set."
+    )
+    yield ""
+    for study in found:
+        result = study.result or {}
+        metrics = ", ".join(flatten(metric["label"]) for metric in result["metrics"])
+        kind, name = Study.Kind(study.kind).label, flatten(study.name)
+        called = kind if name == kind else f"{name} ({kind})"
+        unit = name_counted_unit(study).replace("answers", "candidates")
         yield (
-            f"| {each['criterion']} | {each['scale']} | {each['level']} | {alpha} | {ends} | {found['n_units']:,} "
-            f"| {who} | {found['n_ratings']:,} | {found['n_single']:,} |"
+            f"- {study.number}. {called}, `study-{study.number}.json`: {result['n']:,} {unit}; metrics: {metrics}; "
+            f"seed {study.seed}; data of {result['read_at'][:10]}"
         )
     yield ""
-    if figures["criteria"]:
-        first = figures["criteria"][0]
-        yield (
-            f"Krippendorff's alpha; candidates with two ratings or more, and their ratings; single: candidates "
-            f"with one rating, which enter gold scores only. {_describe_intervals(first)}"
-            "other levels, and alpha by dataset, split and source."
-        )
-        yield ""
 
 
-def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the interval to report: over passages where candidates share them, and always over candidates before."""
-    is_over_passages = criterion["interval_over_passages"].get("method") and criterion["interval_unit"] == PASSAGES
-    name = "interval_over_passages" if is_over_passages else "interval_over_candidates"
-    interval: Mapping[str, Any] = criterion[name]
-    return interval
-
-
-def _describe_intervals(criterion: dict[str, Any]) -> str:
-    interval = choose_interval(criterion)
-    if interval.get("method") is None:
-        return (
-            f"Intervals: percentile bootstrap, {interval['n_resamples']:,} resamples of candidates, seed "
-            f"{interval['seed']}. figures.json has intervals over whole passages, "
-        )
-    unit, other = ("passages", "candidates") if criterion["interval_unit"] == PASSAGES else ("candidates", "passages")
-    n = f" ({interval['n_resampled']:,} for {criterion['criterion']})" if "n_resampled" in interval else ""
-    return f"Intervals: jackknife with Student's t over {unit}{n}. figures.json has intervals over {other}, "
-
-
-def _write_datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
-    yield from (f"# Datasheet: {format_title(about)}", "", "## What", "")
-    for each in figures["criteria"]:
-        yield (
-            f"- {each['criterion']} ({each['scale']}): {each['n_judgments']:,} judgments of "
-            f"{each['n_candidates']:,} candidates enter."
-        )
-    yield from ("", "## By whom", "")
-    yield f"- Annotators whose judgments enter and who are told apart: {figures['n_annotators']:,}."
-    if figures["has_unknown_annotators"]:
-        yield "- Some judgments were imported without names: how many people gave them is unknown."
-    if figures[SIMULATED]:
-        yield "- Some judgments were given by simulated annotators: by programs, not by people."
-    yield "- Annotators are named by random pseudonyms of this project; nothing here leads back to a person."
-    yield from ("", "## How", "", "| batch | kind | wanted per candidate | HIT size | rubric | judgments | pay |")
-    yield "|---|---|---:|---:|---:|---:|---|"
-    for batch in about["batches"]:
-        yield (
-            f"| {batch['number']} {_escape_cell(batch['name'])} | {batch['kind']} "
-            f"| {_format_count(batch['judgments_wanted'])} | {_format_count(batch['hit_size'])} "
-            f"| {batch['rubric_version']} | {batch['n_judgments']:,} | {_describe_pay(batch)} |"
-        )
-    yield from ("", f"Gold score: {settings.gold_in_words}.", "", "## Consent", "")
-    yield _describe_consent(about)
-    yield from ("", "## Agreement", "", *_write_agreement(figures), "## Limits", "")
-    yield from _list_limits(about, figures, settings)
-
-
-def _list_limits(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
-    left_out = sum(about["counts"]["left_out"].values())
-    yield f"- {left_out:,} judgments do not enter; README.md says why."
-    if not settings.is_blind_only:
-        yield "- Judgments by people who could see the sources enter, if there are any; `is_blind` tells them apart."
-    for each in figures["criteria"]:
-        if each["agreement"]["alpha"] is None:
-            yield f"- Agreement on {each['criterion']} is undefined: {each['agreement']['undefined']}."
-    yield "- Candidates of one passage are not independent of each other: intervals over whole passages are wider."
-    if not settings.with_texts:
-        yield "- The texts are not in this set."
-    if settings.with_surveys:
-        yield "- Answers to surveys are in this set, of annotators who allowed their publication."
-    if settings.with_comments:
-        yield "- Annotators' comments are in this set. They are free text: people may have written personal data."
-
-
-def _describe_consent(about: Terms) -> str:
-    versions = [str(each["version"]) for each in about["consents"]]
-    without = [str(batch["number"]) for batch in about["batches"] if batch["consent_version"] is None]
-    agreed = f"Annotators agreed to consent.md, version {', '.join(versions)}, before they rated." if versions else ""
-    rest = f"No consent text was asked for in batch {', '.join(without)}." if without else ""
-    return " ".join(each for each in (agreed, rest) if each)
+_LOADING = (
+    "```python",
+    "import pandas as pd",
+    "",
+    'judgments = pd.read_parquet("judgments.parquet")',
+    'scores = pd.read_parquet("aggregated.parquet")',
+    "```",
+    "",
+    (
+        "In the CSV files, texts that a spreadsheet would read as a formula start with an apostrophe. The JSON lines "
+        "and Parquet files have every text exactly as stored. Times are in UTC. Annotators appear under random "
+        "pseudonyms."
+    ),
+)
 
 
 def _write_rubric(about: Terms) -> Iterator[str]:
     for rubric in about["rubrics"]:
-        yield from (f"# {_flatten(rubric['name'])}, version {rubric['version']}", "")
+        yield from (f"# {flatten(rubric['name'])}, version {rubric['version']}", "")
         if rubric["is_imported"]:
             yield from ("Made for judgments that were collected elsewhere.", "")
         for each in rubric["criteria"]:
             kind = "Whole points" if each["kind"] == ScaleKind.ORDINAL else "A slider"
-            yield from (f"## {_flatten(each['name'])} (`{each['key']}`)", "")
+            yield from (f"## {flatten(each['name'])} (`{each['key']}`)", "")
             if each["statement"]:
                 yield from (each["statement"], "")
             turned = "; reversed" if each["is_reversed"] else ""
@@ -364,66 +285,9 @@ def _write_rubric(about: Terms) -> Iterator[str]:
 
 
 def _format_anchor(anchor: Terms) -> str:
-    return f"{anchor['value']}: {_flatten(anchor['text'])}"
+    return f"{anchor['value']}: {flatten(anchor['text'])}"
 
 
 def _write_versions(versions: list[Terms]) -> Iterator[str]:
     for version in versions:
         yield from (f"<!-- version {version['version']} -->", "", version["text"], "")
-
-
-def _describe_pay(batch: Terms) -> str:
-    if batch["kind"] == "imported":
-        return "not known"
-    if not (batch["cents_per_hit"] or batch["cents_per_item"]):
-        return "none"
-    hit = "a full HIT, its share with fewer items" if batch.get("is_pay_prorated") else "a HIT"
-    parts = [(batch["cents_per_hit"], hit), (batch["cents_per_item"], "an item")]
-    return ", ".join(f"{cents / 100:.2f} {of}" for cents, of in parts if cents)
-
-
-def _list_evaluations(found: list[Study]) -> Iterator[str]:
-    """Yield what the README says of each evaluation."""
-    if not found:
-        return
-    yield from ("", "## Studies", "")
-    yield (
-        "Each study rests on the answers that its own settings name, which need not be those of this set. "
-        "`metric_scores.csv` has the scores of its metrics for the candidates of this set."
-    )
-    yield ""
-    for study in found:
-        result = study.result or {}
-        metrics = ", ".join(_flatten(metric["label"]) for metric in result["metrics"])
-        yield (
-            f"- Study {study.number}, {_flatten(study.name)} (`study-{study.number}.json`): {KINDS[study.kind]}, "
-            f"{result['n']:,} answers, {metrics}; seed {study.seed}, read on {result['read_at'][:10]}"
-        )
-
-
-def _list_limits_of_evaluations(found: list[Study], columns: list[Terms]) -> Iterator[str]:
-    if not found:
-        return
-    numbers = ", ".join(str(study.number) for study in found)
-    yield f"- Studies {numbers}: their figures are of the judgments and scores as they were when each was computed."
-    later = [each["column"] for each in columns if not each["is_run_of_studies"]]
-    if later:
-        yield (
-            f"- {', '.join(later)} in metric_scores.csv: scored anew after a study took the scores; metrics.json and "
-            "the study name both runs."
-        )
-    if any(study.kind == Study.Kind.ERRORS for study in found):
-        yield "- Causes of errors are in the words of the project's researchers."
-
-
-def _format_count(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def _flatten(text: str) -> str:
-    """Return a text from outside on one line of Markdown."""
-    return " ".join(text.split())
-
-
-def _escape_cell(text: str) -> str:
-    return _flatten(text).replace("|", "\\|")

@@ -43,31 +43,31 @@ class Settings(GoldSettings):
         return stored if self.with_surveys else {name: stored[name] for name in stored if name != "with_surveys"}
 
     def list_choices(self) -> list[tuple[str, str]]:
-        """Return the name and value of each choice as README.md and changes.json write them."""
+        """Return the name and value of each choice as pages, README.md and changes.json have them."""
         selections = {
-            "Criteria": (self.criteria, "all that were asked"),
-            "Datasets": (self.datasets, "all"),
-            "Splits": (self.splits, "all"),
-            "Sources": (self.sources, "all"),
+            "Criteria": self.criteria,
+            "Datasets": self.datasets,
+            "Splits": self.splits,
+            "Sources": self.sources,
         }
         batches = ", ".join(str(number) for number in self.batches)
         return [
             ("Batches", batches or STAGES[self.stage]),
             *(
-                (name, ", ".join(each or "none named" for each in values) or every)
-                for name, (values, every) in selections.items()
+                (name, ", ".join(each or "unspecified" for each in values) or "all")
+                for name, values in selections.items()
             ),
-            ("By people who saw the sources", "left out" if self.is_blind_only else "taken in"),
+            ("Judgments by people who can see the sources", "excluded" if self.is_blind_only else "included"),
             ("Texts", "yes" if self.with_texts else "no"),
             ("Annotators' comments", "yes" if self.with_comments else "no"),
             *([("Answers to surveys", "yes")] if self.with_surveys else []),
             ("Gold score", self.gold_in_words),
-            ("Studies", ", ".join(map(str, self.studies)) or "none"),
+            ("Metric evaluations", ", ".join(map(str, self.studies)) or "none"),
             (
-                "Intervals",
+                "Confidence intervals",
                 "jackknife with Student's t"
                 if self.intervals == JACKKNIFE
-                else f"{self.n_resamples:,} resamples, seed {self.seed}",
+                else f"percentile bootstrap, {self.n_resamples:,} resamples, seed {self.seed}",
             ),
             ("Authors", "; ".join(self.authors) or "not named"),
             ("Licence", self.licence or "not stated"),
@@ -76,31 +76,28 @@ class Settings(GoldSettings):
 
     @property
     def gold_in_words(self) -> str:
-        """The gold rule as the files of a set describe it."""
+        """The gold rule in words."""
         rule = {
-            GoldRule.MEAN: "the mean of the judgments, unrounded",
-            GoldRule.MEDIAN: "the median of the judgments",
-            GoldRule.Z: "the mean of z-scores, each annotator's own mean and deviation taken out"
-            + ("; controls enter these two" if self.controls_in_z else "; controls do not enter these two"),
+            GoldRule.MEAN: "mean of the judgments",
+            GoldRule.MEDIAN: "median of the judgments",
+            GoldRule.Z: f"mean of z scores, control ratings {'included' if self.controls_in_z else 'excluded'}",
         }[self.gold]
-        return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule
+        return f"{rule}; adjudicated scores replace it" if self.does_adjudication_win else rule
 
 
 def reword_choice(name: str, value: str) -> tuple[str, str]:
-    """Return a choice as pages show it, given as `Settings.list_choices` or a stored changes.json has it."""
-    for written, shown in _VALUES:
-        value = value.replace(written, shown)
-    return _NAMES.get(name, name), value
+    """Return a choice in today's words; the changes that are stored with older sets have others."""
+    for before, after in _OLDER_VALUES:
+        value = value.replace(before, after)
+    return _OLDER_NAMES.get(name, name), value
 
 
-# Files of sets keep the words of their first version, so that the same judgments give the same bytes in every version,
-# and changes between an old and a new set list nothing but changes. Pages say it in today's words.
-_NAMES = {
+_OLDER_NAMES = {
     "By people who saw the sources": "Judgments by people who can see the sources",
     "Studies": "Metric evaluations",
     "Intervals": "Confidence intervals",
 }
-_VALUES = (
+_OLDER_VALUES = (
     ("all that were asked", "all"),
     ("all of the full collection", "full collection"),
     ("all, trials that are kept apart too", "full collection and trials"),
@@ -117,7 +114,7 @@ _VALUES = (
 )
 
 STAGES = {
-    Stage.FULL: "all of the full collection",
-    Stage.TRIAL: "the trials that are kept apart",
-    Stage.ALL: "all, trials that are kept apart too",
+    Stage.FULL: "full collection",
+    Stage.TRIAL: "trials",
+    Stage.ALL: "full collection and trials",
 }

@@ -22,7 +22,7 @@ from measures.patterns import Floats
 from projects.database.csv import Value, guard_text, write_row
 from projects.errors import Refused
 from projects.models import Project
-from projects.tables.tables import FORM_NAMES, Table, Wording
+from projects.tables.tables import FORM_NAMES, Table
 from projects.tables.writing import write
 from results.models import MetricRun, MetricScore, Study
 from results.sets.selecting import Selection
@@ -132,12 +132,9 @@ def describe_file(name: str) -> str:
         return ""
     number, table, form = match.groups()
     if form == "json":
-        return Wording(
-            f"study {number}: what it was asked, its seed, and what came of it",
-            page=f"evaluation {number}: settings, seed and result",
-        )
+        return f"metric evaluation {number}: settings, seed and result"
     content = f"the table {table} as CSV" if table else f"its tables as {FORM_NAMES[form]}"
-    return Wording(f"study {number}: {content}", page=f"evaluation {number}: {content}")
+    return f"metric evaluation {number}: {content}"
 
 
 def _join_tables(tables: list[Table], form: str) -> str:

@@ -27,7 +27,6 @@ from results.sets.forms import SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings, reword_choice
-from results.studies.tables import word_for_page
 
 
 @requires(Right.READ)
@@ -76,9 +75,9 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
     settings = Settings.from_dict(judgment_set.settings)
     context = {
         **_progress(judgment_set, can_manage=request.membership.can_manage),
-        "chosen": _list_choices(settings),
+        "chosen": settings.list_choices(),
         "reference": depositing.read_reference(judgment_set) if judgment_set.is_frozen else None,
-        "files": [(file, word_for_page(readme.describe_file(file.name))) for file in freezing.find_files(judgment_set)],
+        "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(judgment_set)],
         "agreement": tabulate_agreement(judgment_set) if judgment_set.is_frozen else None,
         "left_out": sorted(judgment_set.facts.get("left_out", {}).items()),
         "changed": _list_changes(judgment_set),
@@ -178,7 +177,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     context = {
         "form": form,
         "counts": counts,
-        "chosen": _list_choices(settings),
+        "chosen": settings.list_choices(),
         "settings": settings,
         "studies": [study for study in form.offered_studies if study.number in settings.studies],
         "refusal": refusal,
@@ -196,10 +195,6 @@ def _make_preview(project: Project, form: SetForm) -> Preview:
     return Preview("set", project, form.settings(), uses_adjudication(project))
 
 
-def _list_choices(settings: Settings) -> list[tuple[str, str]]:
-    return [reword_choice(name, value) for name, value in settings.list_choices()]
-
-
 def _list_changed_settings(judgment_set: JudgmentSet) -> list[tuple[str, str, str]]:
     """Return the name of each changed setting with its values before and after."""
     changes = judgment_set.facts.get("changes") or {"settings": []}
@@ -212,7 +207,7 @@ def _list_changed_settings(judgment_set: JudgmentSet) -> list[tuple[str, str, st
 def _list_changes(judgment_set: JudgmentSet) -> list[tuple[str, int]]:
     """Return how many judgments differ from the previous set, by what happened to them."""
     changes = judgment_set.facts.get("changes")
-    return [(word_for_page(words), changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
+    return [(words, changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
 
 
 def _progress(judgment_set: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Citing a set: authors, BibTeX, CITATION.cff and the DOI, in the archive, on the page, by API and command."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -163,6 +164,15 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     assert sha256 in bibtex
     assert "doi" not in bibtex
     assert freezing.verify(made) == []
+    sentence = made.facts["citation"]
+    assert sentence.startswith(
+        "Müller, Jürgen; van der Berg, Anna; King, Jr., Martin; Universität Zürich & Söhne; Łuk and Co, Ø "
+        f"({made.frozen_at:%Y}). {content['title']}. 41 human judgments of answers to questions, frozen on "
+    )
+    assert sentence.endswith(". Licence: CC-BY-4.0.")
+    readme = read(made, "README.md").decode()
+    assert f"\n> {sentence}\n" in readme
+    assert sha256 in readme
 
     client = client_of(manager)
     client.post(f"{SET}doi/", {"doi": "https://doi.org/10.5281/zenodo.7"})
@@ -182,7 +192,8 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     assert (entry.before, entry.after) == ({"doi": ""}, {"doi": "10.5281/zenodo.7"})
     told = Script(manager).read("judgment-sets/1/")
     assert told["doi"] == "10.5281/zenodo.7"
-    assert told["citation"]["text"] == made.facts["citation"]
+    assert told["citation"]["text"] == f"{made.facts['citation']} https://doi.org/10.5281/zenodo.7"
+    assert told["citation"]["text"] in unescape(page)
     assert check_cff(told["citation"]["cff"])["doi"] == "10.5281/zenodo.7"
     assert "doi = {10.5281/zenodo.7}" in told["citation"]["bibtex"]
     assert told["signatures"] == []
@@ -197,6 +208,8 @@ def test_without_authors_the_project_is_cited(project: Project, manager: Members
     made = freeze(project, manager)
     content = check_cff(read(made, "CITATION.cff").decode())
     assert content["authors"] == [{"name": project.name}]
+    assert made.facts["citation"].startswith(f"Bridges, judgment set 1: First ({made.frozen_at:%Y}). 41 human")
+    assert "Licence" not in made.facts["citation"]
     assert "license" not in content
     assert "url" not in content
     assert "No authors were named" in desk.get(SET).content.decode()

@@ -260,13 +260,11 @@ def test_without_texts_there_are_ids_alone(project: Project, manager: Membership
 
 def test_ratings_of_programs_are_not_called_human(project: Project, manager: Membership) -> None:
     canonical(project)
-    assert "Human judgments, frozen on" in freeze(project, manager).facts["citation"]
+    assert "41 human judgments of answers to questions, frozen on" in freeze(project, manager).facts["citation"]
     Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
     made = freeze(project, manager)
-    assert "Judgments, some of them by programs, frozen on" in made.facts["citation"]
-    assert (
-        "41 judgments of answers to questions, some of them by programs, frozen" in read(made, "CITATION.cff").decode()
-    )
+    assert "41 judgments of answers to questions, some of them by programs, frozen" in made.facts["citation"]
+    assert "41 judgments of answers to questions, some of them by programs" in read(made, "CITATION.cff").decode()
     assert made.facts["citation"] in read(made, "README.md").decode()
     assert b"uman judgments" not in read(made, "README.md")
 

@@ -191,7 +191,7 @@ def test_a_set_says_what_changed(project: Project, manager: Membership, desk: Cl
     assert changes["n_included"] == {"before": 41, "after": 39}
     page = desk.get(f"{LIST}2/").content.decode()
     assert "41 → 39" in page
-    assert "What changed since set 1, First" in read(made, "README.md").decode()
+    assert "## Changes since set 1, First" in read(made, "README.md").decode()
 
 
 def test_a_retired_set_says_so_everywhere_and_names_its_successor(

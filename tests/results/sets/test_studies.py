@@ -13,7 +13,7 @@ from django.utils import timezone
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, Membership, Project
 from results.models import ErrorCause, JudgmentSet, MetricRun, Study
-from results.sets import building
+from results.sets import building, readme
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
 from tests.previews import confirm
@@ -91,11 +91,21 @@ def test_the_prose_names_each_study_and_says_which_scores_are_newer(
     give_scores(project, manager, "Overlap", dict(runs[0].scores.values_list("candidate_id", "value")))
     made = freeze(project, manager, studies=(1, 2))
     readme, datasheet = read(made, "README.md").decode(), read(made, "datasheet.md").decode()
-    assert "| `study-1.tex` | study 1: its tables as LaTeX |" in readme
-    assert "- Study 1, Segment-level correlation (`study-1.json`): correlation per question, 10 answers" in readme
-    assert "- Studies: 1, 2" in readme
-    assert "- overlap in metric_scores.csv: scored anew after a study took the scores" in datasheet
-    assert "Causes of errors are in the words of the project's researchers." in datasheet
+    assert "| `study-1.tex` | metric evaluation 1: its tables as LaTeX |" in readme
+    assert "- 1. Segment-level correlation, `study-1.json`: 10 candidates; metrics: " in readme
+    assert "- Metric evaluations: 1, 2" in readme
+    assert "- In `metric_scores.csv`, `overlap` has newer scores than a metric evaluation used." in datasheet
+    assert "named by the project's researchers in their own words" in datasheet
+
+
+@pytest.mark.parametrize("kind", Study.Kind)
+def test_the_readme_names_each_kind_of_evaluation(kind: Study.Kind) -> None:
+    result = {"n": 1200, "metrics": [{"label": "ROUGE-L"}], "read_at": "2026-11-28T09:00:00Z"}
+    named = Study(number=3, kind=kind, name="For the paper", seed=7, result=result)
+    unit = "minimal pairs" if kind is Study.Kind.PAIRS else "candidates"
+    assert list(readme.list_evaluations([named]))[-2] == (
+        f"- 3. For the paper ({kind.label}), `study-3.json`: 1,200 {unit}; metrics: ROUGE-L; seed 7; data of 2026-11-28"
+    )
 
 
 def test_the_same_studies_are_the_same_bytes_and_follow_from_the_files(
@@ -123,7 +133,7 @@ def test_nobody_is_named_and_a_set_without_studies_has_none(
     assert b"Candidate answer" not in whole
     plain = freeze(project, manager)
     assert not [name for name in list_names(plain) if name.startswith(("study-", "metric"))]
-    assert b"## Studies" not in read(plain, "README.md")
+    assert b"## Metric evaluations" not in read(plain, "README.md")
 
 
 def test_a_study_of_judgments_that_were_removed_since_is_in_no_set(

@@ -1,0 +1,57 @@
+"""Agreement as README.md and datasheet.md state it, and the choice of the interval to report."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from results.scope.gold_settings import PASSAGES
+
+
+def write_agreement(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table with alpha of each criterion, and how to read it."""
+    yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+    for each in figures["criteria"]:
+        found, interval = each["agreement"], choose_interval(each)
+        alpha = f"{found['alpha']:.4f}" if found["alpha"] is not None else f"undefined: {found['undefined']}"
+        is_defined = interval["low"] is not None
+        ends = (
+            f"{interval['low']:.4f} to {interval['high']:.4f}" if is_defined else f"undefined: {interval['undefined']}"
+        )
+        who = "unknown" if found["n_annotators"] is None else f"{found['n_annotators']:,}"
+        yield (
+            f"| {each['criterion']} | {each['scale']} | {each['level']} | {alpha} | {ends} | {found['n_units']:,} "
+            f"| {who} | {found['n_ratings']:,} | {found['n_single']:,} |"
+        )
+    yield ""
+    if figures["criteria"]:
+        yield (
+            "Krippendorff's alpha over the candidates with at least two ratings. *single* is the number of candidates "
+            "with one rating, which have a gold score but are not part of alpha. "
+            f"{_describe_intervals(figures['criteria'][0])}"
+        )
+        yield ""
+
+
+def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the interval to report: over passages where candidates share them, and always over candidates before."""
+    is_over_passages = criterion["interval_over_passages"].get("method") and criterion["interval_unit"] == PASSAGES
+    name = "interval_over_passages" if is_over_passages else "interval_over_candidates"
+    interval: Mapping[str, Any] = criterion[name]
+    return interval
+
+
+def _describe_intervals(criterion: Mapping[str, Any]) -> str:
+    interval = choose_interval(criterion)
+    if interval.get("method") is None:
+        unit, other = "candidates", "passages"
+        method = f"percentile bootstrap intervals ({interval['n_resamples']:,} resamples, seed {interval['seed']})"
+    else:
+        unit, other = (
+            ("passages", "candidates") if criterion["interval_unit"] == PASSAGES else ("candidates", "passages")
+        )
+        method = "jackknife intervals with Student's t"
+    n = f" ({interval['n_resampled']:,} for {criterion['criterion']})" if "n_resampled" in interval else ""
+    return (
+        f"The intervals are {method} over {unit}{n}. `figures.json` also has the intervals over {other}, alpha at the "
+        "other levels of measurement, and alpha by dataset, split and source."
+    )
