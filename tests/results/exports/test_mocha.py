@@ -15,6 +15,7 @@ from projects.models import Candidate, Membership, MinimalPair, Passage, Project
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
+from tests.people import SignIn
 from tests.results.judged_batches import canonical, judge, take_file
 
 SPECIMEN = "mocha_specimen"
@@ -111,6 +112,22 @@ def test_it_imports_again_to_the_same_thing(project: Project, owner: Membership,
             entry["metadata"].pop("raters", None)
             entry["metadata"].get("scores", []).sort()
     assert second == json.loads(first) | second
+
+
+def test_what_it_does_not_hold_is_said_on_the_page(
+    project: Project, manager: Membership, owner: Membership, client_of: SignIn, tmp_path: Path
+) -> None:
+    canonical(project)
+    counted, other = Judgment.objects.order_by("pk")[:2]
+    Judgment.objects.filter(pk=counted.pk).update(judged_at="2026-03-01T10:00Z")
+    Judgment.objects.filter(pk=other.pk).update(is_counted=False, not_counted_reason="rejected")
+    again = make_project("again")
+    make_membership(again, role=Membership.Role.OWNER)
+    take_file(again, exported(project), "again.json", tmp_path, with_scores=True)
+    judgments = Judgment.objects.filter(candidate__dataset__project=again)
+    assert (judgments.count(), judgments.filter(judged_at__isnull=False).count()) == (40, 0)
+    page = " ".join(client_of(manager).get("/p/bridges/export/").content.decode().split())
+    assert "It can be imported again with its texts, scores and raters. Times, comments, flags, adjudications" in page
 
 
 def test_minimal_pairs_and_nameless_scores_come_back(project: Project, owner: Membership, tmp_path: Path) -> None:
