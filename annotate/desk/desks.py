@@ -104,6 +104,11 @@ class Desk:
         return bool(is_done and self.survey.lacks_after and self.can_work and not self.consent.is_missing)
 
     @property
+    def asks_for_consent(self) -> bool:
+        """Whether work or the test waits for their consent, to which both lead."""
+        return self.can_work and self.consent.is_missing and (self.can_start or self.asks_for_test)
+
+    @property
     def asks_for_test(self) -> bool:
         """Whether the desk leads to the qualification test, or to the reason why they can't take it."""
         return self.can_work and self.admission is not None and bool(self.admission.why_not)

@@ -15,3 +15,9 @@ def name_for(member: Membership, viewer: Membership) -> str:
         return member.pseudonym
     user = member.user
     return (user.get_full_name() or user.get_username()) if user else member.imported_name or member.pseudonym
+
+
+@register.filter
+def you_if(member: Membership | None, viewer: Membership) -> str:
+    """Return what stands after a pseudonym that is the viewer's own, which nobody knows by heart."""
+    return " (you)" if member is not None and member.pk == viewer.pk else ""

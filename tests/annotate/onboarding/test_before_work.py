@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotate import places
 from annotate.models import Assignment, Batch
@@ -27,6 +28,7 @@ from projects.models import (
     User,
 )
 from tests.annotate.open_batches import answered, assert_equation, open_batch
+from tests.annotate.qualification.factories import make_test
 from tests.factories import make_batch, make_consent, make_corpus, make_instructions, make_membership, make_project
 from tests.people import SignIn
 
@@ -57,6 +59,21 @@ def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Pro
     assert instructions.confirm(annotator=annotator, instructions=version) is True
     assert isinstance(serving.claim(annotator), UUID)
     assert_equation()
+
+
+def test_the_desk_names_the_consent_before_the_test_that_waits_for_it(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project)
+    open_batch(project)
+    consent = make_consent(project)
+    desk = reverse("annotate:project-desk", args=[project.slug])
+    client, ask = client_of(annotator), "Please read the consent and agree first."
+    page = client.get(desk).content.decode()
+    assert (ask in page, "Pass the qualification test to start." in page) == (True, False)
+    agree(annotator, consent)
+    page = client.get(desk).content.decode()
+    assert (ask in page, "Pass the qualification test to start." in page) == (False, True)
 
 
 def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, other_annotator: Membership) -> None:

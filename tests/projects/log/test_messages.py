@@ -197,8 +197,8 @@ def test_a_line_leads_to_what_it_is_about(
     assert reverse("annotate:assignment-show", args=[project.slug, work.uuid]) in page
     assert reverse("annotate:passage-show", args=[project.slug, passage.pk]) in page
     lines = [row["Action"] for row in read(page).rows("Audit log")]
-    assert any(line.startswith(f"{manager.pseudonym} approved assignment {work.pk}") for line in lines)
-    assert any(line.startswith(f"{manager.pseudonym} withdrew passage \u202e<b>p") for line in lines)
+    assert any(line.startswith(f"{manager.pseudonym} (you) approved assignment {work.pk}") for line in lines)
+    assert any(line.startswith(f"{manager.pseudonym} (you) withdrew passage \u202e<b>p") for line in lines)
     assert max(map(len, lines)) < 160
 
 

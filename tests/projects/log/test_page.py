@@ -39,6 +39,15 @@ def test_what_only_looks_like_a_moment_is_shown_as_it_is(
     assert shown in page.content.decode()
 
 
+def test_nobody_has_to_know_their_own_pseudonym(
+    project: Project, owner: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    for actor in (owner, manager):
+        log.record(project, actor, Act.CHANGE_SETTINGS, project, after={"name": actor.pseudonym})
+    rows = see(client_of(manager), project).rows("Audit log")
+    assert [row["Action"].partition(" changed")[0] for row in rows] == [f"{manager.pseudonym} (you)", owner.pseudonym]
+
+
 @pytest.fixture
 def batch(project: Project) -> Batch:
     return open_batch(project, n_hits=1, n_items=1)
@@ -84,7 +93,7 @@ def test_a_line_says_who_did_what_to_what_before_and_after_and_why(
     )
     page = see(client_of(manager), manager.project)
     (row,) = page.rows("Audit log")
-    assert row["Action"].startswith(f"{manager.pseudonym} closed batch {batch.number}, {batch.name}")
+    assert row["Action"].startswith(f"{manager.pseudonym} (you) closed batch {batch.number}, {batch.name}")
     assert row["Changes"] == "only: yes beforestate: open →, then closedn places: 3"
     assert row["Reason"] == "Enough for now"
 
