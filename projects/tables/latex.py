@@ -51,7 +51,7 @@ def write_latex(table: Table) -> str:
     # A table* spans both columns of a page; where there is only one it is a table.
     is_wide = len(columns) > MOST_IN_ONE_COLUMN or any(column.align == _PARAGRAPH for column in columns)
     frame = "table*" if is_wide else "table"
-    below = notes.list_sentences(table)
+    below = notes.list_sentences(table.notes)
     written = "\n".join(
         [
             rf"\begin{{{frame}}}",

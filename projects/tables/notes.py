@@ -1,8 +1,7 @@
-"""What stands below a table in files: notes, and the reasons of undefined figures."""
+"""What stands below a table: notes, and the reasons of undefined figures."""
 
 import re
-
-from projects.tables.tables import Table
+from collections.abc import Iterator, Sequence
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -17,10 +16,20 @@ class Notes:
         """Return the letter of a note."""
         return self._letters.setdefault(note, _make_letter(len(self._letters)))
 
-    def list_sentences(self, table: Table) -> list[str]:
+    def find(self, note: str) -> str:
+        """Return the letter of a note that is marked already; empty for one that is not."""
+        return self._letters.get(note, "")
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield each letter with its note as a sentence."""
+        return ((letter, end_sentence(note)) for note, letter in self._letters.items())
+
+    def list_sentences(self, of_table: Sequence[str]) -> list[str]:
         """Return the notes of the table, and then those of its cells."""
-        cells = [f"({letter}) {end_sentence(note)}" for note, letter in self._letters.items()]
-        return [*map(end_sentence, table.notes), *cells]
+        return [*map(end_sentence, of_table), *(f"({letter}) {note}" for letter, note in self)]
 
 
 def end_sentence(text: str) -> str:

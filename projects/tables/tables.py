@@ -7,7 +7,10 @@ shows that in its own way, and none shows a zero for it.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self
+
+from projects.tables.notes import Notes
 
 FORM_NAMES = {"csv": "CSV", "tex": "LaTeX", "md": "Markdown"}
 
@@ -78,6 +81,8 @@ ColumnKind = Literal["text", "count", "number", "estimate", "interval", "p"]
 
 NO_NUMBER = Missing("not a number")
 USUAL_INTERVAL = "95 % CI"
+LONGEST_IN_CELL = 28
+"""The longest reason that pages show in its cell. Of a table with a longer one, all stand below, each with a letter."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ class Cell:
 
     column: Column
     value: Value
+    mark: str = ""
+    """The letter of its reason or note, where that stands below the table."""
 
     @property
     def text(self) -> str:
@@ -192,6 +199,19 @@ class Table:
     def page_columns(self) -> list[Column]:
         return [column for column in self.columns if column.on_page]
 
+    @cached_property
+    def page_notes(self) -> Notes:
+        """The reasons and notes that pages show below the table: all in reading order, or none where all are short."""
+        values = (
+            value for row in self.all_rows for column, value in zip(self.columns, row, strict=True) if column.on_page
+        )
+        found = [note for note in map(read_note, values) if note]
+        notes = Notes()
+        if any(len(note) > LONGEST_IN_CELL for note in found):
+            for note in found:
+                notes.mark(note)
+        return notes
+
     @property
     def body(self) -> list[tuple[list[Cell], list[Cell]]]:
         """Each row as the cells that identify it, and the others."""
@@ -208,8 +228,11 @@ class Table:
 
     def _make_cells(self, row: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
         pairs = zip(self.columns, row, strict=True)
-        cells = [Cell(column, check_value(value)) for column, value in pairs if column.on_page]
+        cells = [self._make_cell(column, check_value(value)) for column, value in pairs if column.on_page]
         return cells[: self.n_keys], cells[self.n_keys :]
+
+    def _make_cell(self, column: Column, value: Value) -> Cell:
+        return Cell(column, value, self.page_notes.find(read_note(value)))
 
 
 def check_value(value: Value) -> Value:

@@ -94,7 +94,7 @@ def _as_markdown(table: Table) -> str:
     ]
     lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
     parts = [escape_markdown(table.caption or table.title), "\n".join(lines)]
-    if below := notes.list_sentences(table):
+    if below := notes.list_sentences(table.notes):
         parts.append(escape_markdown(" ".join(below)))
     return "\n\n".join(parts) + "\n"
 

@@ -6,6 +6,8 @@ import math
 import re
 from pathlib import Path
 
+from django.template.loader import render_to_string
+
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value, Wording
 from projects.tables.writing import escape_latex, escape_markdown, write
 from tests.projects.tables.latex import check_latex, set_latex
@@ -124,3 +126,25 @@ def test_files_and_pages_word_a_cell_in_their_own_ways() -> None:
     ]
     assert [cells[0].sort_key for _keys, cells in table.body] == ["0.125", "-0.5", "0.001"]
     assert "People,0.125" in write(table, "csv")
+
+
+def render(*rows: list[Value]) -> str:
+    columns = [Column("a", "A"), Column("r", "Pearson", "estimate"), Column("p", "p", "p")]
+    return render_to_string("projects/tables/_table.html", {"table": Table("x", "X", columns, rows)})
+
+
+def test_pages_show_long_reasons_once_below_the_table() -> None:
+    why, no_interval = "people do not agree beyond chance", "no interval: fewer than three passages"
+    page = render(["m", Estimate(0.5, note=no_interval), Missing(why)], ["k", Missing("too few"), Missing(why)])
+    assert "0.500<sup>a</sup>" in page
+    assert page.count("—<sup>b</sup>") == 2
+    below = [f"<sup>{letter}</sup> {note}." for letter, note in zip("abc", (no_interval, why, "too few"), strict=True)]
+    places = [page.index(each) for each in below]
+    assert places == sorted(places), "with a long reason below, a short one isn't left in its cell"
+    assert page.count(why) == page.count(no_interval) == 1
+
+
+def test_short_reasons_stay_in_their_cells() -> None:
+    page = render(["m", Missing("all scores are equal"), None])
+    assert "— all scores are equal" in page
+    assert "<sup>" not in page

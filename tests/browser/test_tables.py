@@ -1,0 +1,75 @@
+"""Tables and charts of results on screens of every size: no column is hidden without a sign of it."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from projects.models import Membership, Project
+from tests.browser.conftest import LAPTOP, PHONE, WITH_WIDE_FONT, SignedIn
+from tests.results.studies.conftest import judged, runs  # noqa: F401
+from tests.results.studies.factories import MetricRun, study
+
+WIDER = """() => [...document.querySelectorAll(".table-wrap, .chart-scroll")]
+  .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label"))"""
+"""JavaScript: the tables and charts that are wider than their frames."""
+SHADOW = "(e) => getComputedStyle(e).boxShadow"
+BROKEN_WORDS = r"""() => [...document.querySelectorAll(".table--figures :is(th, td)")].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    for (const word of text.data.matchAll(/[\p{L}']+/gu)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (text.parentElement.checkVisibility() && lines.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+})"""
+"""JavaScript: the words in tables of figures that are broken between their letters."""
+
+
+@pytest.fixture
+def evaluation(judged: Project, manager: Membership, runs: list[MetricRun]) -> str:  # noqa: F811
+    made = study(judged, manager, runs, n_resamples=100)
+    return f"/p/{judged.slug}/studies/{made.number}/"
+
+
+def open_page(signed_in: SignedIn, manager: Membership, path: str, size: dict[str, int]) -> Page:
+    page = signed_in(manager.user, viewport=size)
+    page.goto(path)
+    return page
+
+
+@WITH_WIDE_FONT
+def test_a_laptop_shows_every_column_of_an_evaluation(
+    signed_in: SignedIn, manager: Membership, evaluation: str
+) -> None:
+    page = open_page(signed_in, manager, evaluation, LAPTOP)
+    assert page.evaluate(WIDER) == []
+    last = page.locator("#overall").get_by_role("columnheader", name="Pearson / ceiling")
+    last.scroll_into_view_if_needed()
+    expect(last).to_be_in_viewport(ratio=1)
+
+
+def test_a_phone_shows_charts_whole_and_marks_tables_that_go_on(
+    signed_in: SignedIn, manager: Membership, evaluation: str
+) -> None:
+    page = open_page(signed_in, manager, evaluation, PHONE)
+    assert "Correlation with human scores" in page.evaluate(WIDER)
+    assert "Chart: Pearson's r of each metric with human judgments" not in page.evaluate(WIDER)
+    assert page.locator("#overall .chart-phone svg").bounding_box()["width"] <= PHONE["width"]  # type: ignore[index]
+    table = page.get_by_role("region", name="Correlation with human scores")
+    at_start = table.evaluate(SHADOW)
+    table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_function(
+        "([e, before]) => getComputedStyle(e).boxShadow !== before", arg=[table.element_handle(), at_start]
+    )
+    assert "-14px" in at_start
+    assert "-14px" not in table.evaluate(SHADOW).split("inset")[0]
+
+
+@WITH_WIDE_FONT
+def test_a_phone_breaks_no_word_of_a_table(signed_in: SignedIn, manager: Membership, evaluation: str) -> None:
+    scores = evaluation.replace("studies", "scores").rpartition("/")[0].rpartition("/")[0]
+    for path in (evaluation, f"{scores}/"):
+        assert open_page(signed_in, manager, path, PHONE).evaluate(BROKEN_WORDS) == []
