@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -44,6 +44,10 @@ FORM_NAMES = {
 _PRINTED = {"column.pdf": (321, 110), "page.pdf": (661, 200)}
 """The width of a column and of a page of a paper in pixels of 96 an inch, and that of names beside a plot."""
 _LEAST_PLOT = 110
+_PHONE = (316, 110)
+"""The width of a drawing and of its names on a phone, where the page is 390 pixels wide."""
+MOST_ON_PHONE = 500
+"""The most rows of a chart that a page has twice, once for phones; of more, phones scroll the wide drawing."""
 _POINTS = 0.75
 """Points for each pixel, so that a text of 12 pixels is printed in 9 points."""
 
@@ -101,12 +105,40 @@ logger = logging.getLogger(__name__)
 
 
 def draw(chart: Chart) -> SafeString:
-    """Return the chart as SVG for a page, in the page's colours, or nothing if it could not be drawn.
+    """Return the chart as SVG for a page, in the page's colours, or nothing if it could not be drawn."""
+    return mark_safe(_draw_on_page(chart))  # noqa: S308 - `_checked` allows shapes and texts only
 
-    The drawing is cached by its specification.
-    """
+
+def draw_for_phone(chart: Chart) -> SafeString:
+    """Return the same as narrow as a phone; nothing where the chart keeps its width, such as that of a heat map."""
+    narrow = _narrow(chart)
+    if narrow is None or len(chart.rows) > MOST_ON_PHONE:
+        return mark_safe("")
+    across, name_width = _PHONE
+    plot: float = across - name_width
+    drawn = _draw_on_page(narrow, name_width=name_width, width=plot)
+    for _attempt in range(2):
+        found = re.search(r'<svg[^>]* width="([\d.]+)"', drawn)
+        if found is None or abs(across - float(found[1])) <= 1:
+            break
+        # What stands beside the plot, such as names, hardly changes with it.
+        plot = max(_LEAST_PLOT, plot + across - float(found[1]))
+        drawn = _draw_on_page(narrow, name_width=name_width, width=plot)
+    return mark_safe(drawn)  # noqa: S308 - as above
+
+
+def _narrow(chart: Chart) -> Chart | None:
+    """Return the chart with its parts one below the other; None for a plot whose width its cells decide."""
+    if "facet" in chart.spec:
+        return replace(chart, spec={**chart.spec, "columns": 1})
+    return chart if isinstance(chart.spec.get("width", 520), int | float) else None
+
+
+def _draw_on_page(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0) -> str:
+    """Return the drawing, which is cached by its specification; nothing if it could not be drawn."""
     # The colours are CSS variables, so that one cached drawing serves both themes.
-    spec = _whole(chart, {name: f"var(--{name})" for name in _PALETTE}, is_page=True)
+    palette = {name: f"var(--{name})" for name in _PALETTE}
+    spec = _whole(chart, palette, is_page=True, name_width=name_width, width=width)
     key = "chart:" + hashlib.sha256(orjson.dumps(spec)).hexdigest()
     drawn: str | None = cache.get(key)
     if drawn is None:
@@ -117,7 +149,7 @@ def draw(chart: Chart) -> SafeString:
             logger.exception("The chart “%s” could not be drawn.", chart.name)
             drawn = _FAILED
             cache.set(key, drawn, _RETRY_SECONDS)
-    return mark_safe(drawn)  # noqa: S308 - `_checked` allows shapes and texts only
+    return drawn
 
 
 def write(chart: Chart, form: str) -> bytes:
@@ -155,7 +187,7 @@ def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
 def _whole(
     chart: Chart, palette: Mapping[str, str], *, is_page: bool = False, name_width: float = NAME_WIDTH, width: float = 0
 ) -> Spec:
-    own = {"width": 520, **chart.spec, **({"width": width} if width else {})}
+    own = _set_width(chart.spec, width) if width else {"width": 520, **chart.spec}
     fitted, rows = fit_spec(own, chart.rows, name_width=name_width)
     spec: Spec = _coloured({**fitted, "config": _CONFIG}, palette)
     spec |= {"data": {"values": [dict(row) for row in rows]}, "background": None if is_page else "#ffffff"}
@@ -164,6 +196,10 @@ def _whole(
         spec |= {"title": {"text": fold_chart_title(chart.title, across), "frame": "group"}, "padding": 12}
     printable: Spec = _printable(spec)
     return printable
+
+
+def _set_width(spec: Spec, width: float) -> Spec:
+    return {**spec, "spec": {**spec["spec"], "width": width}} if "facet" in spec else {**spec, "width": width}
 
 
 def list_texts(chart: Chart) -> list[str]:

@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from projects.charts.drawing import Chart, draw, list_texts
+from projects.charts.drawing import Chart, draw, draw_for_phone, list_texts
 from projects.charts.fonts import find_undrawable
 
 register = template.Library()
@@ -13,6 +13,12 @@ register = template.Library()
 def chart_svg(chart: Chart) -> SafeString:
     """Return the chart as SVG in the colours of the page."""
     return draw(chart)
+
+
+@register.filter
+def phone_chart_svg(chart: Chart) -> SafeString:
+    """Return the same for phones; nothing where the chart has one width."""
+    return draw_for_phone(chart)
 
 
 @register.filter

@@ -3,13 +3,14 @@
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from projects.charts import specs
-from projects.charts.drawing import Chart, Row, draw, write
+from projects.charts.drawing import Chart, Row, draw, draw_for_phone, write
 from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
 
 NAMES = (
@@ -71,6 +72,19 @@ def check_texts(drawn: str, where: object) -> None:
         assert x_high <= left + width + 0.5, (where, box.text)
         assert y_high <= top + height + 0.5, (where, box.text)
     assert [(one.text, other.text) for one, other in combinations(boxes, 2) if one.overlaps(other)] == [], where
+
+
+@pytest.mark.parametrize("is_long", [True, False])
+def test_a_drawing_for_phones_is_as_narrow_as_they_are(*, is_long: bool) -> None:
+    charts = {chart.name: chart for chart in make_charts(10, is_long=is_long)}
+    for name in ("intervals", "scatter", "parts", "swept", "days"):
+        drawn = draw_for_phone(charts[name])
+        check_texts(drawn, name)
+        # A legend of long names takes more; the page draws it a tenth smaller.
+        assert float(ET.fromstring(drawn).get("width", "0")) < (360 if name == "scatter" else 318), name
+    assert draw_for_phone(charts["map"]) == "", "the squares of a map keep their size"
+    many = [dict(row) for row in charts["scatter"].rows] * 100
+    assert draw_for_phone(replace(charts["scatter"], rows=many)) == "", "a page has many points once"
 
 
 def test_intervals_lie_inside_the_plot() -> None:
