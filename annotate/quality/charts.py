@@ -20,7 +20,7 @@ def chart_history(hits: Sequence[SubmittedHit], *, low: float, high: float) -> C
         for number, hit in enumerate(hits, start=1)
         if hit.others is not None
     ]
-    spec = specs.lines("hit", "mean", "who", title="mean score", axis="HIT", domain=(low, high))
+    spec = specs.lines("hit", "mean", "who", title="mean score", axis="HIT", domain=(low, high), last=len(hits))
     return Chart(
         "history",
         "Scores over time",

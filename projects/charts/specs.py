@@ -6,6 +6,7 @@ from typing import Any
 from projects.charts.drawing import SCHEME, SERIES, Spec
 
 Domain = tuple[float, float]
+MOST_TICKS = 10
 
 
 def intervals(
@@ -132,19 +133,26 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
     }  # fmt: skip
 
 
-def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain) -> Spec:
-    """Return a line with points for each series over whole numbers from 1."""
+def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain, last: int) -> Spec:
+    """Return a line with points for each series over the whole numbers from 1 to `last`."""
     return {
         "height": 220,
         "mark": {"type": "line", "strokeJoin": "round", "point": {"size": 30}},
         "encoding": {
             "x": {"field": at, "type": "quantitative", "title": axis,
                   "scale": {"zero": False, "nice": False, "padding": 6},
-                  "axis": {"tickMinStep": 1, "format": "d", "grid": False}},
+                  "axis": {"values": choose_ticks(last), "format": "d", "grid": False}},
             "y": {"field": value, "type": "quantitative", "title": title, "scale": _scale(domain)},
             "color": {**colours(series), "legend": {"orient": "top"}},
         },
     }  # fmt: skip
+
+
+def choose_ticks(last: int) -> list[int]:
+    """Return at most ten whole numbers from 1 to `last` for an axis, which of itself would mark halves of few."""
+    steps = (step * 10**power for power in range(18) for step in (1, 2, 5))
+    step = next(each for each in steps if last // each <= MOST_TICKS - (each > 1))
+    return sorted({1, *range(step, last + 1, step)})
 
 
 def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[float]) -> Spec:

@@ -154,9 +154,8 @@ def _draw_epochs(result: Mapping[str, Any]) -> Chart:
                 rows.append({"epoch": epoch, "value": sum(known) / len(known), "training": variant["label"]})
     values = [float(row["value"]) for row in rows] or [0.0]
     domain = (min(0.0, *values), max(1.0, *values))
-    spec = specs.lines("epoch", "value", "training", title="Pearson's r on dev", axis="Epoch", domain=domain)
-    # Each epoch once: over numbers, an axis of few epochs has ticks between them.
-    spec["encoding"]["x"] = {"field": "epoch", "type": "ordinal", "title": "Epoch", "axis": {"labelAngle": 0}}
+    last = max((row["epoch"] for row in rows), default=1)
+    spec = specs.lines("epoch", "value", "training", title="Pearson's r on dev", axis="Epoch", domain=domain, last=last)
     return Chart("epochs", "Correlation on dev after each epoch, mean of the seeds", rows, spec)
 
 

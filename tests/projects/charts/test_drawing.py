@@ -69,3 +69,19 @@ def test_every_kind_of_mark_is_drawn_of_its_rows(spec: drawing.Spec) -> None:
     empty = draw(Chart("it", "It", [], spec))
     shapes = ("<path", "<rect", "<text")
     assert sum(drawn.count(shape) for shape in shapes) > sum(empty.count(shape) for shape in shapes)
+
+
+@pytest.mark.parametrize(
+    ("last", "ticks"),
+    [
+        (0, [1]),
+        (1, [1]),
+        (3, [1, 2, 3]),
+        (10, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        (11, [1, 2, 4, 6, 8, 10]),
+        (47, [1, 5, 10, 15, 20, 25, 30, 35, 40, 45]),
+        (1_234, [1, 200, 400, 600, 800, 1_000, 1_200]),
+    ],
+)
+def test_an_axis_of_whole_numbers_has_few_ticks_and_no_halves(last: int, ticks: list[int]) -> None:
+    assert specs.choose_ticks(last) == ticks
