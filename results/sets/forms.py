@@ -1,4 +1,4 @@
-"""The form of a new judgment set."""
+"""The forms of judgment sets: a new one, retiring one, and the replacement of a retired one."""
 
 from typing import Any
 
@@ -11,8 +11,9 @@ from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Project
+from results.models import JudgmentSet
 from results.scope.forms import STAGES, FacetsForm
-from results.sets import citing, freezing
+from results.sets import citing, freezing, retiring
 from results.sets.licences import CHOICES
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
@@ -146,6 +147,54 @@ class SetForm(FacetsForm):
             licence=data["licence"],
             languages=data["languages"],
         )
+
+
+class _SetField(forms.ModelChoiceField[JudgmentSet]):
+    """A judgment set by its number."""
+
+    default_error_messages = dict.fromkeys(
+        ("invalid_choice", "required"), "Choose a frozen set that is not retired as the replacement."
+    )
+
+    def label_from_instance(self, judgment_set: JudgmentSet) -> str:
+        return f"{judgment_set.number} · {judgment_set.name}"
+
+
+class ReplacementForm(forms.Form):
+    """Which set replaces a retired one."""
+
+    replacement = _SetField(queryset=JudgmentSet.objects.none(), to_field_name="number", empty_label=None)
+
+    def __init__(self, judgment_set: JudgmentSet, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["replacement"].queryset = retiring.find_replacements(judgment_set)  # type: ignore[attr-defined]
+
+    def has_choices(self) -> bool:
+        return self.fields["replacement"].queryset.exists()  # type: ignore[attr-defined,no-any-return]
+
+    def read_replacement(self) -> JudgmentSet | None:
+        """Return the chosen set. Raises Refused for one that cannot be chosen."""
+        self.full_clean()
+        if "replacement" in self.errors:
+            raise Refused(str(self.errors["replacement"][0]))
+        found: JudgmentSet | None = self.cleaned_data["replacement"]
+        return found
+
+
+class RetireForm(ReplacementForm):
+    """Why a set is retired, and which set replaces it, if there is one already."""
+
+    why = forms.CharField(
+        label="Reason", widget=forms.Textarea(attrs={"rows": 3}), help_text="Shown to everyone who uses the set."
+    )
+    replacement = _SetField(
+        queryset=JudgmentSet.objects.none(),
+        to_field_name="number",
+        required=False,
+        empty_label="none yet",
+        help_text="You can also choose or freeze a replacement later.",
+    )
+    field_order = ("why", "replacement")
 
 
 def _check_terms(*, authors: tuple[str, ...] = (), languages: tuple[str, ...] = ()) -> None:

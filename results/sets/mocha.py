@@ -1,7 +1,7 @@
 """MOCHA's JSON of a set: train, dev and test with scores, test without, and minimal pairs; one criterion a file.
 
-The entries are those of the export (`results.exports.mocha`) and can be imported again, with the same limits. A candidate is in a file if it
-has a gold score; a minimal pair always, with its imported scores, if any.
+The entries are those of the export (`results.exports.mocha`) and can be imported again, with the same limits. A
+candidate is in a file if it has a gold score; a minimal pair always, with its imported scores, if any.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,6 +1,7 @@
 """Retiring: a set that should no longer be used is marked, with the reason and its replacement; its files stay."""
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotate.models.conditions import REMOVALS
@@ -19,7 +20,9 @@ SLACK_SECONDS = 10
 
 
 @transaction.atomic
-def retire(*, judgment_set: JudgmentSet, actor: Membership | None, why: str) -> None:
+def retire(
+    *, judgment_set: JudgmentSet, actor: Membership | None, why: str, replacement: JudgmentSet | None = None
+) -> None:
     """Mark a frozen set as retired; `actor` None is the system. Raises Refused. Locks the set."""
     why = why.strip()
     if not why:
@@ -29,9 +32,29 @@ def retire(*, judgment_set: JudgmentSet, actor: Membership | None, why: str) -> 
         raise Refused("Only a frozen set can be retired.")
     if locked.retired_at is not None:
         raise Refused("This set is retired already.")
-    JudgmentSet.objects.filter(pk=judgment_set.pk).update(retired_at=Now(), retired_by=actor, retired_why=why)
-    log.record(judgment_set.project, actor, Act.RETIRE_JUDGMENT_SET, judgment_set, why=why)
+    if replacement is not None:
+        _refuse_replacement(judgment_set, replacement)
+    JudgmentSet.objects.filter(pk=judgment_set.pk).update(
+        retired_at=Now(), retired_by=actor, retired_why=why, successor=replacement
+    )
+    _log(judgment_set, actor, replacement, why=why)
     judgment_set.refresh_from_db()
+
+
+@transaction.atomic
+def choose_replacement(*, judgment_set: JudgmentSet, actor: Membership, replacement: JudgmentSet) -> None:
+    """Name a frozen set as the replacement of a retired one that has none. Raises Refused. Locks the set."""
+    _refuse_replaced(_lock(judgment_set))
+    _refuse_replacement(judgment_set, replacement)
+    JudgmentSet.objects.filter(pk=judgment_set.pk).update(successor=replacement)
+    _log(judgment_set, actor, replacement)
+
+
+def find_replacements(judgment_set: JudgmentSet) -> QuerySet[JudgmentSet]:
+    """Return the sets that can replace this one, the newest first: frozen, not retired, nor about to be."""
+    project = judgment_set.project
+    found = project.judgment_sets.frozen().filter(retired_at=None)
+    return found.exclude(pk__in=[judgment_set.pk, *find_taken_out(project)])
 
 
 @transaction.atomic
@@ -41,11 +64,8 @@ def request_successor(*, judgment_set: JudgmentSet, actor: Membership) -> Judgme
     A replacement that failed is queued once more. Locks the set.
     """
     locked = _lock(judgment_set)
-    if locked.retired_at is None:
-        raise Refused("Only a retired set can be replaced.")
+    _refuse_replaced(locked)
     if locked.successor is not None:
-        if locked.successor.is_frozen or locked.successor.is_live:
-            raise Refused(f"It is replaced by judgment set {locked.successor.number} already.")
         freezing.start_again(judgment_set=locked.successor)
         return locked.successor
     successor = freezing.request_set(
@@ -77,17 +97,36 @@ def retirement_note(judgment_set: JudgmentSet) -> bytes:
     """Return the text of RETIRED.md, which stands beside the files of a retired set."""
     assert judgment_set.retired_at is not None
     successor = judgment_set.successor
-    replacement = (
-        f"It is replaced by judgment set {successor.number}, “{successor.name}”."
-        if successor is not None and successor.is_frozen
-        else "It has no replacement yet."
-    )
+    replacement = "It has no replacement yet."
+    if successor is not None and successor.is_frozen:
+        too = ", which is retired too" if successor.retired_at is not None else ""
+        replacement = f"It is replaced by judgment set {successor.number}, “{successor.name}”{too}."
     return (
         f"# Judgment set {judgment_set.number} is retired\n\n"
         f"“{judgment_set.name}” was retired on {judgment_set.retired_at:%Y-%m-%d}: {judgment_set.retired_why}\n\n"
         f"{replacement}\n\n"
         "Do not use it for new work, and do not pass it on. Its other files are unchanged.\n"
     ).encode()
+
+
+def _refuse_replaced(judgment_set: JudgmentSet) -> None:
+    if judgment_set.retired_at is None:
+        raise Refused("Only a retired set can be replaced.")
+    successor = judgment_set.successor
+    if successor is not None and (successor.is_frozen or successor.is_live):
+        raise Refused(f"It is replaced by judgment set {successor.number} already.")
+
+
+def _refuse_replacement(judgment_set: JudgmentSet, replacement: JudgmentSet) -> None:
+    if not find_replacements(judgment_set).filter(pk=replacement.pk).exists():
+        raise Refused(
+            f"Judgment set {replacement.number} can’t be the replacement. Choose a frozen set that is not retired."
+        )
+
+
+def _log(judgment_set: JudgmentSet, actor: Membership | None, replacement: JudgmentSet | None, why: str = "") -> None:
+    after = {"successor": replacement.number} if replacement is not None else None
+    log.record(judgment_set.project, actor, Act.RETIRE_JUDGMENT_SET, judgment_set, after=after, why=why)
 
 
 def _lock(judgment_set: JudgmentSet) -> JudgmentSet:

@@ -23,7 +23,7 @@ from projects.web.refusals import refusals
 from results.models import JudgmentSet
 from results.sets import depositing, downloads, freezing, readme, retiring
 from results.sets.agreement_table import tabulate_agreement
-from results.sets.forms import SetForm
+from results.sets.forms import ReplacementForm, RetireForm, SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings, reword_choice
@@ -84,6 +84,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "changed_settings": _list_changed_settings(judgment_set),
         "is_taken_out": judgment_set.pk in retiring.find_taken_out(project),
         "taken_out_reason": retiring.TAKEN_OUT,
+        "retirement": _make_retirement_form(judgment_set) if request.membership.can_manage else None,
         "predecessors": judgment_set.predecessors.order_by("number"),
         "can_manage": request.membership.can_manage,
     }
@@ -119,7 +120,12 @@ def set_again(request: ProjectRequest, project: Project, number: int) -> HttpRes
 def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     judgment_set = _fetch(project, number)
     with refusals(request):
-        retiring.retire(judgment_set=judgment_set, actor=request.membership, why=request.POST.get("why", ""))
+        retiring.retire(
+            judgment_set=judgment_set,
+            actor=request.membership,
+            why=request.POST.get("why", ""),
+            replacement=RetireForm(judgment_set, request.POST).read_replacement(),
+        )
     return redirect(judgment_set)
 
 
@@ -135,9 +141,14 @@ def set_doi(request: ProjectRequest, project: Project, number: int) -> HttpRespo
 @requires(Right.MANAGE)
 @require_POST
 def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Freeze the present judgments with the settings of a retired set."""
+    """Choose the replacement of a retired set, or freeze one: the present judgments with the same settings."""
     judgment_set = _fetch(project, number)
     with refusals(request):
+        if "replacement" in request.POST:
+            chosen = ReplacementForm(judgment_set, request.POST).read_replacement()
+            assert chosen is not None, "The field is required."
+            retiring.choose_replacement(judgment_set=judgment_set, actor=request.membership, replacement=chosen)
+            return redirect(judgment_set)
         successor = retiring.request_successor(judgment_set=judgment_set, actor=request.membership)
         return redirect(successor)
     return redirect(judgment_set)
@@ -163,6 +174,13 @@ def set_file(request: ProjectRequest, project: Project, number: int, name: str) 
     return downloads.stream_file(
         project, number, name, is_head=request.method == "HEAD", asked_range=request.headers.get("Range")
     )
+
+
+def _make_retirement_form(judgment_set: JudgmentSet) -> ReplacementForm | None:
+    """Return the form that retires a frozen set or, if it is retired, names its replacement."""
+    if not judgment_set.is_frozen:
+        return None
+    return ReplacementForm(judgment_set) if judgment_set.retired_at else RetireForm(judgment_set)
 
 
 def _fetch(project: Project, number: int) -> JudgmentSet:

@@ -16,7 +16,7 @@ from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Judgment
 from measures.gold_rules import GoldRule
-from projects.models import Membership, Project
+from projects.models import LogEntry, Membership, Project
 from results.models import JudgmentSet
 from results.scope.excluded import count_inclusion
 from results.sets import freezing
@@ -225,3 +225,52 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     assert body(desk.get(f"{LIST}1/files/RETIRED.md")).decode() == note
     made.refresh_from_db()
     assert freezing.verify(made) == [], "What was frozen is as it was."
+
+
+def test_an_existing_set_is_named_as_the_replacement_on_retiring(
+    project: Project, manager: Membership, desk: Client
+) -> None:
+    canonical(project)
+    freeze(project, manager)
+    assert 'name="replacement"' not in desk.get(f"{LIST}1/").content.decode()
+    freeze(project, manager, "Second")
+    assert '<option value="2">2 · Second</option>' in desk.get(f"{LIST}1/").content.decode()
+    for number in ("1", "7", "x"):
+        page = desk.post(f"{LIST}1/retire/", {"why": "Wrong", "replacement": number}, follow=True).content.decode()
+        assert "Choose a frozen set that is not retired as the replacement." in page
+    desk.post(f"{LIST}1/retire/", {"why": "A judgment was missing.", "replacement": "2"})
+    assert read_replacement() == 2
+    page = condense(desk.get(f"{LIST}1/").content.decode())
+    assert f'It is replaced by <a href="{LIST}2/">judgment set 2</a>. Its files are unchanged' in page
+    assert "Its files never change" not in page
+    assert "UTC, retired on" in page
+    assert "Save replacement" not in page
+    assert "It is replaced by judgment set 2, “Second”." in body(desk.get(f"{LIST}1/files/RETIRED.md")).decode()
+    assert "This set replaces" in desk.get(f"{LIST}2/").content.decode()
+    entry = LogEntry.objects.get(act="retire judgment set")
+    assert (entry.why, entry.after) == ("A judgment was missing.", {"successor": 2})
+    desk.post(f"{LIST}2/retire/", {"why": "Wrong too"})
+    assert "which is retired too" in condense(desk.get(f"{LIST}1/").content.decode())
+    assert "which is retired too" in body(desk.get(f"{LIST}1/files/RETIRED.md")).decode()
+
+
+def read_replacement() -> int | None:
+    """Return the number of the set that replaces the first one."""
+    return JudgmentSet.objects.values_list("successor__number", flat=True).get(number=1)
+
+
+def test_the_replacement_of_a_retired_set_is_chosen_later(project: Project, manager: Membership, desk: Client) -> None:
+    canonical(project)
+    freeze(project, manager)
+    freeze(project, manager, "Second")
+    desk.post(f"{LIST}1/succeed/", {"replacement": "2"})
+    assert read_replacement() is None, "A set that is not retired has no replacement."
+    desk.post(f"{LIST}1/retire/", {"why": "Wrong", "replacement": ""})
+    assert "Save replacement" in desk.get(f"{LIST}1/").content.decode()
+    page = desk.post(f"{LIST}1/succeed/", {"replacement": ""}, follow=True).content.decode()
+    assert "Choose a frozen set" in page
+    assert desk.post(f"{LIST}1/succeed/", {"replacement": "2"})["Location"] == f"{LIST}1/"
+    assert read_replacement() == 2
+    page = desk.post(f"{LIST}1/succeed/", {"replacement": "2"}, follow=True).content.decode()
+    assert "It is replaced by judgment set 2 already." in page
+    assert JudgmentSet.objects.count() == 2

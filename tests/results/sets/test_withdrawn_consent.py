@@ -63,6 +63,8 @@ def test_a_set_without_their_work_stays(
     consent.withdraw(annotator=annotator, removes_work=True)
     later = freeze(project, manager, "Without it")
     assert retiring.find_taken_out() == [made.pk]
+    assert list(retiring.find_replacements(later)) == [], "What is about to be retired replaces nothing."
+    assert list(retiring.find_replacements(made)) == [later]
     consent.withdraw(annotator=other_annotator, removes_work=True)
     assert retiring.find_taken_out(project) == [made.pk, later.pk]
 
