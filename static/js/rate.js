@@ -19,6 +19,7 @@ let passage = null; // loaded later, so that rating need not wait for it
 let wanted = null; // a request to the passage from before it was loaded
 const data = root.dataset;
 const isPreview = "preview" in data;
+const end = form.querySelector(".rate-end");
 const isAlone = "alone" in data; // one item at a time, no looking back
 const sheet = new Sheet(form);
 const now = serverClock(Number(data.now));
@@ -37,7 +38,7 @@ const walk = new Walk({
     undo.close();
     if (isOtherQuestion) lightSpan(slot);
   },
-  toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
+  toEnd: goToEnd,
 });
 const reading = new Reading({
   sheet,
@@ -93,6 +94,18 @@ function announce(sentence) {
   noteTimer = setTimeout(() => (note.hidden = true), NOTE_MS);
 }
 
+// No further than to the button: the last answer stays on the screen, and the end itself says that every answer is rated.
+function goToEnd() {
+  end?.querySelector("[data-submit]")?.focus({ preventScroll: true });
+  end?.scrollIntoView({ block: "nearest", behavior: glide() });
+  root.querySelector("[data-note]").hidden = true;
+}
+
+function isOnScreen(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top < innerHeight && bottom > 0;
+}
+
 function showProgress() {
   const n = sheet.nAnswered() + Number(data.alone ?? 0);
   root.querySelector("[data-count]").textContent = n;
@@ -125,7 +138,7 @@ function sayCount() {
   const isMore = n > nSaid;
   nSaid = n;
   if (isAlone || !isMore) return;
-  if (n === sheet.items.length) announce(say("every_rated"));
+  if (n === sheet.items.length) (end && isOnScreen(end) ? hear : announce)(say("every_rated"));
   else if (n === Math.ceil(sheet.items.length / 2)) hear(say("rated", { n, all: sheet.items.length }));
 }
 

@@ -10,7 +10,7 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import PHONE, SignedIn
+from tests.browser.conftest import LAPTOP, PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.processes import wait_until
 
@@ -410,3 +410,27 @@ def test_keys_that_the_annotator_has_chosen(signed_in: SignedIn, annotator: Memb
     assert "h" in listed
     assert "ت" in listed
     assert "j" not in listed
+
+
+@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_after_the_last_rating_the_page_goes_no_further_than_to_the_button(
+    signed_in: SignedIn, annotator: Membership, screen: dict[str, int]
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    page = opened(signed_in(annotator.user, viewport=screen), annotator)
+    for _ in range(3):
+        page.keyboard.press("4")
+    button = page.locator(".rate-end [data-submit]")
+    expect(button).to_be_focused()
+    expect(page.locator("[data-announcement]")).to_have_text("Every answer is rated.")
+    assert page.locator("[data-note]").is_hidden()
+    above, below, overlap = page.evaluate("""() => {
+      const boxOf = (selector) => [...document.querySelectorAll(selector)].at(-1).getBoundingClientRect();
+      const acts = document.querySelector(".rate-acts");
+      const floor = getComputedStyle(acts).position === "fixed" ? acts.getBoundingClientRect().top : innerHeight;
+      const button = boxOf(".rate-end [data-submit]");
+      return [button.top, floor - button.bottom, boxOf(".question-line-box").bottom - boxOf(".item .candidate").top];
+    }""")
+    assert above > 0
+    assert 0 <= below <= 120
+    assert overlap < 0
