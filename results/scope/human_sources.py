@@ -1,4 +1,4 @@
-"""Sources of candidates that people wrote: whether they count as systems where systems are compared."""
+"""Sources of candidates that people may have written: whether they count as systems where systems are compared."""
 
 from collections.abc import Iterable
 
@@ -15,19 +15,28 @@ HUMAN_NAMES = frozenset(
     ("human", "humans", "human-written", "person", "people", "reference", "references", "gold", "ground truth")
 )
 _MOSTLY = 0.9
-"""A source is human if this share of its candidates are references of their questions."""
+"""A source counts as human if this share of its candidates are references of their questions."""
+COUNT_AS_SYSTEMS = "Human sources count as systems here"
+"""How warnings about human sources begin, also those that are stored with results."""
+
+
+def explain_human_sources(project: Project) -> dict[str, str]:
+    """Return the sources that people may have written, each with the reason: its name, or that it has references."""
+    counts = count_by_source(project)
+    found = {}
+    for source, (n, n_references) in sorted(counts.items()):
+        if source.casefold() in HUMAN_NAMES:
+            found[source] = f"The name “{source}” suggests that people wrote its candidates."
+        elif source and n_references >= _MOSTLY * n:
+            found[source] = (
+                f"{n_references:,} of {n:,} candidates of {source} are references, so people may have written them."
+            )
+    return found
 
 
 def find_human_sources(project: Project) -> tuple[str, ...]:
-    """Return the sources that people seem to have written: by their name, or as their candidates are references."""
-    counts = count_by_source(project)
-    return tuple(
-        sorted(
-            source
-            for source, (n, n_references) in counts.items()
-            if source.casefold() in HUMAN_NAMES or (source and n_references >= _MOSTLY * n)
-        )
-    )
+    """Return the sources that people may have written."""
+    return tuple(explain_human_sources(project))
 
 
 def keep_choice(*, project: Project, actor: Membership | None, choice: str) -> None:
@@ -50,6 +59,6 @@ def warn_of_human_sources(choice: str, human_sources: Iterable[str], sources: It
     if not among or choice in (LEAVE_OUT, APART):
         return ""
     return (
-        f"Human sources count as systems here: {', '.join(among)}. A metric that tells people from systems correlates "
-        "highly without telling systems apart. Leave them out or show them apart under “Human sources”."
+        f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. A metric that tells people from systems correlates highly without "
+        "telling systems apart. Leave them out or show them apart."
     )

@@ -51,8 +51,12 @@ def warn_of_self_references(n: int) -> str:
     """Return the warning about so many candidates, or nothing where there are none."""
     if not n:
         return ""
-    some = "1 candidate is" if n == 1 else f"{n:,} candidates are"
+    some = (
+        "1 candidate is also a reference of its question and so compared with itself"
+        if n == 1
+        else f"{n:,} candidates are also references of their questions and so compared with themselves"
+    )
     return (
-        f"{some} also a reference of the question and so compared with itself, which gives a perfect score. To avoid "
-        "it, compare with “references other than the candidate itself” (against=others)."
+        f"{some}, which gives perfect scores. To avoid it, compare with “references other than the candidate itself” "
+        "(against=others)."
     )

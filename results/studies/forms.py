@@ -18,7 +18,7 @@ from projects.errors import Refused
 from projects.models import Project, Question
 from results.scope.forms import NONE, STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
-from results.scope.human_sources import CHOICES, IN, find_human_sources
+from results.scope.human_sources import CHOICES, IN, explain_human_sources
 from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import choose_runs, current_runs, make_labels
@@ -27,6 +27,10 @@ from results.studies.settings import DESIGNS, Settings, default_settings
 
 MOST_SPLITS = 10
 """The most evaluations that one request makes; a split may have any name, so there may be many."""
+_ABOUT_HUMANS = (
+    "If they are systems after all, count them as systems. Apart, segment-level correlation shows their own "
+    "correlations. The choice is kept for the project, also for the page Systems."
+)
 FACETS = ("datasets", "splits", "sources", "question_types")
 
 
@@ -81,11 +85,7 @@ class StudyForm(FacetsForm):
         label="Human sources",
         choices=list(CHOICES.items()),
         widget=forms.RadioSelect,
-        help_text=(
-            "People wrote these candidates. Apart, segment-level correlation shows their own correlations. The choice "
-            "is kept for the project, also for the page Systems."
-        ),
-        error_messages={"required": "Choose what to do with candidates that people wrote."},
+        error_messages={"required": "Choose what to do with candidates that people may have written."},
     )
     each_split = forms.BooleanField(
         label="Each split by itself",
@@ -117,8 +117,10 @@ class StudyForm(FacetsForm):
         self.offer_facets(project)
         types = Question.objects.in_project(project).order_by("type")
         self.offer_names("question_types", types.values_list("type", flat=True).distinct())
-        self.human_sources = () if kind.is_of_pairs else find_human_sources(project)
+        reasons = {} if kind.is_of_pairs else explain_human_sources(project)
+        self.human_sources = tuple(reasons)
         if self.human_sources:
+            self.fields["humans"].help_text = " ".join([*reasons.values(), _ABOUT_HUMANS])
             self.fields["humans"].label = f"Human sources ({', '.join(self.human_sources)})"
             self.fields["humans"].initial = project.human_sources
         else:

@@ -45,8 +45,13 @@ def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
     n = int(frame.table[CANDIDATE].isin(itself).sum())
     if not n:
         return ""
-    some = "1 candidate is" if n == 1 else f"{n:,} candidates are"
+    some, itself = (
+        ("1 candidate is also a reference of its question", "it with itself")
+        if n == 1
+        else (f"{n:,} candidates are also references of their questions", "them with themselves")
+    )
+    compare = "compares" if len(labels) == 1 else "compare"
     return (
-        f"{some} also a reference of the question, and {', '.join(labels)} compare with all references, so with the "
-        "candidate itself. Compute them with against=others."
+        f"{some}, and {', '.join(labels)} {compare} with all references, so {itself}. Compute the scores with "
+        "against=others."
     )

@@ -10,7 +10,7 @@ from annotate.reviews.adjudication import Gold
 from measures.system_pairs import PairTest
 from projects.models import Project
 from results.scope.forms import BatchField, ScopeForm
-from results.scope.human_sources import IN, find_human_sources
+from results.scope.human_sources import IN, explain_human_sources
 from results.systems.pairs import TESTS, Measure
 
 
@@ -27,7 +27,8 @@ class SystemsForm(ScopeForm):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(project, *args, any_criterion=True, **kwargs)
-        self.human_sources = find_human_sources(project)
+        self.human_reasons = explain_human_sources(project)
+        self.human_sources = tuple(self.human_reasons)
 
     @property
     def choice(self) -> str:

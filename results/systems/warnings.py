@@ -6,6 +6,7 @@ from typing import Any
 from measures.jackknife import FEW_UNITS
 from projects.language.amounts import plural
 from results.scope.gold_settings import PASSAGES
+from results.scope.human_sources import COUNT_AS_SYSTEMS
 
 
 def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str]) -> list[str]:
@@ -17,7 +18,7 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str]) -> l
     found = []
     if among := sorted(scored & set(human_sources)):
         found.append(
-            f"Human sources count as systems here: {', '.join(among)}. They take ranks, and each is compared with each "
+            f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. They take ranks, and each is compared with each "
             "system, so that more pairs are corrected for. Leave them out or show them apart under “Human sources”."
         )
     # Figures of earlier versions do not tell how many passages there are.

@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from results.scope.excluded import REASON_NAMES, REASON_NOTES
+from results.scope.human_sources import COUNT_AS_SYSTEMS
 
 register = template.Library()
 
@@ -22,6 +23,12 @@ def name_reason(reason: str) -> str:
 def explain_reason(reason: str) -> str:
     """Return what a stored reason for exclusion means; one from an import is its own explanation."""
     return REASON_NOTES.get(reason, reason)
+
+
+@register.filter
+def is_about_human_sources(warning: str) -> bool:
+    """Return whether a stored warning is about human sources among systems: pages link to the choice beside it."""
+    return warning.startswith(COUNT_AS_SYSTEMS)
 
 
 @register.filter

@@ -8,9 +8,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
+from projects.jobs import running
 from projects.models import Candidate, LogEntry, Membership, Project, Reference
 from results.metrics import computing
-from results.models import MetricRun, Study
+from results.models import MetricRun, Report, Study
+from results.reports import reports
+from results.scope.human_sources import explain_human_sources
 from results.studies.pair_frame import GIVEN
 from results.studies.presentation import list_warnings
 from tests.page_reader import read
@@ -45,20 +48,21 @@ def test_answers_that_are_compared_with_themselves_are_counted(
 ) -> None:
     output = answer("score", "--project", "bridges", "--metric", "token_f1")
     (warning,) = output["runs"][0]["warnings"]
-    assert warning.startswith("10 candidates are also a reference of the question")
+    assert warning.startswith("10 candidates are also references of their questions and so compared with themselves")
     others = answer("score", "--project", "bridges", "--metric", "token_f1", "--set", "against=others")
     assert others["runs"][0]["warnings"] == []
     run = MetricRun.objects.get(pk=output["runs"][0]["run"])
     client = client_of(researcher)
     assert warning in read_text(client.get(f"/p/bridges/metrics/{run.pk}/"))
-    assert "10 candidates are also a reference" in read_text(client.get("/p/bridges/metrics/new/"))
+    assert "10 candidates are also references" in read_text(client.get("/p/bridges/metrics/new/"))
     other = MetricRun.objects.get(pk=others["runs"][0]["run"])
     made = study(with_humans, researcher, [run, other], n_resamples=100)
     differences, itself, *_rest = list_warnings(made)
     assert "compared with different references (against)" in differences
     assert "all: " in differences
     assert "others: " in differences
-    assert itself.startswith("10 candidates are also a reference of the question, and ")
+    assert itself.startswith("10 candidates are also references of their questions, and Token F1")
+    assert "compares with all references, so them with themselves" in itself
     page = read_text(client.get(made.get_absolute_url()))
     assert itself.replace("'", "&#x27;") in page
     assert list_warnings(study(with_humans, researcher, [other], n_resamples=100))[0].startswith("Few passages")
@@ -73,10 +77,12 @@ def test_human_sources_are_asked_for_once_and_left_out_apart_or_in(
     with_humans: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
-    assert "Human sources (strong)" in read_text(client.get(f"{STUDIES}new/"))
+    form_page = read_text(client.get(f"{STUDIES}new/"))
+    assert "Human sources (strong)" in form_page
+    assert "10 of 10 candidates of strong are references, so people may have written them. If they are" in form_page
     asked = post(client, runs[:1])
     assert asked.status_code == 422
-    assert "Choose what to do with candidates that people wrote." in read_text(asked)
+    assert "Choose what to do with candidates that people may have written." in read_text(asked)
     assert post(client, runs[:1], humans="apart").status_code == 302
     first = Study.objects.get()
     assert (first.settings["humans"], first.settings["human_sources"]) == ("apart", ["strong"])
@@ -104,7 +110,28 @@ def test_human_sources_are_asked_for_once_and_left_out_apart_or_in(
     assert part["metrics"] == alone.result["figures"]["whole"]
     assert "Of human sources, which are in no other figure" in read_text(client.get(apart.get_absolute_url()))
     assert any("Human sources count as systems here: strong." in each for each in list_warnings(among))
+    page = read_text(client.get(among.get_absolute_url()))
+    assert f'<a href="{STUDIES}new/?kind=correlation">Choose in a new evaluation</a>' in page
     assert not any("Human sources" in each for each in [*list_warnings(left_out), *list_warnings(apart)])
+
+
+def test_a_source_that_is_named_like_people_says_so(with_humans: Project) -> None:
+    Candidate.objects.filter(source="weak").update(source="Human")
+    assert explain_human_sources(with_humans) == {
+        "Human": "The name “Human” suggests that people wrote its candidates.",
+        "strong": "10 of 10 candidates of strong are references, so people may have written them.",
+    }
+
+
+def test_the_leaderboard_links_to_the_choice_about_human_sources(
+    with_humans: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    client.post("/p/bridges/leaderboard/")
+    running.run(Report, Report.objects.get().pk, reports.make, only_reads=True)
+    page = read_text(client.get("/p/bridges/leaderboard/"))
+    assert '<a href="/p/bridges/scores/systems/#human-sources">Choose on the Systems page</a>' in page
+    assert 'id="human-sources"' in read_text(client.get("/p/bridges/scores/systems/"))
 
 
 def test_scripts_go_on_without_a_choice_and_are_warned(with_humans: Project, runs: list[MetricRun]) -> None:
@@ -126,7 +153,8 @@ def test_systems_ask_once_and_leave_human_sources_out_or_apart(
 ) -> None:
     client, address = client_of(researcher), "/p/bridges/scores/systems/"
     asked = client.get(address)
-    assert "People wrote the candidates of these sources" in read_text(asked)
+    assert "10 of 10 candidates of strong are references, so people may have written them." in read_text(asked)
+    assert "If they are systems after all, choose “Count them as systems”" in read_text(asked)
     assert "Human sources count as systems here: strong." in read_text(asked)
     assert "Few passages" in read_text(asked)
     (among,) = [row for row in read(asked.content.decode()).rows("System scores") if row["System"] == "strong"]
