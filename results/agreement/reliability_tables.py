@@ -1,5 +1,6 @@
 """Tables of the reliability of mean ratings: the ceiling of a metric, and one person against the others."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,11 @@ SINGLE = {
     Design.ONE_WAY: "ICC(1): annotators differ between candidates",
     Design.CROSSED: "ICC(3,1): the same annotators rated every candidate",
 }
+_EXPLAIN_PREDICTIONS = (
+    "Predicted from the reliability of a single judgment, which is estimated from the mean squares between and within "
+    "candidates. The reliability of the mean rating is estimated from the variance within each candidate instead. As "
+    "candidates have different numbers of judgments, the two estimates differ a little"
+)
 
 
 def tabulate_reliability(figures: Figures, *, criterion: str) -> list[Table]:
@@ -32,7 +38,9 @@ def tabulate_reliability(figures: Figures, *, criterion: str) -> list[Table]:
     if found and is_known:
         each = f"{found['n_judgments']:.1f}".removesuffix(".0")
         judgments = plural(found["n_judgments"], "judgment", "judgments")
-        mean = f"share of true differences in the variance of the means, {each} {judgments} each"
+        # The mean over candidates that each caption gives by its counts is another where their numbers differ.
+        how = " on average (harmonic mean)" if _is_uneven(found) else " each"
+        mean = f"share of true differences in the variance of the means, {each} {judgments}{how}"
         rows.append(["Reliability of the mean rating", found["reliability"], mean])
         rows.append(["Reliability of a single judgment", found["single"], SINGLE[found["design"]]])
     rows.append(
@@ -65,7 +73,14 @@ def _tabulate_predictions(found: Figures, basis: str) -> Table:
         [each["n_judgments"], each["reliability"], each["ceiling"]] for each in found["predictions"]
     ]
     caption = f"Ceiling with other numbers of judgments, predicted by Spearman and Brown's formula ({basis})."
-    return Table("ceiling", "Ceiling by number of judgments", columns, rows, caption, label="ceiling-by-judgments")
+    notes = [_EXPLAIN_PREDICTIONS] if _is_uneven(found) else []
+    title, label = "Ceiling by number of judgments", "ceiling-by-judgments"
+    return Table("ceiling", title, columns, rows, caption, notes=notes, label=label)
+
+
+def _is_uneven(found: Figures) -> bool:
+    """Return whether candidates have different numbers of judgments."""
+    return not math.isclose(found["n_judgments"], found["n_ratings"] / found["n_units"])
 
 
 def _read_ceiling(found: Figures | None) -> Value:

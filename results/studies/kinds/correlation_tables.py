@@ -38,6 +38,8 @@ _BY = {
 # Titles of columns and texts of cells stand in frozen sets; pages word them by `Wording`.
 ANSWERS = Wording("Answers", page="Candidates")
 UNNAMED = Wording("none named", page="unspecified")
+_SAME_TWICE = "“Pearson by passage” is “Pearson” again, with the same interval"
+_OTHER_INTERVAL = "“Pearson by passage” is “Pearson” with its interval over passages"
 
 
 def make_sections(about: About) -> list[Section]:
@@ -87,6 +89,7 @@ def _make_whole(about: About) -> Section:
             rows,
             about.captioned("Correlation of metrics with people", about.resampling),
             foot=foot,
+            notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
         ),
         charts=[draw_metrics("overall", title, drawn, about.one_against_others, about.reliability, axis="Pearson's r")],
         note=" ".join([_explain_intervals(units, is_repeated=is_repeated), *explain_ceiling(about)]),
@@ -96,8 +99,9 @@ def _make_whole(about: About) -> Section:
 def _explain_intervals(units: str, *, is_repeated: bool) -> str:
     if not units:
         return "95 % CI in brackets: over candidates; in the column “CI over passages” over passages."
-    again = "" if is_repeated else "; in the column “CI over passages” over passages"
-    return f"95 % CI in brackets: over {units}{again}."
+    if is_repeated:
+        return f"95 % CI in brackets: over {units}. Files repeat Pearson in the column “Pearson by passage”."
+    return f"95 % CI in brackets: over {units}; in the column “CI over passages” over passages."
 
 
 def _make_breakdowns(about: About) -> Iterator[Section]:

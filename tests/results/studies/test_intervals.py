@@ -63,7 +63,7 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert get_figures(narrowed)["whole_by_passage"] == get_figures(made)["whole_by_passage"]
 
     page, narrow = read_page(client, made), read_page(client, narrowed)
-    assert "95 % CI in brackets: over 10 passages." in page
+    assert "95 % CI in brackets: over 10 passages. Files repeat Pearson in the column “Pearson by passage”." in page
     assert "Pearson (CI over passages)" not in page
     assert "with fewer than 20 the intervals are rough. This evaluation has 10." in page
     assert "Pearson (CI over passages)" in narrow
@@ -77,6 +77,10 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert table.caption.endswith("; 95 % intervals by the jackknife with Student's t over 10 passages).")
     assert "by_passage" in [column.key for column in table.columns]
     assert "Pearson by passage" in write(table, "csv").splitlines()[0]
+    assert "“Pearson by passage” is “Pearson” again, with the same interval." in write(table, "md")
+    other = find_table(narrowed, "overall")
+    assert other is not None
+    assert "“Pearson by passage” is “Pearson” with its interval over passages." in write(other, "md")
     assert parts_table.caption.endswith(
         "; 95 % intervals by the jackknife with Student's t over passages; of means 95 % intervals by the percentile "
         "bootstrap over passages, 100 resamples, seed 1)."

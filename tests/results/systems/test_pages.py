@@ -54,6 +54,17 @@ def runs(project: Project) -> tuple[Batch, Batch]:
     return made[0], made[1]
 
 
+def test_the_page_says_what_its_means_are_over(
+    runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    page = " ".join(client_of(researcher).get("/p/bridges/scores/systems/").content.decode().split())
+    assert "Means are over ratings: a candidate with more ratings counts more." in page
+    assert '<a href="#pairs">Pairs of systems</a> each shared question counts once' in page
+    assert (
+        "Each question counts once, with the mean rating of its candidates, unlike in the system scores above" in page
+    )
+
+
 def values(batch: Batch, source: str) -> list[float]:
     rows = Judgment.objects.filter(assignment__hit__batch=batch, candidate__source=source)
     return [value for value in rows.values_list("value", flat=True) if value is not None]
