@@ -96,6 +96,27 @@ def test_agreement_over_time_is_by_the_day_of_the_last_rating(
     assert rows[-1]["Alpha, cumulative"] == "0.8154"
 
 
+def test_imported_judgments_are_not_shown_over_time(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    Judgment.objects.update(judged_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    project.batches.update(kind="imported")
+    page = " ".join(client_of(researcher).get(TIME).content.decode().split())
+    assert "Imported judgments are not shown over time, and all of these were imported." in page
+    assert "no rating has a date" not in page
+
+
+def test_the_reliability_says_by_which_mean_and_estimate(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    html = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    rows = {row["Figure"]: row["Meaning"] for row in read(html).rows("Reliability and ceiling")}
+    assert rows["Reliability of the mean rating"].endswith("2.9 judgments on average (harmonic mean)")
+    assert "candidates have different numbers of judgments, the two estimates differ a little." in html
+
+
 @pytest.mark.parametrize(
     ("path", "name", "columns"),
     [
