@@ -26,14 +26,14 @@ class AgreementForm(JudgmentsForm):
     unit = forms.ChoiceField(
         label="Interval over",
         required=False,
-        choices=[("", "passages, where candidates share them"), (ITEMS, "candidates")],
+        choices=[("", "passages, if shared"), (ITEMS, "candidates")],
     )
     design = forms.ChoiceField(
         label="Raters",
         required=False,
         choices=[
-            ("", "differ between candidates"),
-            (Design.CROSSED.value, "the same for all candidates"),
+            ("", "differ by candidate"),
+            (Design.CROSSED.value, "same for all"),
             (Design.AUTO.value, "detect"),
         ],
     )

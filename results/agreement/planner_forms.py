@@ -20,7 +20,7 @@ class PlannerForm(JudgmentsForm):
     resample = forms.ChoiceField(
         label="Resample",
         required=False,
-        choices=[("", "passages, where items share them"), ("items", "items"), ("passages", "whole passages")],
+        choices=[("", "passages, if shared"), ("items", "candidates"), ("passages", "passages")],
     )
     width = forms.FloatField(
         label="CI width",
@@ -37,7 +37,7 @@ class PlannerForm(JudgmentsForm):
     )
 
     def clean_judgments(self) -> tuple[int, ...]:
-        """Return up to five whole numbers of judgments per item, each at least two."""
+        """Return up to five whole numbers of judgments per candidate, each at least two."""
         words = self.cleaned_data["judgments"].replace(",", " ").split()
         # Three digits at most, so that int() never meets a text of a million.
         if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
@@ -60,6 +60,6 @@ class PlannerForm(JudgmentsForm):
             **scope_settings(scope),
             "level": data.get("level") or scope.criterion.level,
             "judgments": list(data.get("judgments") or JUDGMENTS),
-            # None: whole passages wherever items share one.
+            # None: whole passages wherever candidates share one.
             "by_passage": {"items": False, "passages": True}.get(data.get("resample", "")),
         }

@@ -152,7 +152,9 @@ class ScoreRows:
         dataset = (self._read_id(record.get(self.dataset_column)) if self.dataset_column else "") or self.dataset
         if not name:
             cell = record.get(self.id_column)
-            self.problems.add("unreadable", line, self.id_column, dataset, "", cell, "is not an ID")
+            is_empty = cell is None or (isinstance(cell, str) and not cell.strip())
+            reason = "the ID is empty" if is_empty else "is not an ID"
+            self.problems.add("unreadable", line, self.id_column, dataset, "", cell, reason)
             return
         filled = [
             (column, half, into, cell)

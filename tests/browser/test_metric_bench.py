@@ -19,7 +19,7 @@ WRONG = {
     5: ("c2", "Infinity", "is “Infinity”, not a number"),
     6: ("c3", "n/a", "is “n/a”, not a number"),
     8: ("c4", "0.7", "is on line 7 already; the first score is used"),
-    9: ("", "0.5", "is not an ID"),
+    9: ("", "0.5", "the ID is empty"),
     10: ("somebody", "0.5", "matches no candidate of the project"),
     11: ("c5", "1.2.3", "is “1.2.3”, not a number"),
     12: ("c6", "=1", "is “=1”, not a number"),

@@ -56,6 +56,13 @@ def test_the_planner_shows_items_and_costs_for_a_width(
         check_latex(client_of(researcher).get(f"{address}{name}.tex", query).content.decode())
 
 
+def test_the_planner_speaks_of_candidates(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    html = client_of(researcher).get(f"{SCORES}planner/").content.decode()
+    assert '<option value="items">candidates</option>' in html
+    assert "How many candidates and judgments of each" in html
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [

@@ -101,7 +101,7 @@ def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path:
 @pytest.mark.parametrize(
     ("content", "more", "code", "output"),
     [
-        ("candidate_id,x\n", [], 1, "ids and no scores"),
+        ("candidate_id,x\n", [], 1, "has a header but no rows"),
         ("candidate_id,x,y\nright,1,2\n", ["--name", "one"], 2, "--name is for one column"),
         ("candidate_id,x\nright,1\n", ["--column", "z"], 1, "no score in a column “z”"),
         ("candidate_id,x\nghost,1\n", [], 1, "at least one score column"),

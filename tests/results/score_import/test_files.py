@@ -89,7 +89,7 @@ def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tm
         (8, "duplicate", "0.9", "is on line 2 already; the first score is used"),
         (9, "withdrawn", "gone", "is a withdrawn candidate"),
         (10, "ambiguous", "both", "is an id in several datasets; add a column “dataset”"),
-        (11, "unreadable", "", "is not an ID"),
+        (11, "unreadable", "", "the ID is empty"),
         (12, "unreadable", "", "too few cells: 2 instead of 3"),
     }
     assert found.report["counts"] == dict(zip(KINDS, (2, 1, 1, 1, 1, 4, 4), strict=True))
@@ -167,7 +167,8 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
         (b"", "scores.csv", "the file is empty"),
         (b"bleurt\n1\n", "scores.csv", "no column for the candidate's ID"),
         (b"id,text\na,b\n", "scores.csv", "no column holds scores"),
-        (b"id\na\n", "scores.csv", "ids and no scores"),
+        (b"id\na\n", "scores.csv", "IDs and no scores"),
+        (b"id,bleurt\n", "scores.csv", "the file has a header but no rows"),
         (b'{"narrative": {"a": {"pred_score": 1}, "b": {"pred', "scores.json", "invalid JSON"),
         (b'{"narrative": {"a": {"pred_score": 1, "pred_score": 2}}}', "scores.json", "duplicate key"),
         (b"id,bleurt\nd\xc3\xa9\xc3\xa9j\xe0,1\n", "scores.csv", "invalid UTF-8"),
