@@ -23,7 +23,8 @@ PAIR_NOT_HIGHER = (
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
 SCORES_LEFT = (
-    "The file contains scores that are not imported. Also import scores as judgments to include them (--with-scores)."
+    "The file contains scores that are not imported. To include them, choose “Also import scores as judgments” "
+    "(on the command line, --with-scores)."
 )
 SHORT_TEXT = 20
 
