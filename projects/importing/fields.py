@@ -26,7 +26,7 @@ FIELDS = {
     "reference_opinion": "Reference opinion (yes/no)",
     "candidate_id": "Candidate ID",
     "candidate": "Candidate",
-    "source": "Candidate source (system)",
+    "source": "Source (system)",
     "opinion": "Candidate opinion (yes/no)",
     "rank": "Rank",
     "confidence": "Confidence",
