@@ -45,13 +45,13 @@ def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
     n = int(frame.table[CANDIDATE].isin(itself).sum())
     if not n:
         return ""
-    some, itself = (
+    some, whom = (
         ("1 candidate is also a reference of its question", "it with itself")
         if n == 1
         else (f"{n:,} candidates are also references of their questions", "them with themselves")
     )
     compare = "compares" if len(labels) == 1 else "compare"
     return (
-        f"{some}, and {', '.join(labels)} {compare} with all references, so {itself}. Compute the scores with "
+        f"{some}, and {', '.join(labels)} {compare} with all references, so {whom}. Compute the scores with "
         "against=others."
     )

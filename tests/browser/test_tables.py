@@ -4,9 +4,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from projects.models import Membership, Project
+from results.models import MetricRun
 from tests.browser.conftest import LAPTOP, PHONE, WITH_WIDE_FONT, SignedIn
 from tests.results.studies.conftest import judged, runs  # noqa: F401
-from tests.results.studies.factories import MetricRun, study
+from tests.results.studies.factories import study
 
 WIDER = """() => [...document.querySelectorAll(".table-wrap, .chart-scroll")]
   .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label"))"""
