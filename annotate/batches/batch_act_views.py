@@ -44,7 +44,8 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         return "Batch reopened."
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-        return "Batch opened. Annotators can now take its HITs."
+        is_taken = not fetch_progress([batch])[batch.pk].n_open
+        return "Batch opened. " + ("All its HITs are assigned." if is_taken else "Annotators can now take its HITs.")
     if act in ("pay-by-item", "pay-in-full"):
         lifecycle.change_short_hit_pay(batch=batch, actor=actor, is_prorated=act == "pay-by-item")
         return "Pay for short HITs saved. Check the expected cost."

@@ -101,12 +101,16 @@ class Desk:
     def asks_survey_after(self) -> bool:
         """Whether the survey after the work waits: they have submitted HITs, and there is no other for them now."""
         is_done = self.earned.n_submitted and not self.can_start and self.open_assignment is None
-        return bool(is_done and self.survey.lacks_after and self.can_work and not self.consent.is_missing)
+        # A consent that is newer than theirs comes first, on the survey's own page.
+        return bool(is_done and self.survey.lacks_after and self.can_work)
 
     @property
     def asks_for_consent(self) -> bool:
-        """Whether work or the test waits for their consent, to which both lead."""
-        return self.can_work and self.consent.is_missing and (self.can_start or self.asks_for_test)
+        """Whether the test waits for their consent, to which it leads.
+
+        HITs ask by themselves: a batch may have an older text, or none.
+        """
+        return self.asks_for_test and self.consent.is_missing
 
     @property
     def asks_for_test(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from django import forms
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from annotate.models import SurveyQuestion
@@ -25,7 +26,8 @@ class SurveyForm(forms.Form):
         self.questions = questions
         for question in questions:
             field = _make_field(question)
-            field.label, field.required = question.text, question.is_required
+            # Managers' words may run the other way than the page.
+            field.label, field.required = format_html("<bdi>{}</bdi>", question.text), question.is_required
             if question.is_published:
                 field.help_text = _("May be published")
             self.fields[f"q{question.position}"] = field
@@ -68,8 +70,10 @@ def _make_choice(
     is_long = len(choices) > MOST_BUTTONS if is_long is None else is_long
     empty = [("", "–" if is_long else _("No answer"))] if is_long or not question.is_required else []
     widget = forms.Select() if is_long else forms.RadioSelect()
+    # As the questions; a list to open has room for text alone, whose direction the browser finds by itself.
+    shown = choices if is_long else [(value, format_html("<bdi>{}</bdi>", label)) for value, label in choices]
     return forms.TypedChoiceField(
-        choices=[*empty, *choices], coerce=int if is_number else str, empty_value="", widget=widget
+        choices=[*empty, *shown], coerce=int if is_number else str, empty_value="", widget=widget
     )
 
 

@@ -38,7 +38,7 @@ class SurveyHeadForm(forms.Form):
 
 class QuestionForm(forms.Form):
     text = forms.CharField(label="Question", max_length=500)
-    kind = forms.ChoiceField(label="Kind", choices=KINDS)
+    kind = forms.ChoiceField(label="Kind", choices=KINDS, initial=Kind.CHOICE)
     options = forms.CharField(
         label="Answers",
         required=False,
@@ -80,8 +80,6 @@ class QuestionForm(forms.Form):
 
     def __init__(self, *args: Any, moment: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # An extra question that was left as it is has not changed, so that it is no question.
-        self.fields["is_required"].initial = True
         if moment == Survey.Moment.AFTER:
             del self.fields["screens_out"], self.fields["screens_others"]
 

@@ -60,7 +60,6 @@ def survey_edit(request: ProjectRequest, project: Project, moment: str) -> HttpR
         initial = [{**QuestionForm.make_initial(each), "ORDER": each.position} for each in stored]
         start = {"introduction": newest.introduction if newest else "", "version": newest.version if newest else 0}
         questions = _make_formset(moment, initial=initial)
-        questions.extra = 0 if stored else 1
         return _render_editor(request, project, moment, SurveyHeadForm(initial=start), questions)
     if "add" in request.POST:
         more = _add_question(request.POST, moment)

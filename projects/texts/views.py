@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -42,7 +43,10 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
             if saved := _save(form, current, save):
                 messages.success(request, f"Version {saved.version} saved. New batches will show it.")
                 return redirect("projects:instructions-edit", project.slug)
-    return render(request, "projects/texts/instructions_edit.html", {**context, "form": form, "examples": examples})
+    is_wrong = bool(form.errors or (examples.is_bound and examples.total_error_count()))
+    context |= {"form": form, "examples": examples}
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
+    return render(request, "projects/texts/instructions_edit.html", context, status=status)
 
 
 @requires(Right.READ)
@@ -71,7 +75,8 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
         elif saved := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
             messages.success(request, f"Version {saved.version} saved. New batches will ask for it.")
             return redirect("projects:consent-edit", project.slug)
-    return render(request, "projects/texts/consent_edit.html", {**context, "form": form})
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    return render(request, "projects/texts/consent_edit.html", {**context, "form": form}, status=status)
 
 
 @requires(Right.READ)

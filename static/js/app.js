@@ -23,6 +23,13 @@ function startMenus() {
   });
 }
 
+// After a refused form the first wrong field has the focus, however far below, and in a section that was closed.
+function startErrors() {
+  const wrong = document.querySelector(".field--error :is(input, select, textarea):not([type=hidden])");
+  for (let box = wrong?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+  wrong?.focus();
+}
+
 if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
 startTheme();
 startTimes();
@@ -31,3 +38,4 @@ startConfirm();
 startPreviews();
 startCopying();
 startSignOut();
+startErrors();

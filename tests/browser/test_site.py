@@ -1,5 +1,8 @@
-from tests.browser.conftest import PHONE, SignedIn
-from tests.factories import make_user
+from playwright.sync_api import expect
+
+from projects.models import Membership
+from tests.browser.conftest import LAPTOP, PHONE, SignedIn
+from tests.factories import make_rubric, make_user
 
 
 def test_a_stranger_is_led_to_the_sign_in_page(signed_in: SignedIn) -> None:
@@ -26,3 +29,18 @@ def test_no_page_asks_another_machine_for_anything(signed_in: SignedIn) -> None:
     page.wait_for_load_state("networkidle")
     assert asked
     assert {url.split("/")[2].split(":")[0] for url in asked if not url.startswith("data:")} == {"127.0.0.1"}
+
+
+def test_the_first_wrong_field_of_a_refused_form_has_the_focus_however_far_below(
+    signed_in: SignedIn, manager: Membership
+) -> None:
+    make_rubric(manager.project)
+    page = signed_in(manager.user, viewport=LAPTOP)
+    page.goto(f"/p/{manager.project.slug}/instructions/edit/")
+    page.get_by_role("button", name="Add example").click()
+    page.get_by_label("Question").fill("Where?")
+    page.get_by_role("button", name="Save new version").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was saved.")
+    wrong = page.locator(".field--error").first.locator("input, textarea")
+    expect(wrong).to_be_focused()
+    expect(wrong).to_be_in_viewport()

@@ -29,6 +29,8 @@ from projects.models import (
 )
 from tests.annotate.open_batches import answered, assert_equation, open_batch
 from tests.annotate.qualification.factories import make_test
+from tests.annotate.submitted_work import rate
+from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_batch, make_consent, make_corpus, make_instructions, make_membership, make_project
 from tests.people import SignIn
 
@@ -74,6 +76,25 @@ def test_the_desk_names_the_consent_before_the_test_that_waits_for_it(
     agree(annotator, consent)
     page = client.get(desk).content.decode()
     assert (ask in page, "Pass the qualification test to start." in page) == (False, True)
+
+
+def test_a_newer_consent_hides_neither_work_nor_the_survey_after_it(
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    consent = make_consent(project)
+    open_batch(project, n_hits=2, consent=consent)
+    agree(annotator, consent)
+    make_survey(manager, moment="after")
+    rate(annotator)
+    make_consent(project, text="# Newer")
+    desk = reverse("annotate:project-desk", args=[project.slug])
+    client = client_of(annotator)
+    page = client.get(desk).content.decode()
+    assert "Work is available." in page
+    assert "Please read the consent" not in page
+    rate(annotator)
+    assert "Answer the survey" in client.get(desk).content.decode()
+    assert "/consent/" in client.get(reverse("annotate:survey", args=[project.slug, "after"]))["Location"]
 
 
 def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, other_annotator: Membership) -> None:

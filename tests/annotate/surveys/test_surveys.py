@@ -155,11 +155,21 @@ def test_answers_that_screen_out(question: dict[str, Any], value: str | int, is_
     assert surveys.screens_out(SurveyQuestion(**make_question(**question)), value) == is_out
 
 
+def test_questions_have_their_own_direction_on_every_page(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    make_survey(manager, {"text": "<b>Where?", "options": ["At sea?", "On land"]})
+    page = client_of(annotator).get(url(project)).text
+    assert "<bdi>&lt;b&gt;Where?</bdi>" in page
+    assert "<bdi>At sea?</bdi>" in page
+
+
 def test_the_editor_previews_checks_and_saves_versions(
     project: Project, manager: Membership, annotator: Membership, client_of: SignIn
 ) -> None:
     client, address = client_of(manager), reverse("annotate:survey-edit", args=[project.slug, "before"])
-    assert "Question 1" in client.get(address).text
+    start = client.get(address).text
+    assert ("Question 1" in start, "Question 2" in start) == (True, False)
     head = {"version": "0", "introduction": "Hello", "questions-TOTAL_FORMS": "2", "questions-INITIAL_FORMS": "0"}
     first = {"text": "<b>Age?", "kind": "number", "low": "0", "is_required": "on", "screens_out": "0-17", "ORDER": "2"}
     second = {"text": "Sex?", "kind": "choice", "options": "f\nm", "ORDER": "1", "is_published": "on"}
@@ -170,8 +180,12 @@ def test_the_editor_previews_checks_and_saves_versions(
     assert "&lt;b&gt;Age?" in preview
     assert preview.index("Sex?") < preview.index("&lt;b&gt;Age?")
     assert not Survey.objects.exists()
+    # A question that was added and left as it is counts for nothing.
+    empty = {"questions-TOTAL_FORMS": "3", "questions-2-kind": "choice", "questions-2-is_required": "on"}
+    assert "Preview (not saved)" in client.post(address, {**sent, **empty, "preview": "1"}).text
     wrong = client.post(address, {**sent, "questions-0-screens_out": "many", "questions-1-options": "one"})
     assert wrong.status_code == 422
+    assert "Nothing was saved. Correct the fields marked below first." in wrong.text
     assert "“many” is no answer to this question." in wrong.text
     assert "Enter 2 to 50 answers" in wrong.text
     assert client.post(address, sent).status_code == 302
