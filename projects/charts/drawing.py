@@ -192,7 +192,8 @@ def _whole(
     spec: Spec = _coloured({**fitted, "config": _CONFIG}, palette)
     spec |= {"data": {"values": [dict(row) for row in rows]}, "background": None if is_page else "#ffffff"}
     if not is_page:
-        across = own["width"] if isinstance(own["width"], int | float) else 520
+        across = own.get("width")  # a chart of parts has none of its own, and a heat map one for each step
+        across = across if isinstance(across, int | float) else 520
         spec |= {"title": {"text": fold_chart_title(chart.title, across), "frame": "group"}, "padding": 12}
     printable: Spec = _printable(spec)
     return printable

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from projects.charts import drawing, specs
-from projects.charts.drawing import FORMS, Chart, Row, draw, write
+from projects.charts.drawing import FORMS, Chart, Row, draw, draw_for_phone, write
 
 NASTY = "<script>alert(1)</script> & مثال"
 ROWS: list[Row] = [
@@ -69,6 +69,11 @@ def test_every_kind_of_mark_is_drawn_of_its_rows(spec: drawing.Spec) -> None:
     empty = draw(Chart("it", "It", [], spec))
     shapes = ("<path", "<rect", "<text")
     assert sum(drawn.count(shape) for shape in shapes) > sum(empty.count(shape) for shape in shapes)
+    assert (
+        "<svg" in draw_for_phone(Chart("it", "It", PEOPLE, spec)) or "width" not in spec or "step" in str(spec["width"])
+    )
+    for form in FORMS:
+        assert write(Chart("it", "It", PEOPLE, spec), form)
 
 
 @pytest.mark.parametrize(
