@@ -106,11 +106,12 @@ class Desk:
 
     @property
     def asks_for_consent(self) -> bool:
-        """Whether the test waits for their consent, to which it leads.
+        """Whether a test that they may begin waits for their consent, to which it leads.
 
         HITs ask by themselves: a batch may have an older text, or none.
         """
-        return self.asks_for_test and self.consent.is_missing
+        can_begin = self.can_work and self.admission is not None and self.admission.can_begin
+        return can_begin and self.consent.is_missing
 
     @property
     def asks_for_test(self) -> bool:

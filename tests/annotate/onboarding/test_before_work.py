@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate import places
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, Grant
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
 from annotate.onboarding.consent import OldVersion
@@ -64,7 +64,7 @@ def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Pro
 
 
 def test_the_desk_names_the_consent_before_the_test_that_waits_for_it(
-    project: Project, annotator: Membership, client_of: SignIn
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     make_test(project)
     open_batch(project)
@@ -73,6 +73,11 @@ def test_the_desk_names_the_consent_before_the_test_that_waits_for_it(
     client, ask = client_of(annotator), "Please read the consent and agree first."
     page = client.get(desk).content.decode()
     assert (ask in page, "Pass the qualification test to start." in page) == (True, False)
+    # Who may not take the test is told why, and not to agree.
+    grant = Grant.objects.create(annotator=annotator, given_by=manager, kind=Grant.Kind.REVOKED, why="Poor.")
+    page = client.get(desk).content.decode()
+    assert (ask in page, "A project manager ended your qualification." in page) == (False, True)
+    grant.delete()
     agree(annotator, consent)
     page = client.get(desk).content.decode()
     assert (ask in page, "Pass the qualification test to start." in page) == (False, True)
