@@ -105,7 +105,8 @@ def test_a_wrong_answer_is_checked_on_the_first_criterion_alone(
     rubric = make_rubric(project)
     fluency = {"name": "Fluency", "statement": "It reads well.", "kind": "ordinal", "low": 1, "high": 5}
     rubric.criteria.create(key="fluent", position=1, level="ordinal", **fluency)
-    batch = make_controlled(project, ControlPlan(known_per_hit=2), is_accepted=False)
+    # As many as there are: of fewer, the draw may leave out every plain reference.
+    batch = make_controlled(project, ControlPlan(known_per_hit=8), is_accepted=False)
     by_recipe = dict(Item.objects.filter(pool_of=batch).values_list("recipe", "expected"))
     assert by_recipe[Item.Recipe.REFERENCE] == {"correctness": [4, 5], "fluent": [4, 5]}
     assert by_recipe[Item.Recipe.OTHER_REFERENCE] == {"correctness": [1, 1]}
