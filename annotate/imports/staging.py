@@ -136,5 +136,9 @@ def count(cursor: Any, query: str, parameters: list[Any] | None = None) -> int:
     return int(cursor.fetchone()[0])
 
 
-def refuse_repeated(number: int) -> Refused:
-    return Refused(f"This file was already imported as #{number}.")
+class AlreadyImported(Refused):
+    """An import of the project has written this file with these options, or is about to."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"This file was already imported as #{number}.")
+        self.number = number

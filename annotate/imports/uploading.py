@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotate.imports import writing
-from annotate.imports.staging import refuse_repeated
+from annotate.imports.staging import AlreadyImported
 from annotate.models import Import
 from projects.database.numbering import next_number
 from projects.errors import Refused
@@ -223,6 +223,8 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
         )
     except FileRefused as refusal:
         raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
+    except AlreadyImported as refusal:
+        raise RefusedWithChanges(refusal, report={"same_as": refusal.number}) from refusal
     if checked.report.skipped_rows:
         (checked.spool.folder / SKIPPED_NAME).replace(find_skipped_file(job))
     else:
@@ -245,6 +247,8 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
         )
     except FileRefused as refusal:
         raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
+    except AlreadyImported as refusal:
+        raise RefusedWithChanges(refusal, report={**(job.report or {}), "same_as": refusal.number}) from refusal
     return {}
 
 
@@ -271,7 +275,7 @@ def _refuse_without_file(job: Import) -> None:
         raise Refused("The file of this import is gone. Upload it again.")
 
 
-def _already_imported(job: Import) -> Refused:
+def _already_imported(job: Import) -> AlreadyImported:
     same = Import.objects.filter(
         project=job.project,
         kind=job.kind,
@@ -279,4 +283,4 @@ def _already_imported(job: Import) -> Refused:
         step=Import.Step.WRITE,
         state__in=(*Import.LIVE, Import.State.DONE),
     )
-    return refuse_repeated(same.values_list("number", flat=True).first() or job.number)
+    return AlreadyImported(same.values_list("number", flat=True).first() or job.number)

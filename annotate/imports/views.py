@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.imports import staging, uploading
+from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, FORMAT_NAMES, CorrectedFilesForm, UploadForm
 from annotate.imports.judgments import NOT_IMPORTED
 from annotate.imports.preview import FilePreview, fetch_preview, read_preview
@@ -246,8 +246,8 @@ def _render(
 ) -> HttpResponse:
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
     same = uploading.find_same_file(job) if found else None
-    is_repeated = same is not None and job.error == str(staging.refuse_repeated(same.number))
     report = job.report or {}
+    is_repeated = same is not None and "same_as" in report
     left_out = {**report.get("removed", {}), **report.get("skipped", {})}
     context = {
         **_build_progress(project, job),

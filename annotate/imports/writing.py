@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.imports import corpus, judgments
-from annotate.imports.staging import OnProgress, Progress, refuse_repeated
+from annotate.imports.staging import AlreadyImported, OnProgress, Progress
 from annotate.models import Batch, Import
 from projects import log
 from projects.database.numbering import next_number
@@ -166,7 +166,7 @@ def write(
 
 
 def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None = None) -> None:
-    """Raise Refused if this file is already imported or queued with these options."""
+    """Raise AlreadyImported if this file is already imported or queued with these options."""
     earlier = Import.objects.filter(
         ~Q(pk=job.pk if job else 0),
         project=project,
@@ -177,7 +177,7 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
     )
     number = earlier.values_list("number", flat=True).first()
     if number is not None:
-        raise refuse_repeated(number)
+        raise AlreadyImported(number)
 
 
 def _write(

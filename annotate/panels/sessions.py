@@ -36,9 +36,10 @@ MOVES: dict[str, tuple[State, ...]] = {
     State.SUBMITTED: (State.APPROVED, State.RETURNED, State.REJECTED, State.SCREENED_OUT),
     # What arrives after its time can still be finished, submitted and paid.
     State.TIMED_OUT: (State.FINISHED, State.SUBMITTED, State.APPROVED, State.RETURNED, State.REJECTED),
+    # Somebody may have recorded these by mistake, and a platform can pay what it had turned down.
     State.REJECTED: (State.APPROVED,),
+    State.RETURNED: (State.APPROVED,),
     State.APPROVED: (),
-    State.RETURNED: (),
 }
 BY_PLATFORM = (
     *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
@@ -215,7 +216,7 @@ def _move(session: PanelSession, state: State) -> None:
         return
     if state not in LIVE:
         _stop_work(member, session, state)
-    if before == State.TIMED_OUT and state in (State.FINISHED, State.SUBMITTED, State.APPROVED):
+    if before in (State.TIMED_OUT, State.RETURNED) and state in (State.FINISHED, State.SUBMITTED, State.APPROVED):
         _count_again(member)
 
 
@@ -251,7 +252,7 @@ def _stop_work(member: Membership, session: PanelSession, state: State) -> None:
 
 
 def _count_again(member: Membership) -> None:
-    """Count work again that was excluded when its session timed out, as far as its places are still free."""
+    """Count work again that was excluded when its session ended unfinished, as far as its places are still free."""
     excluded = Assignment.objects.filter(annotator=member, mark=Assignment.Mark.EXCLUDED, mark_reason=UNFINISHED)
     ids = list(excluded.values_list("pk", flat=True))
     if ids:

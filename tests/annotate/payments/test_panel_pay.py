@@ -118,6 +118,21 @@ def test_the_platforms_word_is_ordered_by_its_time_and_a_sum_is_owed_once(
     assert (older.told, older.told_cents) == (Told.PAID, 50)
 
 
+@pytest.mark.parametrize("state", [State.RETURNED, State.TIMED_OUT, State.REJECTED])
+def test_a_session_that_is_approved_after_all_is_owed_again(
+    project: Project, manager: Membership, state: PanelSession.State
+) -> None:
+    panel = make_panel(manager, **TERMS)
+    open_batch(project, n_hits=1)
+    session = arrive(panel, "ada", Outcome.COMPLETED if state == State.REJECTED else None)
+    sessions.record(session, state, at=NOW)
+    assert not PanelPayment.objects.filter(cancelled_at=None).exists()
+    assert sessions.record(session, State.APPROVED, at=NOW + timedelta(minutes=1))
+    owed = PanelPayment.objects.get()
+    assert (owed.cents, owed.cancelled_at, owed.told) == (TERMS["reward_cents"], None, Told.PAID)
+    assert owed.approved_at is not None
+
+
 def test_each_difference_is_listed_once(project: Project, manager: Membership, client_of: SignIn) -> None:
     """One session for each rule, and one on which both sides agree."""
     Project.objects.filter(pk=project.pk).update(hourly_floor_cents=950)
