@@ -17,7 +17,7 @@ from projects.web.lists import paginate, read_text, read_word
 KINDS = {
     "flag": ("Flags", Q(is_flagged=True)),
     "comment": ("Comments", ~Q(comment="")),
-    "cannot": ("Cannot be judged", ~Q(cannot_judge_reason="")),
+    "cannot": ("Can’t be judged", ~Q(cannot_judge_reason="")),
 }
 STATES = {
     "open": ("Open", Q(resolved_at=None)),
