@@ -1,7 +1,7 @@
 """Desks: the work that an annotator can do in each of their projects, and what they have done and earned there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Exists, OuterRef
@@ -59,9 +59,9 @@ class Desk:
     membership: Membership
     open_assignment: Assignment | None
     expired: Assignment | None
-    why_not: str
     earned: Earned
     admission: Admission | None
+    why_not: str = ""
     notices: Sequence[Notice] = ()
     consent: Consent = field(default_factory=Consent)
     survey: SurveyState = field(default_factory=SurveyState)
@@ -139,37 +139,24 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     desks = []
     for membership in memberships:
         pk = membership.pk
-        open_assignment = begun.get((pk, State.OPEN))
-        why_not = ""
-        if membership.is_annotator:
-            has_work = open_assignment is not None or openings[pk].has_hit
-            admission = admissions.get(pk)
-            closed = admission.why_not if admission else ""
-            why_not = (
-                explain_refusal(membership, Right.WORK)
-                or consents[pk].why_not
-                or surveys.get(pk, SurveyState()).why_not
-                or ("" if has_work else _explain_no_hit(openings[pk], closed))
-            )
-        expired = begun.get((pk, State.EXPIRED))
-        desks.append(
-            Desk(
-                membership,
-                open_assignment,
-                expired,
-                why_not,
-                earned.get(pk, Earned()),
-                admissions.get(pk),
-                notices.get(pk, ()),
-                consents.get(pk, Consent()),
-                surveys.get(pk, SurveyState()),
-                practices.get(pk),
-                next_hits.get(pk),
-                open_durations.get(pk),
-                today.get(pk),
-                revisable.get(pk),
-            )
+        desk = Desk(
+            membership=membership,
+            open_assignment=begun.get((pk, State.OPEN)),
+            expired=begun.get((pk, State.EXPIRED)),
+            earned=earned.get(pk, Earned()),
+            admission=admissions.get(pk),
+            notices=notices.get(pk, ()),
+            consent=consents.get(pk, Consent()),
+            survey=surveys.get(pk, SurveyState()),
+            practice=practices.get(pk),
+            next_hit=next_hits.get(pk),
+            open_duration=open_durations.get(pk),
+            today=today.get(pk),
+            revisable=revisable.get(pk),
         )
+        if membership.is_annotator:
+            desk = replace(desk, why_not=_explain_why_not(desk, openings[pk]))
+        desks.append(desk)
     return desks
 
 
@@ -198,6 +185,18 @@ def list_former_projects(user: User) -> list[FormerProject]:
         FormerProject(each.project, explain_refusal(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
         for each in memberships
     ]
+
+
+def _explain_why_not(desk: Desk, opening: Opening) -> str:
+    """Explain why an annotator can't start rating, or return an empty text if they can."""
+    has_work = desk.open_assignment is not None or opening.has_hit
+    closed = desk.admission.why_not if desk.admission else ""
+    return (
+        explain_refusal(desk.membership, Right.WORK)
+        or desk.consent.why_not
+        or desk.survey.why_not
+        or ("" if has_work else _explain_no_hit(opening, closed))
+    )
 
 
 def _explain_no_hit(opening: Opening, not_qualified: str) -> str:

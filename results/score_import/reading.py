@@ -79,21 +79,11 @@ def read_scores(
         _refuse_without_scores(name, rows)
     on_progress(kilobytes, kilobytes)
     report = {
-        "file": shorten_name(name, 200),
         "format": reader.format,
         "encoding": reader.encoding.removesuffix("-sig"),
         "delimiter": reader.delimiter,
-        "id_column": rows.id_column,
-        "dataset_column": rows.dataset_column,
-        "unit": problems.unit,
-        "n_rows": rows.n_rows,
-        "n_matched": rows.n_matched,
         "n_candidates": candidates.n,
-        "columns": [_summarise_column(each, name) for each in rows.columns.values()],
-        "left_out": rows.left_out,
-        "counts": {kind: problems.counts[kind] for kind in KINDS},
-        "problems": problems.listed,
-        "warnings": [str(warned) for warned in problems.warnings],
+        **_summarise(name, rows, problems),
     }
     return Read(candidates, rows.columns, report)
 
@@ -105,6 +95,23 @@ def _refuse_without_scores(name: str, rows: ScoreRows) -> None:
         if not rows.n_rows:
             reason = "the file has a header but no rows"
         raise FileRefused(name, [Problem(None, "", reason)])
+
+
+def _summarise(file_name: str, rows: ScoreRows, problems: Problems) -> dict[str, Any]:
+    """Return what the report says of the rows and of what is wrong with them."""
+    return {
+        "file": shorten_name(file_name, 200),
+        "id_column": rows.id_column,
+        "dataset_column": rows.dataset_column,
+        "unit": problems.unit,
+        "n_rows": rows.n_rows,
+        "n_matched": rows.n_matched,
+        "columns": [_summarise_column(each, file_name) for each in rows.columns.values()],
+        "left_out": rows.left_out,
+        "counts": {kind: problems.counts[kind] for kind in KINDS},
+        "problems": problems.listed,
+        "warnings": [str(warned) for warned in problems.warnings],
+    }
 
 
 def _summarise_column(column: MetricColumn, file_name: str) -> dict[str, Any]:
