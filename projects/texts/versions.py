@@ -11,6 +11,7 @@ from projects import log
 from projects.errors import Refused
 from projects.models import Act, Consent, ConsentAcceptance, Instructions, Membership, Project
 from projects.rubric import rubrics
+from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import MOST_EXAMPLES, Example, find_faults
 
 MOST_CHARACTERS = 30_000
@@ -72,12 +73,25 @@ def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *,
 def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
         raise Refused(f"Instructions can have at most {MOST_EXAMPLES} worked examples.")
-    rubric = rubrics.current_rubric(project)
-    criteria = rubrics.read_criteria(rubric) if rubric is not None else ()
+    criteria = _read_criteria(project)
     for number, example in enumerate(examples, start=1):
         if faults := find_faults(example, criteria):
             where, wrong = next(iter(faults.items()))
             raise Refused(f"Example {number}, {where}: {wrong}")
+
+
+def count_unfit_examples(project: Project) -> int:
+    """Return how many worked examples of the current instructions lack a rating that the current rubric asks for."""
+    current = current_instructions(project)
+    if current is None or not current.examples:
+        return 0
+    criteria = _read_criteria(project)
+    return sum(bool(find_faults(example, criteria)) for example in Example.read_all(current.examples))
+
+
+def _read_criteria(project: Project) -> Sequence[CriterionOnPage]:
+    rubric = rubrics.current_rubric(project)
+    return rubrics.read_criteria(rubric) if rubric is not None else ()
 
 
 AROUND = 1

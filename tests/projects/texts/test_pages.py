@@ -16,6 +16,7 @@ from projects.texts import versions as texts_versions
 from projects.texts.examples import MOST_EXAMPLES, Example
 from projects.texts.versions import Counts, count_uses
 from tests.factories import make_consent, make_membership, make_rubric, make_user
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -207,6 +208,17 @@ def test_a_rating_that_is_not_on_the_newer_rubrics_scale_is_left_out(project: Pr
     assert made.rated(newer) == []
     (first,) = made.rated(rubrics.read_criteria(project.rubrics.earliest("version")))
     assert first[1:] == ("5", "Same meaning")
+
+
+def test_a_rubric_says_which_examples_it_has_outgrown(client: Client, project: Project) -> None:
+    address = "/p/bridges/rubric/"
+    client.post(INSTRUCTIONS, form(row(), row(question="And then?")))
+    first = project.rubrics.earliest("version")
+    assert "worked example" not in client.get(address).text
+    make_rubric(project, "qascore")
+    assert "2 worked examples of the instructions do not have the ratings" in condense(client.get(address).text)
+    old = condense(client.get(f"/p/bridges/rubric/{first.version}/").text)
+    assert "worked example" not in old
 
 
 @pytest.mark.parametrize("path", [starting_texts.TEXTS / "en.json", making.EXAMPLES], ids=["new project", "demo"])
