@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.batches import judgments_wanted, lifecycle
-from annotate.batches.progress import fetch_progress
+from annotate.batches.progress import Progress, fetch_progress
 from annotate.batches.terms_forms import CapsForm, StateForm, WantedForm
 from annotate.batches.views import fetch_batch
 from annotate.models import Batch
@@ -44,8 +44,7 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         return "Batch reopened."
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-        is_taken = not fetch_progress([batch])[batch.pk].n_open
-        return "Batch opened. " + ("All its HITs are assigned." if is_taken else "Annotators can now take its HITs.")
+        return f"Batch opened. {_explain_progress(fetch_progress([batch])[batch.pk])}"
     if act in ("pay-by-item", "pay-in-full"):
         lifecycle.change_short_hit_pay(batch=batch, actor=actor, is_prorated=act == "pay-by-item")
         return "Pay for short HITs saved. Check the expected cost."
@@ -59,6 +58,12 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     run, message = acts[act]
     run(batch=batch, actor=actor)
     return message
+
+
+def _explain_progress(progress: Progress) -> str:
+    if progress.is_complete:
+        return "All its assignments are done."
+    return "All its HITs are assigned." if progress.is_all_in_hand else "Annotators can now take its HITs."
 
 
 @requires(Right.MANAGE)

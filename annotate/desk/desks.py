@@ -111,7 +111,7 @@ class Desk:
         HITs ask by themselves: a batch may have an older text, or none.
         """
         can_begin = self.can_work and self.admission is not None and self.admission.can_begin
-        return can_begin and self.consent.is_missing
+        return can_begin and self.consent.is_missing and not self.can_start
 
     @property
     def asks_for_test(self) -> bool:

@@ -245,9 +245,12 @@ def _render(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
-    same = uploading.find_same_file(job) if found else None
     report = job.report or {}
-    is_repeated = same is not None and "same_as" in report
+    is_repeated = found is not None and "same_as" in report
+    if is_repeated:
+        same = project.imports.filter(number=report["same_as"]).first()
+    else:
+        same = uploading.find_same_file(job) if found else None
     left_out = {**report.get("removed", {}), **report.get("skipped", {})}
     context = {
         **_build_progress(project, job),

@@ -68,7 +68,7 @@ class HitSize:
 
     def find_duration_for_others(self, pace: "Pace") -> Duration:
         """Return the duration at the pace of a project's annotators, if enough was measured to tell a newcomer."""
-        if pace.n_hits < LEAST_OF_ALL:
+        if pace.n_hits < LEAST_OF_ALL or pace.is_implausible:
             return self.find_duration(None)
         return Duration(self.seconds_by_length * pace.factor)
 

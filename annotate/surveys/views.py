@@ -24,6 +24,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.downloads import download_headers
 from projects.models import Project
 from projects.texts.versions import current_consent
+from projects.web.forms import count_wrong_fields
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 
@@ -142,7 +143,10 @@ def _add_question(sent: QueryDict, moment: str) -> BaseQuestionFormSet:
     n_forms = _make_formset(moment, sent).total_form_count()
     if n_forms < MOST_QUESTIONS:
         data[f"{PREFIX}-TOTAL_FORMS"] = str(n_forms + 1)
-        data[f"{PREFIX}-{n_forms}-is_required"] = "on"
+        # As the page shows them, so that a question that is left as it was added counts for nothing.
+        for name, field in QuestionForm.base_fields.items():
+            if field.initial not in (None, False):
+                data[f"{PREFIX}-{n_forms}-{name}"] = str(field.initial)
     return _make_formset(moment, data)
 
 
@@ -160,6 +164,7 @@ def _render_editor(
     context = {
         "form": form,
         "questions": questions,
+        "n_errors": 0 if status == HTTPStatus.OK else count_wrong_fields(form, questions),
         "preview": preview,
         "moment": moment,
         "label": Survey.Moment(moment).label,

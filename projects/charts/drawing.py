@@ -172,10 +172,15 @@ def _draw_file(chart: Chart, *, name_width: float = NAME_WIDTH, width: float = 0
 def _draw_printed(chart: Chart, width: float, name_width: float) -> ET.Element:
     """Return the drawing in this width, with its plot so wide that texts keep their size where that is possible."""
     plot = float(chart.spec.get("width", 520)) if isinstance(chart.spec.get("width", 520), int) else 0.0
+    columns = 1
+    if "facet" in chart.spec:
+        # Parts stand side by side, each as wide as the others, as far as there is room for their plots and axes.
+        columns = min(int(chart.spec["columns"]), int(width // (_LEAST_PLOT + 40)))
+        chart = replace(chart, spec={**chart.spec, "columns": columns})
     drawing = _draw_file(chart, name_width=name_width, width=plot)
     for _attempt in range(2 if plot else 0):
         # What stands beside the plot, such as names, hardly changes with it.
-        plot = max(_LEAST_PLOT, plot + width - float(drawing.get("width", width)))
+        plot = max(_LEAST_PLOT, plot + (width - float(drawing.get("width", width))) / columns)
         drawing = _draw_file(chart, name_width=name_width, width=plot)
     # A plot of squares keeps its size, so the whole is scaled.
     scale = width / float(drawing.get("width", width)) * _POINTS

@@ -67,6 +67,7 @@ VERBS: dict[str, str] = {
     "fail qualification test": "failed the qualification test with",
     "freeze judgment set": "froze",
     "retire judgment set": "retired",
+    "replace judgment set": "named the replacement of",
     "change DOI": "changed the DOI of",
     "find": "raised an alert about",
     "finish a review": "completed a spot check of",

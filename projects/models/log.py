@@ -117,6 +117,7 @@ class Act(models.TextChoices):
     RESTORE_PROJECT = "restore project"
     RETIRE_CONTROLS = "retire controls"
     RETIRE_JUDGMENT_SET = "retire judgment set"
+    REPLACE_JUDGMENT_SET = "replace judgment set"
     RETIRE_QUALIFICATION_ITEM = "retire qualification item"
     REVISE_WORK = "revise work"
     REVOKE_INVITATION = "revoke invitation"

@@ -12,6 +12,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.models import Project, Rubric
 from projects.rubric import rubrics, versions
 from projects.rubric.forms import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
+from projects.web.forms import count_wrong_fields
 from projects.web.refusals import refusals
 
 
@@ -40,7 +41,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return _rubric_form(request, form, criteria)
     form, criteria = RubricForm(request.POST), CriterionFormSet(request.POST, prefix="criteria")
     if "add" in request.POST:
-        return _rubric_form(request, form, _with_one_more(request.POST))
+        return _rubric_form(request, form, _with_one_more(request.POST), was_sent=False)
     if form.is_valid() and criteria.is_valid():
         kept = criteria.kept()
         with refusals(request, form):
@@ -90,6 +91,9 @@ def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:
     return CriterionFormSet(data, prefix="criteria")
 
 
-def _rubric_form(request: ProjectRequest, form: RubricForm, criteria: BaseCriterionFormSet) -> HttpResponse:
+def _rubric_form(
+    request: ProjectRequest, form: RubricForm, criteria: BaseCriterionFormSet, *, was_sent: bool = True
+) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "criteria": criteria, "presets": PRESETS.values()}
+    context["n_errors"] = count_wrong_fields(form, criteria) if was_sent else 0
     return render(request, "projects/rubric/new.html", context)

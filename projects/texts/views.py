@@ -19,6 +19,7 @@ from projects.rubric.rubrics import CriterionOnPage
 from projects.texts import markdown, versions
 from projects.texts.examples import MOST_EXAMPLES, Example
 from projects.texts.forms import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
+from projects.web.forms import count_wrong_fields
 
 PREFIX = "examples"
 
@@ -43,8 +44,10 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
             if saved := _save(form, current, save):
                 messages.success(request, f"Version {saved.version} saved. New batches will show it.")
                 return redirect("projects:instructions-edit", project.slug)
-    is_wrong = bool(form.errors or (examples.is_bound and examples.total_error_count()))
-    context |= {"form": form, "examples": examples}
+    # Whoever adds an example has not tried to save the others yet.
+    is_wrong = bool("add" not in request.POST and (form.errors or (examples.is_bound and examples.total_error_count())))
+    n_errors = count_wrong_fields(form, examples) if is_wrong else 0
+    context |= {"form": form, "examples": examples, "n_errors": n_errors}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
     return render(request, "projects/texts/instructions_edit.html", context, status=status)
 

@@ -272,7 +272,7 @@ GLOSSARY = {
     "batch-required": Entry("Required", "How many annotators the HIT is for."),
     "batch-complete": Entry("HITs complete", "HITs that all their annotators have submitted."),
     "batch-pace": Entry("Pace", "Assignments submitted per hour, by the latest submissions."),
-    "batch-time-left": Entry("Time left", "Remaining assignments divided by the current pace."),
+    "batch-time-left": Entry("Time left", "Remaining assignments that somebody can take, divided by the current pace."),
     "plan-planned": Entry("Planned", "Judgments that the plan asks for in this part of the data."),
     "plan-collected": Entry("Collected", "Counted judgments so far, imported ones included."),
     "plan-coming": Entry("In progress", "Judgments that batches will still bring: unfilled or being worked on."),

@@ -37,7 +37,7 @@ def retire(
     JudgmentSet.objects.filter(pk=judgment_set.pk).update(
         retired_at=Now(), retired_by=actor, retired_why=why, successor=replacement
     )
-    _log(judgment_set, actor, replacement, why=why)
+    _log(Act.RETIRE_JUDGMENT_SET, judgment_set, actor, replacement, why=why)
     judgment_set.refresh_from_db()
 
 
@@ -47,7 +47,7 @@ def choose_replacement(*, judgment_set: JudgmentSet, actor: Membership, replacem
     _refuse_replaced(_lock(judgment_set))
     _refuse_replacement(judgment_set, replacement)
     JudgmentSet.objects.filter(pk=judgment_set.pk).update(successor=replacement)
-    _log(judgment_set, actor, replacement)
+    _log(Act.REPLACE_JUDGMENT_SET, judgment_set, actor, replacement)
 
 
 def find_replacements(judgment_set: JudgmentSet) -> QuerySet[JudgmentSet]:
@@ -124,9 +124,11 @@ def _refuse_replacement(judgment_set: JudgmentSet, replacement: JudgmentSet) -> 
         )
 
 
-def _log(judgment_set: JudgmentSet, actor: Membership | None, replacement: JudgmentSet | None, why: str = "") -> None:
+def _log(
+    act: Act, judgment_set: JudgmentSet, actor: Membership | None, replacement: JudgmentSet | None, why: str = ""
+) -> None:
     after = {"successor": replacement.number} if replacement is not None else None
-    log.record(judgment_set.project, actor, Act.RETIRE_JUDGMENT_SET, judgment_set, after=after, why=why)
+    log.record(judgment_set.project, actor, act, judgment_set, after=after, why=why)
 
 
 def _lock(judgment_set: JudgmentSet) -> JudgmentSet:

@@ -46,12 +46,12 @@ def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
     if not n:
         return ""
     some, whom = (
-        ("1 candidate is also a reference of its question", "it with itself")
+        ("1 candidate is also a reference of its question", "this candidate is compared with itself")
         if n == 1
-        else (f"{n:,} candidates are also references of their questions", "them with themselves")
+        else (
+            f"{n:,} candidates are also references of their questions",
+            "these candidates are compared with themselves",
+        )
     )
-    compare = "compares" if len(labels) == 1 else "compare"
-    return (
-        f"{some}, and {', '.join(labels)} {compare} with all references, so {whom}. Compute the scores with "
-        "against=others."
-    )
+    use = "uses" if len(labels) == 1 else "use"
+    return f"{some}, and {', '.join(labels)} {use} all references, so {whom}. Compute the scores with against=others."

@@ -1,5 +1,6 @@
 """What a batch is expected to cost, and what the ledger then has."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from annotate.batches.terms import Terms
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.models.pay import compute_hit_pay, hit_pay
-from annotate.rating.pace import Pace, measure_pace
+from annotate.rating.pace import LEAST_OF_ALL, HitSize, Pace, measure_pace
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.annotate.open_batches import open_batch
@@ -128,6 +129,9 @@ def test_a_trial_clicked_through_says_nothing_of_the_time_that_people_take(
     Assignment.objects.update(active_seconds=2)
     cost = price_batch(batch)
     assert (cost.pace.is_implausible, cost.pace.n_hits, cost.pace.factor) == (True, 1, 1.0)
+    # However many clicked through, newcomers are told an estimate, not what "others" took.
+    size = HitSize(n_items=10, n_criteria=1, n_bytes=9_000)
+    assert size.find_duration_for_others(replace(cost.pace, n_hits=LEAST_OF_ALL)).is_estimate
     assert cost.hours == pytest.approx(5 * by_length)
     lifecycle.close(batch=batch, actor=None)
     make_corpus(project)

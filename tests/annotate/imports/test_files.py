@@ -56,6 +56,21 @@ def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Projec
     assert Candidate.objects.in_project(project).count() == 6
 
 
+def test_a_file_is_told_as_the_import_that_had_its_settings(pages: Pages, project: Project) -> None:
+    first = pages.import_whole(write_csv(rows()))
+    # The same bytes with other settings are another import, and the newer one.
+    other = pages.upload(write_csv(rows()))
+    pages.choose(other, dataset="Other")
+    pages.work(other)
+    Import.objects.filter(pk=other.pk).update(step=Import.Step.WRITE, state=State.DONE)
+    again = pages.upload(write_csv(rows()))
+    pages.choose(again)
+    pages.work(again)
+    assert f'with these settings as <a href="{pages.url("import-show", first.number)}">' in pages.show(again)
+    Import.objects.filter(pk=first.pk).update(state=State.RUNNING)
+    assert "This file is being imported with these settings" in pages.show(again)
+
+
 def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Project) -> None:
     both = [pages.upload(write_csv(rows())) for _ in range(2)]
     for job in both:

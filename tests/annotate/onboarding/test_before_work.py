@@ -87,7 +87,8 @@ def test_a_newer_consent_hides_neither_work_nor_the_survey_after_it(
     project: Project, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     consent = make_consent(project)
-    open_batch(project, n_hits=2, consent=consent)
+    make_test(project)  # that none of these HITs needs
+    open_batch(project, n_hits=2, consent=consent, requires_qualification=False)
     agree(annotator, consent)
     make_survey(manager, moment="after")
     rate(annotator)

@@ -176,6 +176,12 @@ def test_the_editor_previews_checks_and_saves_versions(
     sent = {**head, **{f"questions-{n}-{k}": v for n, each in enumerate((first, second)) for k, v in each.items()}}
     added = client.post(address, {**sent, "add": "1"}).text
     assert "Question 3" in added
+    assert "Nothing was saved" not in added
+    assert "This field is required" not in added
+    half = client.post(address, {**sent, "questions-1-text": "", "add": "1"})
+    assert "Nothing was saved" not in half.text, "who adds a question has not tried to save yet"
+    head_alone = client.post(address, {**sent, "introduction": "x" * 2_001})
+    assert "Correct the field marked below" in head_alone.text
     preview = client.post(address, {**sent, "preview": "1"}).text
     assert "&lt;b&gt;Age?" in preview
     assert preview.index("Sex?") < preview.index("&lt;b&gt;Age?")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from projects.charts import specs
+from projects.charts import drawing, specs
 from projects.charts.drawing import Chart, Row, draw, draw_for_phone, write
 from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
 
@@ -117,6 +117,18 @@ def test_a_file_for_print_is_as_wide_as_a_column_or_a_page() -> None:
         assert box is not None
         _left, _bottom, points, _top = map(float, box[1].split())
         assert points / 72 * 2.54 == pytest.approx(centimetres, abs=0.1), form
+
+
+@pytest.mark.parametrize("form", ["column.pdf", "page.pdf"])
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_a_chart_of_parts_is_printed_at_its_own_size(form: str, n: int) -> None:
+    """The drawing is as wide as the paper from the start, so that scaling leaves the texts as large as they are."""
+    rows: list[Row] = [{"who": f"part {part}", "x": at, "v": at / 9} for part in range(n) for at in (1, 2, 3)]
+    spec = specs.small_multiples("x", "v", "who", title="share", axis="score", n=n)
+    width, name_width = drawing._PRINTED[form]
+    drawn = drawing._draw_printed(Chart("parts", "A chart of parts", rows, spec), width, name_width)
+    own_width = float(str(drawn.get("viewBox")).split()[2])
+    assert own_width == pytest.approx(width, rel=0.05)
 
 
 def test_names_are_folded_and_then_shortened_where_they_tell_least() -> None:

@@ -82,6 +82,7 @@ SAID = {
     "freeze judgment set": ("judgment set 3", "froze judgment set 3"),
     "change DOI": ("judgment set 3", "changed the DOI of judgment set 3"),
     "retire judgment set": ("judgment set 3", "retired judgment set 3"),
+    "replace judgment set": ("judgment set 3", "named the replacement of judgment set 3"),
     "find": ("membership a-x", "raised an alert about membership a-x"),
     "finish a review": ("membership a-x", "completed a spot check of membership a-x"),
     "give bonus": ("membership a-x", "gave a bonus to membership a-x"),

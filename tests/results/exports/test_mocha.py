@@ -127,7 +127,7 @@ def test_what_it_does_not_hold_is_said_on_the_page(
     judgments = Judgment.objects.filter(candidate__dataset__project=again)
     assert (judgments.count(), judgments.filter(judged_at__isnull=False).count()) == (40, 0)
     page = " ".join(client_of(manager).get("/p/bridges/export/").content.decode().split())
-    assert "It can be imported again with its texts, scores and raters. Times, comments, flags, adjudications" in page
+    assert "It can be imported again with its texts, scores and raters. Times, comments, flags and judgments" in page
 
 
 def test_minimal_pairs_and_nameless_scores_come_back(project: Project, owner: Membership, tmp_path: Path) -> None:

@@ -271,6 +271,8 @@ def test_the_replacement_of_a_retired_set_is_chosen_later(project: Project, mana
     assert "Choose a frozen set" in page
     assert desk.post(f"{LIST}1/succeed/", {"replacement": "2"})["Location"] == f"{LIST}1/"
     assert read_replacement() == 2
+    acts = LogEntry.objects.filter(act__endswith="judgment set").order_by("pk").values_list("act", flat=True)
+    assert list(acts)[-2:] == ["retire judgment set", "replace judgment set"]
     page = desk.post(f"{LIST}1/succeed/", {"replacement": "2"}, follow=True).content.decode()
     assert "It is replaced by judgment set 2 already." in page
     assert JudgmentSet.objects.count() == 2

@@ -62,7 +62,7 @@ def test_answers_that_are_compared_with_themselves_are_counted(
     assert "all: " in differences
     assert "others: " in differences
     assert itself.startswith("10 candidates are also references of their questions, and Token F1")
-    assert "compares with all references, so them with themselves" in itself
+    assert "uses all references, so these candidates are compared with themselves" in itself
     page = read_text(client.get(made.get_absolute_url()))
     assert itself.replace("'", "&#x27;") in page
     assert list_warnings(study(with_humans, researcher, [other], n_resamples=100))[0].startswith("Few passages")
