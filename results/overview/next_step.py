@@ -198,8 +198,9 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
         return NextStep("Work is paused", "Annotators receive no HITs until a batch is reopened.")
     at_work = next(batch for batch in state.live if state.progress[batch.pk].n_left)
     if state.is_all_stuck:
+        has_begun = any(state.progress[batch.pk].n_done for batch in state.live)
         return NextStep(
-            "No one can take what is left",
+            "No one can take what is left" if has_begun else "No one can take the HITs yet",
             plural(
                 n_left,
                 "{n} assignment remains. The batch page says why no one can take it.",

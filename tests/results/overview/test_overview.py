@@ -102,7 +102,7 @@ def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membe
     full = [make_batch(project, is_open=False, name=name) for name in ("One", "Two")]
     assert next_step(project).title == "Open “Two”"
     lifecycle.open_batch(batch=full[1], actor=None)
-    assert next_step(project).title == "No one can take what is left"
+    assert next_step(project).title == "No one can take the HITs yet"
     assert next_step(project).text == "1 assignment remains. The batch page says why no one can take it."
     newcomer = make_membership(project)
     assert next_step(project).title == "Annotation in progress"
