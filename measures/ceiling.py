@@ -20,7 +20,7 @@ LEAST_PAIRED = 2
 """Items with two ratings or more: the variance within one item alone says little about the others."""
 NUMBERS = (2, 3, 5, 10)
 """The numbers of judgments for which the ceiling is predicted."""
-CHANCE = "people do not agree beyond chance: no metric can be judged by these golds"
+CHANCE = "people do not agree beyond chance, so no metric can be judged by these gold scores"
 _FLAT = 1e-9
 """Gold scores that differ by less are equal, as in `pearson`."""
 

@@ -13,12 +13,13 @@ class UnfinishedWork:
 
     n_batches: int
     n_hits: int
+    n_undecided: int
     n_panels: int
     unpaid_cents: int
     n_unpaid: int
 
     def __bool__(self) -> bool:
-        return any((self.n_batches, self.n_hits, self.n_panels, self.n_unpaid))
+        return any((self.n_batches, self.n_hits, self.n_undecided, self.n_panels, self.n_unpaid))
 
 
 def find_unfinished_work(project: Project) -> UnfinishedWork:
@@ -26,6 +27,9 @@ def find_unfinished_work(project: Project) -> UnfinishedWork:
     return UnfinishedWork(
         n_batches=project.batches.filter(state=Batch.State.OPEN).count(),
         n_hits=Assignment.objects.open().filter(annotator__project=project).count(),
+        n_undecided=Assignment.objects.filter(hit__batch__project=project, state=Assignment.State.SUBMITTED)
+        .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        .count(),
         n_panels=project.panels.filter(ended_at=None).count(),
         unpaid_cents=sum(unpaid),
         n_unpaid=len(unpaid),

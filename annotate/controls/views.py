@@ -124,14 +124,14 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             control_jobs.start(**to_pool)
             return ""
         case "accept":
-            return _describe_accepted(controls_pool.accept(**to_pool, item_ids=items))
+            return _describe_accepted(batch, controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
             with transaction.atomic():
                 n = controls_pool.accept(**to_pool)
                 # What was accepted is compared: controls may have been generated or retired since the page was shown.
                 if n:
                     _preview_accepting_all(batch, n).require_confirmed(request)
-            return _describe_accepted(n)
+            return _describe_accepted(batch, n)
         case "retire":
             n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
             return f"{amounts.format_number(n)} retired."
@@ -159,8 +159,9 @@ def _require_saved_plan(request: ProjectRequest, batch: Batch) -> None:
         raise PreviewChanged("The plan was changed but not saved, so nothing was generated. Save the plan first.")
 
 
-def _describe_accepted(n: int) -> str:
-    return f"{amounts.format_number(n)} accepted. Annotators now get them."
+def _describe_accepted(batch: Batch, n: int) -> str:
+    when = "now get them" if batch.state == Batch.State.OPEN else "get them once the batch is open"
+    return f"{amounts.format_number(n)} accepted. Annotators {when}."
 
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:

@@ -43,7 +43,12 @@ def chart_annotators(figures: Figures) -> list[Chart]:
         people += [name for name in (pair["first"], pair["second"]) if name not in people]
     mapped = set(people[:MOST_IN_MAP])
     cells = [
-        {"first": pair["first"], "second": pair["second"], "kappa": pair["kappa"], "label": f"{pair['kappa']:.2f}"}
+        {
+            "first": pair["first"],
+            "second": pair["second"],
+            "kappa": pair["kappa"],
+            "label": f"{pair['kappa']:.2f}".replace("-", "−"),
+        }
         for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
         if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= mapped
     ]

@@ -106,7 +106,8 @@ def _describe_interval(found: Figures) -> str:
 
 
 def _describe_draws(one_person: Figures) -> str:
+    low, high = (f"{one_person[name]:.4f}".replace("-", "−") for name in ("low", "high"))
     return (
         f"One person against the others: {one_person['n_units']:,} candidates and {one_person['n_draws']:,} draws, "
-        f"95 % of them between {one_person['low']:.4f} and {one_person['high']:.4f}, seed {SEED}"
+        f"95 % of them between {low} and {high}, seed {SEED}"
     )

@@ -52,7 +52,8 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.criteria_in_use:
         return render(request, "results/sets/new.html", {"form": form})
     if form.is_bound and not form.is_valid():
-        return render(request, "results/sets/new.html", {"form": form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        context = {"form": form, "name": (request.POST or request.GET).get("name", "")}
+        return render(request, "results/sets/new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     refusal = ""
     if request.method == "POST":
         try:

@@ -62,5 +62,5 @@ def test_controls_are_reviewed_by_keys(
     editable.get_by_role("button", name="Save text").click()
     expect(page.get_by_text("Text saved.")).to_be_visible()
     page.get_by_role("button", name="Accept the").click()
-    expect(page.get_by_text("Annotators now get them.")).to_be_visible()
+    expect(page.get_by_text("Annotators get them once the batch is open.")).to_be_visible()
     assert pool.filter(accepted_at__isnull=False).count() == n - 1

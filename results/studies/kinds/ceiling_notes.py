@@ -31,9 +31,10 @@ def explain_ceiling(about: About) -> list[str]:
 
 def describe_reliability(found: Mapping[str, Any]) -> str:
     """Return the reliability of gold scores, and the ceiling that other numbers of judgments would give."""
+    single, reliability = (f"{found[name]:.3f}".replace("-", "−") for name in ("single", "reliability"))
     words = (
         "The ceiling is the highest Pearson's r that a metric can reach with these gold scores: the square root of "
-        f"their reliability, {found['reliability']:.3f} (single judgment {found['single']:.3f}; "
+        f"their reliability, {reliability} (single judgment {single}; "
         f"{_DESIGNS[found['design']]})."
     )
     if not found["predictions"]:

@@ -1,6 +1,6 @@
 """Whoever deletes a project reads first what is unfinished in it."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
@@ -8,9 +8,9 @@ from django.utils import timezone
 from annotate.batches import lifecycle
 from annotate.models import Batch, Panel
 from annotate.payments import paying
-from annotate.work import serving
+from annotate.work import serving, submitting
 from projects.models import Membership, Project
-from tests.annotate.open_batches import open_batch
+from tests.annotate.open_batches import answered, open_batch
 from tests.annotate.panels.samples import make_panel
 from tests.factories import make_membership, make_project
 from tests.page_reader import condense
@@ -28,7 +28,8 @@ def test_the_page_that_deletes_a_project_says_what_is_unfinished(
 
     assert "This project is not finished" not in show()
     batch = open_batch(project, n_hits=2)
-    serving.claim(annotator)
+    uuid = serving.claim(annotator)
+    assert isinstance(uuid, UUID)
     make_panel(manager)
     paying.add_entry(annotator=annotator, actor=manager, kind="bonus", cents=1_250, why="For care.", key=uuid4())
     page = show()
@@ -36,7 +37,7 @@ def test_the_page_that_deletes_a_project_says_what_is_unfinished(
         "1 HIT in progress: what its annotator has not submitted yet",
         "1 open batch.",
         "1 panel: whoever the platform sends",
-        "$12.50 owed to 1 annotator and not paid yet",
+        "$12.50 that 1 annotator has earned and not been paid.",
     ):
         assert sentence in page
     # Work of another project is its own.
@@ -48,3 +49,7 @@ def test_the_page_that_deletes_a_project_says_what_is_unfinished(
     assert "open batch" not in page
     assert "panel:" not in page
     assert "1 HIT in progress" in page
+    submitting.submit(annotator=annotator, assignment_uuid=uuid, sent=answered())
+    page = show()
+    assert "1 submission awaits a decision." in page
+    assert "HIT in progress" not in page

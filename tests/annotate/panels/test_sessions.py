@@ -135,8 +135,11 @@ def test_places_open_again_and_late_work_is_late(
         submitting.submit(annotator=member, assignment_uuid=uuid, sent=answered())
         assert Assignment.objects.get(uuid=uuid).mark == "late"
         assert "CODE" not in show(client, project)  # two of three
+    returned = "The platform has told us that you returned it"
+    assert (returned in show(client, project)) == (state == "returned")
     # The platform takes it all the same: what is still free counts again.
     assert sessions.record(session_of(panel, "pia"), "approved")
+    assert returned not in show(client, project)
     assert Judgment.objects.filter(is_counted=True).count() == (6 if state == "timed_out" else 3)
     with pytest.raises(Refused, match="approved can’t become returned"):
         sessions.record(session_of(panel, "pia"), "returned")

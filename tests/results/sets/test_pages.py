@@ -227,6 +227,16 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     assert freezing.verify(made) == [], "What was frozen is as it was."
 
 
+def test_a_name_that_was_typed_outlives_a_refusal(project: Project, desk: Client) -> None:
+    canonical(project)
+    refused = desk.get(NEW, {"look": "1", "languages": "deutsch", "name": "Ferry"})
+    assert refused.status_code == 422
+    assert '<input type="hidden" name="name" value="Ferry">' in refused.content.decode()
+    page = desk.get(NEW, {"look": "1", "languages": "de", "name": "Ferry"}).content.decode()
+    assert page.count('name="name"') == 1
+    assert 'value="Ferry"' in page
+
+
 def test_an_existing_set_is_named_as_the_replacement_on_retiring(
     project: Project, manager: Membership, desk: Client
 ) -> None:

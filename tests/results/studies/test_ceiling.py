@@ -128,7 +128,7 @@ def test_people_who_agree_below_chance_leave_no_ceiling(
     made.result["reliability"] |= {"reliability": -0.2, "ceiling": {"reason": CHANCE}, "interval": {"reason": CHANCE}}
     made.save()
     page = " ".join(client_of(researcher).get(made.get_absolute_url()).content.decode().split())
-    assert f"reliability -0.200: {CHANCE}" in page
+    assert f"reliability −0.200: {CHANCE}" in page
 
 
 def test_metrics_are_compared_over_unordered_pairs_and_too_few_resamples_are_said(
