@@ -246,11 +246,9 @@ def _render(
 ) -> HttpResponse:
     is_imported = (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)
     report = job.report or {}
-    is_repeated = found is not None and "same_as" in report
-    if is_repeated:
-        same = project.imports.filter(number=report["same_as"]).first()
-    else:
-        same = uploading.find_same_file(job) if found else None
+    refused_by = _find_refusing(project, report["same_as"]) if found and "same_as" in report else None
+    is_repeated = refused_by is not None
+    same = refused_by or (uploading.find_same_file(job) if found else None)
     left_out = {**report.get("removed", {}), **report.get("skipped", {})}
     context = {
         **_build_progress(project, job),
@@ -271,6 +269,12 @@ def _render(
         **_describe_steps(STEPS.index(_find_step(job)) + is_imported),
     }
     return render(request, "annotate/imports/show.html", context, status=status)
+
+
+def _find_refusing(project: Project, number: int) -> Import | None:
+    """Return the import because of which another was refused, unless it was cancelled or has failed since."""
+    states = (*Import.LIVE, Import.State.DONE)
+    return project.imports.filter(number=number, step=Import.Step.WRITE, state__in=states).first()
 
 
 def _build_progress(project: Project, job: Import) -> dict[str, Any]:

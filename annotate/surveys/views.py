@@ -24,7 +24,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.downloads import download_headers
 from projects.models import Project
 from projects.texts.versions import current_consent
-from projects.web.forms import count_wrong_fields
+from projects.web.forms import add_row, count_wrong_fields
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
 
@@ -139,15 +139,8 @@ def _make_formset(
 
 def _add_question(sent: QueryDict, moment: str) -> BaseQuestionFormSet:
     """Return the questions as sent, with an empty one at the end; everything typed is kept."""
-    data = sent.copy()
-    n_forms = _make_formset(moment, sent).total_form_count()
-    if n_forms < MOST_QUESTIONS:
-        data[f"{PREFIX}-TOTAL_FORMS"] = str(n_forms + 1)
-        # As the page shows them, so that a question that is left as it was added counts for nothing.
-        for name, field in QuestionForm.base_fields.items():
-            if field.initial not in (None, False):
-                data[f"{PREFIX}-{n_forms}-{name}"] = str(field.initial)
-    return _make_formset(moment, data)
+    n = _make_formset(moment, sent).total_form_count()
+    return _make_formset(moment, add_row(sent, PREFIX, QuestionForm, n=n, most=MOST_QUESTIONS))
 
 
 def _render_editor(

@@ -26,6 +26,13 @@ def format_number(value: float) -> str:
     return str(format_decimal(value, "#,##0" if is_whole else "#,##0.0", locale()))
 
 
+def format_score(value: float, digits: int) -> str:
+    """Return a figure with this many decimals and a real minus sign, for pages that exist in English only."""
+    text = f"{value:.{digits}f}"
+    # Rounding a small negative number leaves "-0.00", which reads as a mistake.
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
 def plural(n: float, one: str, many: str) -> str:
     """Return the form of a sentence that agrees with n, for pages that exist in English only."""
     return one if n == 1 else many

@@ -12,7 +12,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.models import Project, Rubric
 from projects.rubric import rubrics, versions
 from projects.rubric.forms import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
-from projects.web.forms import count_wrong_fields
+from projects.web.forms import add_row, count_wrong_fields
 from projects.web.refusals import refusals
 
 
@@ -81,14 +81,8 @@ def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSe
 
 def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:
     """Return the criteria as sent, with an empty one at the end; everything typed is kept."""
-    data = sent.copy()
-    n_forms = CriterionFormSet(sent, prefix="criteria").total_form_count()
-    if n_forms < MOST_CRITERIA:
-        data["criteria-TOTAL_FORMS"] = str(n_forms + 1)
-        for name, field in CriterionForm.base_fields.items():
-            if field.initial not in (None, False):
-                data[f"criteria-{n_forms}-{name}"] = str(field.initial)
-    return CriterionFormSet(data, prefix="criteria")
+    n = CriterionFormSet(sent, prefix="criteria").total_form_count()
+    return CriterionFormSet(add_row(sent, "criteria", CriterionForm, n=n, most=MOST_CRITERIA), prefix="criteria")
 
 
 def _rubric_form(

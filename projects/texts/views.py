@@ -19,7 +19,7 @@ from projects.rubric.rubrics import CriterionOnPage
 from projects.texts import markdown, versions
 from projects.texts.examples import MOST_EXAMPLES, Example
 from projects.texts.forms import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
-from projects.web.forms import count_wrong_fields
+from projects.web.forms import add_row, count_wrong_fields
 
 PREFIX = "examples"
 
@@ -131,9 +131,8 @@ def _examples(
         stored = Example.read_all(current.examples) if current is not None else []
         initial = [ExampleForm.make_initial(example, criteria) for example in stored]
         return ExampleFormSet(prefix=PREFIX, initial=initial, form_kwargs=form_kwargs)
-    data = sent.copy()
     # Works without JavaScript: the server adds the form and returns everything that was typed.
     if "add" in sent:
-        n_forms = ExampleFormSet(sent, prefix=PREFIX, form_kwargs=form_kwargs).total_form_count()
-        data[f"{PREFIX}-TOTAL_FORMS"] = str(min(n_forms + 1, MOST_EXAMPLES))
-    return ExampleFormSet(data, prefix=PREFIX, form_kwargs=form_kwargs)
+        n = ExampleFormSet(sent, prefix=PREFIX, form_kwargs=form_kwargs).total_form_count()
+        sent = add_row(sent, PREFIX, ExampleForm, n=n, most=MOST_EXAMPLES)
+    return ExampleFormSet(sent, prefix=PREFIX, form_kwargs=form_kwargs)

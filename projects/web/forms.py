@@ -1,15 +1,27 @@
-"""What forms have in common: the reason of an act, and how many fields of a long form are wrong."""
+"""What forms have in common: the reason of an act, rows that are added, and how many fields are wrong."""
 
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.http import QueryDict
 
 WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
 
 
 class WhyForm(forms.Form):
     why = forms.CharField(label="Reason", help_text="Stored in the audit log. Don't include names.", **WHY)
+
+
+def add_row(sent: QueryDict, prefix: str, form: type[forms.Form], *, n: int, most: int) -> QueryDict:
+    """Return what was sent of `n` rows, with one more, as the page shows an untouched one, unless there are `most`."""
+    data = sent.copy()
+    if n < most:
+        data[f"{prefix}-TOTAL_FORMS"] = str(n + 1)
+        for name, field in form.base_fields.items():
+            if field.initial not in (None, False):
+                data[f"{prefix}-{n}-{name}"] = str(field.initial)
+    return data
 
 
 def count_wrong_fields(form: forms.BaseForm, rows: "forms.BaseFormSet[Any]") -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
+from projects.language.amounts import format_score
 from projects.language.names import spell_out
 from results.scope.gold_settings import PASSAGES
 
@@ -43,12 +44,7 @@ def chart_annotators(figures: Figures) -> list[Chart]:
         people += [name for name in (pair["first"], pair["second"]) if name not in people]
     mapped = set(people[:MOST_IN_MAP])
     cells = [
-        {
-            "first": pair["first"],
-            "second": pair["second"],
-            "kappa": pair["kappa"],
-            "label": f"{pair['kappa']:.2f}".replace("-", "−"),
-        }
+        {**{name: pair[name] for name in ("first", "second", "kappa")}, "label": format_score(pair["kappa"], 2)}
         for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
         if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= mapped
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from measures.ceiling import Design
-from projects.language.amounts import plural
+from projects.language.amounts import format_score, plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Missing, Name, Table, Value
 from results.scope.gold_settings import SEED
@@ -106,7 +106,7 @@ def _describe_interval(found: Figures) -> str:
 
 
 def _describe_draws(one_person: Figures) -> str:
-    low, high = (f"{one_person[name]:.4f}".replace("-", "−") for name in ("low", "high"))
+    low, high = (format_score(one_person[name], 4) for name in ("low", "high"))
     return (
         f"One person against the others: {one_person['n_units']:,} candidates and {one_person['n_draws']:,} draws, "
         f"95 % of them between {low} and {high}, seed {SEED}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
+from projects.language.amounts import format_score
 from results.studies.tables import ONE_PERSON, Estimate, Value, read_ceiling, read_one_person
 
 MOST_IN_MAP = 600
@@ -73,7 +74,7 @@ def draw_estimates(name: str, title: str, found: Sequence[tuple[str, Value]], *,
 
 def draw_heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
     """Return a square for each cell of `row`, `column` and `value`, darker where it is lower."""
-    labelled = [{**cell, "label": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
+    labelled = [{**cell, "label": format_score(cell["value"], 2)} for cell in cells]
     values = [cell["value"] for cell in cells]
     spec = specs.heat_map(
         # Correlations may be negative; a map of positive ones begins at 0, so that maps can be compared.

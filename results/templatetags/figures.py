@@ -7,6 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from projects.language.amounts import format_score
 from results.scope.excluded import REASON_NAMES, REASON_NOTES
 from results.scope.human_sources import COUNT_AS_SYSTEMS
 
@@ -40,7 +41,7 @@ def name_part(name: str) -> SafeString:
 @register.filter
 def alpha(value: float | None) -> str:
     """Return alpha with four digits, as it is published, and a real minus sign."""
-    return "" if value is None else f"{value:.4f}".replace("-", "−")
+    return "" if value is None else format_score(value, 4)
 
 
 @register.filter
@@ -58,14 +59,13 @@ def signed(value: float, digits: int = 2) -> str:
 @register.filter
 def score(value: float) -> str:
     """Return a score with two digits and a real minus sign."""
-    # Rounding a small negative number leaves "-0.00", which reads as a mistake.
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return format_score(value, 2)
 
 
 @register.filter
 def precise(value: float) -> str:
     """Return a score of a system with three digits, as it is published, and a real minus sign."""
-    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
+    return format_score(value, 3)
 
 
 @register.filter

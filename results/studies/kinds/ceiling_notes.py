@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from measures.ceiling import Design
+from projects.language.amounts import format_score
 from results.studies.kinds.kind import About
 from results.studies.tables import ONE_PERSON
 
@@ -31,7 +32,7 @@ def explain_ceiling(about: About) -> list[str]:
 
 def describe_reliability(found: Mapping[str, Any]) -> str:
     """Return the reliability of gold scores, and the ceiling that other numbers of judgments would give."""
-    single, reliability = (f"{found[name]:.3f}".replace("-", "−") for name in ("single", "reliability"))
+    single, reliability = (format_score(found[name], 3) for name in ("single", "reliability"))
     words = (
         "The ceiling is the highest Pearson's r that a metric can reach with these gold scores: the square root of "
         f"their reliability, {reliability} (single judgment {single}; "

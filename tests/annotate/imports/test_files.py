@@ -69,6 +69,9 @@ def test_a_file_is_told_as_the_import_that_had_its_settings(pages: Pages, projec
     assert f'with these settings as <a href="{pages.url("import-show", first.number)}">' in pages.show(again)
     Import.objects.filter(pk=first.pk).update(state=State.RUNNING)
     assert "This file is being imported with these settings" in pages.show(again)
+    Import.objects.filter(pk=first.pk).update(state=State.FAILED)
+    assert "with these settings" not in pages.show(again)
+    assert "Correct the mapping" in pages.show(again)
 
 
 def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Project) -> None:

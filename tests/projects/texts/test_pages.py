@@ -210,6 +210,16 @@ def test_a_rating_that_is_not_on_the_newer_rubrics_scale_is_left_out(project: Pr
     assert first[1:] == ("5", "Same meaning")
 
 
+def test_who_adds_an_example_or_a_criterion_has_not_tried_to_save(client: Client) -> None:
+    added = client.post(INSTRUCTIONS, form({"question": "Half typed"}, add="1"))
+    assert (added.status_code, "Nothing was saved" in added.text) == (200, False)
+    assert "Nothing was saved" in client.post(INSTRUCTIONS, form({"question": "Half typed"})).text
+    rubric = {"name": "Mine", "criteria-TOTAL_FORMS": 1, "criteria-INITIAL_FORMS": 0, "criteria-0-name": "Half typed"}
+    new = "/p/bridges/rubric/new/"
+    assert "Nothing was saved" not in client.post(new, {**rubric, "add": "1"}).text
+    assert "Nothing was saved" in client.post(new, rubric).text
+
+
 def test_a_rubric_says_which_examples_it_has_outgrown(client: Client, project: Project) -> None:
     address = "/p/bridges/rubric/"
     client.post(INSTRUCTIONS, form(row(), row(question="And then?")))
