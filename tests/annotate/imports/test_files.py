@@ -276,7 +276,11 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [new]
 
 
-def test_a_file_whose_row_never_came_is_removed_after_a_day_and_others_stay(pages: Pages) -> None:
+def test_a_file_whose_row_never_came_is_removed_after_a_day_and_others_stay(
+    pages: Pages, settings: Settings, tmp_path: Path
+) -> None:
+    # Folders of its own: tomorrow's clearing would take the files that other processes' tests are sending now.
+    settings.FILE_UPLOAD_TEMP_DIR, settings.MEDIA_ROOT = str(tmp_path), tmp_path
     job = pages.upload(write_csv(rows(1)))
     stored = uploads.find_file(job)
     derived, lost, new = stored.with_name(f"{stored.name}.1.spool"), *map(stored.with_name, ("a" * 32, "b" * 32))
