@@ -2,13 +2,14 @@
 
 import json
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from annotate.work import serving
@@ -35,6 +36,13 @@ def find_annotator(page: Page, project: Project) -> Membership:
 def wait_for_keys(page: Page) -> None:
     """The page's script has begun: one item is current."""
     expect(page.locator(".item.is-current")).to_have_count(1)
+
+
+def intercept(page: Page, address: str, handler: Callable[[Route], None]) -> None:
+    """Route what an open page requests, and wait until it does: a busy browser may let a request pass before."""
+    page.route(address, handler)
+    page.route("**/is-intercepted", lambda route: route.fulfill(body="yes"))
+    page.wait_for_function("async () => (await fetch('/is-intercepted')).ok")
 
 
 LIT = """(name) => [...(CSS.highlights.get(name) ?? [])]

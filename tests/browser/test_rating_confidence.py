@@ -15,7 +15,7 @@ from projects.models import Instructions, Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import intercept, start, wait_for_keys
 from tests.browser.test_rating_keys import scales
 from tests.browser.test_rating_look import several_scales
 from tests.processes import PATIENCE
@@ -93,9 +93,12 @@ def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> N
     page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/draft/") else None)
 
     def hold(route: Route) -> None:
-        held.append(route)
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
 
-    page.route("**/draft/", hold, times=1)
+    intercept(page, "**/draft/", hold)
     for digit in "5432":
         page.keyboard.press(digit)
     until = time.monotonic() + PATIENCE

@@ -19,7 +19,7 @@ from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import intercept, start, wait_for_keys
 from tests.conftest import Site
 from tests.people import start_session
 from tests.processes import wait_until
@@ -265,7 +265,7 @@ def test_a_submit_that_reaches_no_server_waits_too(page: Page, annotator: Member
         else:
             route.fulfill(status=status, body="<h1>Bad gateway</h1>", content_type="text/html")
 
-    page.route(address, refuse)
+    intercept(page, address, refuse)
     page.keyboard.press("Control+Enter")
     saved(page).to_have_text("Will be submitted when you're back online.")
     page.wait_for_url(lambda url: url != address)
@@ -282,7 +282,7 @@ def test_a_submit_whose_answer_is_lost_is_not_counted_twice(page: Page, annotato
         lost.append(route.fetch(max_redirects=0).status)
         return route.abort()
 
-    page.route(address, lose)
+    intercept(page, address, lose)
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: url != address)
     assert lost == [200]

@@ -14,7 +14,7 @@ from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import intercept, start, wait_for_keys
 from tests.people import start_session
 from tests.processes import wait_until
 
@@ -154,7 +154,7 @@ def test_saved_is_shown_only_after_the_server_confirmed(page: Page) -> None:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/draft/", hold)
+    intercept(page, "**/draft/", hold)
     page.keyboard.press("5")
     saved(page).to_have_text("Saving…")
     page.wait_for_timeout(800)
@@ -271,7 +271,7 @@ def test_nothing_stays_on_the_device_after_submitting(page: Page) -> None:
 def test_signing_out_sends_the_answers_first_and_wipes_them(page: Page) -> None:
     # Until the menu is open: on a slow machine the next attempt would have succeeded before the mark was read.
     trouble = ["the network is down"]
-    page.route("**/draft/", lambda route: route.abort() if trouble else route.continue_())
+    intercept(page, "**/draft/", lambda route: route.abort() if trouble else route.continue_())
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
     page.locator(".menu > summary").click()
@@ -283,7 +283,7 @@ def test_signing_out_sends_the_answers_first_and_wipes_them(page: Page) -> None:
 
 
 def test_signing_out_asks_when_the_answers_cannot_be_sent(page: Page) -> None:
-    page.route("**/draft/", lambda route: route.abort())
+    intercept(page, "**/draft/", lambda route: route.abort())
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
     page.locator(".menu > summary").click()
@@ -296,7 +296,7 @@ def test_signing_out_asks_when_the_answers_cannot_be_sent(page: Page) -> None:
 def test_what_another_person_left_on_the_device_is_wiped(
     page: Page, annotator: Membership, other_annotator: Membership
 ) -> None:
-    page.route("**/draft/", lambda route: route.abort())
+    intercept(page, "**/draft/", lambda route: route.abort())
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
     assert page.evaluate(KEPT) == 1

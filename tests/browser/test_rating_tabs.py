@@ -10,7 +10,7 @@ from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import intercept, start, wait_for_keys
 from tests.factories import make_membership, make_project
 
 SAVED = "Saved"
@@ -147,7 +147,7 @@ def test_two_tabs_follow_each_other_before_anything_is_saved(signed_in: SignedIn
     wait_for_keys(page)
     other = second_tab(page)
     for tab in (page, other):
-        tab.route("**/draft/", lambda route: route.abort())
+        intercept(tab, "**/draft/", lambda route: route.abort())
     page.locator("#item0").focus()
     page.keyboard.press("5")
     expect(other.locator("#item0 input[value='5']")).to_be_checked()
