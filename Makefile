@@ -142,7 +142,7 @@ load: $(INSTALLED_DEV) ## half an hour of a hundred annotators, then five times 
 	$(PY) -m benchmarks.load --beside --overload 5
 
 chaos: $(INSTALLED_DEV) ## an hour of killed processes, broken networks, a full disk and a wrong clock; prints what was lost
-	@if [ "$$(id -u)" = 0 ]; then $(PY) -c 'from tests import machine; machine.bring_faketime()'; fi
+	@if [ "$$(id -u)" = 0 ]; then $(PY) -c 'from tests import machine; machine.bring_program("Clock")'; fi
 	$(PY) -m benchmarks.chaos
 
 bench: $(INSTALLED_DEV) ## print the measured figures

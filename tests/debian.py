@@ -18,7 +18,9 @@ def install(*packages: str) -> bool:
     """Install packages; False if that failed, with the output of apt on the terminal."""
     print(f"Installing Debian's {', '.join(packages)} …", flush=True)
     _update_lists()
-    return _runs("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
+    # Not every file is written to the disk at once: after a crash, a machine for tests is set up again.
+    options = ("-y", "-qq", "--no-install-recommends", "-o", "Dpkg::Options::=--force-unsafe-io")
+    return _runs("apt-get", "install", *options, *packages)
 
 
 def unpack(package: str, folder: Path) -> bool:

