@@ -21,6 +21,8 @@ CERTIFICATES := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),--system-cer
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_TOOLS := $(VENV)/.installed-tools
+# Programs of Debian for tests, which apt unpacks while the environment is filled.
+INSTALLED_PROGRAMS := $(VENV)/.installed-programs
 # Translations as Django reads them; a process that starts with older ones compiles them itself, where it may write.
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/django.po))
 # What the site loads, compiled by Python; the first start would otherwise take as long again for it. Where settings are
@@ -29,7 +31,7 @@ COMPILED := $(VENV)/.compiled
 
 # An environment whose interpreter is gone is made anew.
 ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
-$(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
+$(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(INSTALLED_PROGRAMS))
 endif
 
 .PHONY: help install meteor chinese hub sentry neural lock run test test-neural tools check audit soak load chaos bench screenshots clean
@@ -142,7 +144,7 @@ load: $(INSTALLED_DEV) ## half an hour of a hundred annotators, then five times 
 	$(PY) -m benchmarks.load --beside --overload 5
 
 chaos: $(INSTALLED_DEV) ## an hour of killed processes, broken networks, a full disk and a wrong clock; prints what was lost
-	@if [ "$$(id -u)" = 0 ]; then $(PY) -c 'from tests import machine; machine.bring_program("Clock")'; fi
+	@if [ "$$(id -u)" = 0 ]; then $(PY) -c 'from tests import programs; programs.bring("Clock")'; fi
 	$(PY) -m benchmarks.chaos
 
 bench: $(INSTALLED_DEV) ## print the measured figures
@@ -182,7 +184,11 @@ $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
 
 tools: $(INSTALLED_TOOLS) ## what the tests need beside Python: a browser, fonts, LibreOffice, pdfLaTeX and others
 
-$(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py tests/deploy/poolers.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_DEV)
+$(INSTALLED_PROGRAMS): tests/programs.py tests/debian.py tests/browser/chromium.py | $(PY)
+	@$(PY) -m tests.programs
+	@touch $@
+
+$(INSTALLED_TOOLS): tests/machine.py requirements-chinese.txt tests/debian.py tests/deploy/poolers.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_PROGRAMS) $(INSTALLED_DEV)
 	@$(PY) -m tests.machine
 	@touch $@
 

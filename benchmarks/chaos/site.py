@@ -21,6 +21,7 @@ from benchmarks.chaos.proxies import Proxy
 from config import data_folder
 from config.servers.postgres import Postgres, find_releases
 from config.servers.server import LIBC
+from tests.programs import find_faketime
 
 DISK_MB = 2_000
 NEW_MOUNTS = 0x00020000  # CLONE_NEWNS of unshare(2)
@@ -245,11 +246,6 @@ def mount_small_disk(folder: Path) -> str:
         if done.returncode:
             return f"{' '.join(command)} failed: {done.stderr.strip()}"
     return ""
-
-
-def find_faketime() -> Path | None:
-    """Return the library that changes the clock of a program, for programs with threads."""
-    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
 def find_free_port() -> int:

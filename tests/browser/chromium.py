@@ -1,6 +1,6 @@
 """Finds a Chromium for the tests, or brings one.
 
-In this order: $CHROMIUM; one on the machine; Debian's, where we are root; the build that npm's
+In this order: $CHROMIUM; one on the machine; Debian's, where we are root (tests/programs.py); the build that npm's
 @sparticuz/chromium packs with the libraries it needs, which runs on a bare machine without root.
 
 A headless shell is Chromium without the browser around the page, and comes before a whole one: a page in a new
@@ -57,14 +57,15 @@ def flags() -> list[str]:
     return list(AS_ROOT) if os.geteuid() == 0 or find() == WRAPPER else list(AS_ROOT[1:])
 
 
-def is_wanted() -> bool:
-    """Whether no headless shell is here and none was chosen."""
-    return "CHROMIUM" not in os.environ and not any(map(shutil.which, SHELLS))
+def find_chosen() -> str | None:
+    """A headless shell, or whatever was chosen in its place."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, SHELLS)), None)
 
 
 def install() -> None:
-    if is_wanted() and debian.can_install():
-        debian.install(SHELL_PACKAGE) or find() or debian.install("chromium")
+    """Bring another one where Debian's headless shell could not be had."""
+    if find() is None and debian.can_install():
+        debian.install("chromium")
     if find() is None:
         _install_by_npm()
 

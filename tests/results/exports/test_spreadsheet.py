@@ -10,8 +10,8 @@ import pytest
 
 from projects.models import Project
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.machine import find_spreadsheet
 from tests.processes import PATIENCE
+from tests.programs import find_spreadsheet
 from tests.results.exports.test_long import NASTY, exported
 from tests.results.judged_batches import judge
 

@@ -1,0 +1,65 @@
+"""Programs that Debian has and tests start: `python -m tests.programs` installs those that are missing.
+
+It needs Python alone, so that they come while the environment is still being filled. Where they cannot be installed,
+the tests that need them are skipped with the reason.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from tests import debian
+from tests.browser import chromium
+
+
+def find_java() -> str | None:
+    return shutil.which("java")
+
+
+def find_spreadsheet() -> str | None:
+    return shutil.which("soffice") or shutil.which("libreoffice")
+
+
+def find_latex() -> str | None:
+    return shutil.which("pdflatex")
+
+
+def find_faketime() -> Path | None:
+    """Return the library that changes the clock of a program, for programs with threads."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
+
+
+PROGRAMS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
+    "Browser": (chromium.find_chosen, (chromium.SHELL_PACKAGE,)),
+    "Java": (find_java, ("default-jre-headless",)),
+    "Spreadsheet": (find_spreadsheet, ("libreoffice-calc-nogui",)),
+    # with the packages that a paper loads for the tables: booktabs and siunitx
+    "LaTeX": (find_latex, ("texlive-latex-recommended", "texlive-science")),
+    "Clock": (find_faketime, ("faketime",)),
+}
+"""How each program is found, and Debian's packages that have it."""
+
+
+def bring_all() -> None:
+    """Install them in one run of apt, which takes less than one for each.
+
+    Where a package is missing apt installs none: then each program is asked for by itself.
+    """
+    if not debian.can_install():
+        return
+    missing = {name: packages for name, (find, packages) in PROGRAMS.items() if not find()}
+    if not missing or debian.install(*(each for packages in missing.values() for each in packages)):
+        return
+    if len(missing) > 1:
+        for packages in missing.values():
+            debian.install(*packages)
+
+
+def bring(name: str) -> None:
+    find, packages = PROGRAMS[name]
+    if not find() and debian.can_install():
+        debian.install(*packages)
+
+
+if __name__ == "__main__":
+    bring_all()
