@@ -154,6 +154,56 @@ BULK_VERBS: dict[str, str] = {
 }
 """Acts on many objects at once: their line names the project instead of one object."""
 
+NAMES: dict[str, str] = {
+    "accept work after all": "reverse rejection",
+    "act on a finding": "act on alert",
+    "answer rejection": "reply to rejection",
+    "ask for judgment set": "request judgment set",
+    "ask for study": "request metric evaluation",
+    "change caps": "change limits",
+    "change gold rule": "change gold-score method",
+    "change standing": "change status",
+    "change whether annotates": "change annotating right",
+    "count session again": "count work of session again",
+    "delete metric run": "delete metric",
+    "delete study": "delete metric evaluation",
+    "dismiss a finding": "dismiss alert",
+    "end survey": "stop survey",
+    "erase account": "delete account",
+    "exclude session": "exclude work of session",
+    "find": "raise alert",
+    "finish a review": "complete spot check",
+    "invite": "create invitation",
+    "issue reset link": "create password reset link",
+    "join": "join project",
+    "let in": "let in from another browser",
+    "make batch": "create batch",
+    "make controls": "create control items",
+    "make participant groups": "create participant groups",
+    "make payment": "create payment",
+    "make plan": "create overlap plan",
+    "make qualification test": "create qualification test",
+    "make token": "create token",
+    "move qualification test": "change rubric of qualification test",
+    "move session": "record state of session",
+    "name cause of error": "enter cause of error",
+    "pin versions": "update rubric, instructions and consent",
+    "rate for a review": "rate for spot check",
+    "remove": "remove member",
+    "restore": "restore member",
+    "settle Prolific bonuses": "note what happened to Prolific bonuses",
+    "suspend": "suspend member",
+    "take back adjudication": "withdraw adjudicated score",
+    "take scores": "import scores",
+    "take up remark again": "reopen comment",
+    "resolve remark": "resolve comment",
+    "run metric": "request metric",
+    "want judgments": "change number of judgments",
+    "warn": "warn member",
+    "write minimal pair": "create minimal pair",
+}
+"""What an act is called in a list of acts, where its stored value has other words than the pages."""
+
 KINDS: dict[str, str] = {
     "API token": "API token",
     "assignment": "assignment",
@@ -213,6 +263,13 @@ PAGES = {
 """Objects that have a page: its URL name, and the field that its address contains."""
 
 LONGEST_ID = 60
+
+
+def name_act(act: str) -> str:
+    """“create batch”; an act of another version keeps its stored value."""
+    return NAMES.get(act, act)
+
+
 """Characters of an imported id that fit into a line of the log; the file may have had 200."""
 
 

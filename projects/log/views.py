@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
+from operator import itemgetter
 from typing import Any
 
 from django import forms
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_moment
-from projects.log.messages import describe_act, find_label, name_objects
+from projects.log.messages import describe_act, find_label, name_act, name_objects
 from projects.models import LogEntry, Project
 from projects.web.lists import paginate
 
@@ -35,12 +36,13 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
     newest = project.log.order_by("-id").values_list("act", "actor__pseudonym", "object_type")[:NEWEST_ENTRIES]
     seen = set(newest)
     lines = _lines(project, list(page))
+    acts = {act for act, _actor, _kind in seen} | {wanted.get("act") or ""} - {""}
     kinds = sorted({kind for _act, _actor, kind in seen} | {wanted.get("kind") or ""} - {""})
     context = {
         "page": page,
         "form": form,
         "is_clear": is_clear,
-        "acts": sorted({act for act, _actor, _kind in seen} | {wanted.get("act") or ""} - {""}),
+        "acts": sorted(((act, name_act(act)) for act in acts), key=itemgetter(1)),
         "actors": sorted({actor for _act, actor, _kind in seen if actor}),
         "kinds": [(kind, find_label(kind)) for kind in kinds if kind],
         "wanted": wanted,

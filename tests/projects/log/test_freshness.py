@@ -5,7 +5,7 @@ from django.conf import settings
 
 from projects import log
 from projects.log import freshness
-from projects.log.messages import VERBS
+from projects.log.messages import NAMES, VERBS
 from projects.models import Act, FigureChange, Membership, Project
 
 Reach = FigureChange.Reach
@@ -13,6 +13,7 @@ Reach = FigureChange.Reach
 
 def test_every_act_has_words_and_is_done_somewhere() -> None:
     assert set(VERBS) == set(Act.values)
+    assert set(NAMES) <= set(Act.values)
     code = "".join(
         path.read_text()
         for app in ("annotate", "demo", "projects", "results")

@@ -121,6 +121,15 @@ def test_filters_narrow_the_log(many: Project, owner: Membership, client_of: Sig
     assert see(client_of(owner), many, **query).n_listed == n
 
 
+def test_the_filter_names_acts_as_the_pages_do(project: Project, manager: Membership, client_of: SignIn) -> None:
+    for act in (Act.ACT_ON_FINDING, Act.OPEN_BATCH):
+        log.record(project, manager, act, project)
+    page = client_of(manager).get(reverse("projects:log-list", args=[project.slug]), {"act": Act.ACT_ON_FINDING})
+    content = " ".join(page.content.decode().split())
+    assert '<option value="act on a finding" selected>act on alert</option>' in content
+    assert ">open batch</option>" in content
+
+
 def test_one_day_of_one_object_can_be_read(
     many: Project, owner: Membership, annotator: Membership, client_of: SignIn
 ) -> None:
