@@ -6,6 +6,7 @@ the tests that need them are skipped with the reason.
 
 import shutil
 from collections.abc import Callable
+from ctypes.util import find_library
 from pathlib import Path
 
 from tests import debian
@@ -29,8 +30,14 @@ def find_faketime() -> Path | None:
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
+def find_atomic() -> str | None:
+    """A library without which the program that Playwright steers a browser with does not start."""
+    return find_library("atomic")
+
+
 PROGRAMS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "Browser": (chromium.find_chosen, (chromium.SHELL_PACKAGE,)),
+    "Atomic": (find_atomic, ("libatomic1",)),
     "Java": (find_java, ("default-jre-headless",)),
     "Spreadsheet": (find_spreadsheet, ("libreoffice-calc-nogui",)),
     # with the packages that a paper loads for the tables: booktabs and siunitx

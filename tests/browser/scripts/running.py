@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import playwright
 from django.conf import settings
 from playwright.sync_api import Browser, Route
 
@@ -38,7 +39,9 @@ def write_home(folder: Path) -> Path:
 
 
 def find_node() -> str | None:
-    return shutil.which("node")
+    """Return the machine's node, or else the one that Playwright brings."""
+    brought = Path(playwright.__file__).with_name("driver") / "node"
+    return shutil.which("node") or (str(brought) if brought.exists() else None)
 
 
 def run_in_node(node: str, folder: Path, file: str) -> Results:
