@@ -12,7 +12,7 @@ from pathlib import Path
 
 from measures.metrics.meteor_jar import find_meteor
 from measures.metrics.wordnet import find_wordnet
-from tests import debian, programs
+from tests import debian
 from tests.browser import chromium, fonts
 from tests.deploy import poolers, proxies
 
@@ -63,9 +63,6 @@ def main() -> None:
     }
     for name, (bring, find) in brought.items():
         bring()
-        print(f"{name}: {find() or 'none on this machine'}")
-    for name in sorted(programs.PROGRAMS.keys() - brought.keys()):
-        find, _packages = programs.PROGRAMS[name]
         print(f"{name}: {find() or 'none on this machine'}")
     if chromium.find() is None:
         sys.exit("No Chromium was found: install one, or name it in CHROMIUM.")

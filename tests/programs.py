@@ -36,7 +36,7 @@ def find_atomic() -> str | None:
 
 
 PROGRAMS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
-    "Browser": (chromium.find_chosen, (chromium.SHELL_PACKAGE,)),
+    "Headless shell": (chromium.find_chosen, (chromium.SHELL_PACKAGE,)),
     "Atomic": (find_atomic, ("libatomic1",)),
     "Java": (find_java, ("default-jre-headless",)),
     "Spreadsheet": (find_spreadsheet, ("libreoffice-calc-nogui",)),
@@ -52,14 +52,11 @@ def bring_all() -> None:
 
     Where a package is missing apt installs none: then each program is asked for by itself.
     """
-    if not debian.can_install():
-        return
     missing = {name: packages for name, (find, packages) in PROGRAMS.items() if not find()}
-    if not missing or debian.install(*(each for packages in missing.values() for each in packages)):
-        return
-    if len(missing) > 1:
-        for packages in missing.values():
-            debian.install(*packages)
+    everything = [each for packages in missing.values() for each in packages]
+    if missing and debian.can_install() and not debian.install(*everything):
+        for name in missing:
+            bring(name)
 
 
 def bring(name: str) -> None:
@@ -70,3 +67,5 @@ def bring(name: str) -> None:
 
 if __name__ == "__main__":
     bring_all()
+    for name, (find, _packages) in PROGRAMS.items():
+        print(f"{name}: {find() or 'none on this machine'}")

@@ -142,6 +142,7 @@ VERBS: dict[str, str] = {
     "reject Prolific submission": "rejected the submission on Prolific of",
     "set up Prolific bonuses": "set up bonuses on Prolific for",
     "pay Prolific bonuses": "paid bonuses on Prolific for",
+    "run metric": "request metric",
     "settle Prolific bonuses": "noted what happened to bonuses of",
     "cancel Prolific bonuses": "cancelled bonuses of",
     "make participant groups": "created participant groups on Prolific for",
@@ -190,14 +191,13 @@ NAMES: dict[str, str] = {
     "pin versions": "update rubric, instructions and consent",
     "rate for a review": "rate for spot check",
     "remove": "remove member",
+    "resolve remark": "resolve comment",
     "restore": "restore member",
     "settle Prolific bonuses": "note what happened to Prolific bonuses",
     "suspend": "suspend member",
     "take back adjudication": "withdraw adjudicated score",
     "take scores": "import scores",
     "take up remark again": "reopen comment",
-    "resolve remark": "resolve comment",
-    "run metric": "request metric",
     "want judgments": "change number of judgments",
     "warn": "warn member",
     "write minimal pair": "create minimal pair",
@@ -263,14 +263,12 @@ PAGES = {
 """Objects that have a page: its URL name, and the field that its address contains."""
 
 LONGEST_ID = 60
+"""Characters of an imported id that fit into a line of the log; the file may have had 200."""
 
 
 def name_act(act: str) -> str:
     """“create batch”; an act of another version keeps its stored value."""
     return NAMES.get(act, act)
-
-
-"""Characters of an imported id that fit into a line of the log; the file may have had 200."""
 
 
 @dataclass(frozen=True)
