@@ -30,6 +30,11 @@ def find_faketime() -> Path | None:
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
+def find_systemd() -> str | None:
+    """Return the program that checks units; a machine that starts without systemd lacks it."""
+    return shutil.which("systemd-analyze")
+
+
 def find_atomic() -> str | None:
     """A library without which the program that Playwright steers a browser with does not start."""
     return find_library("atomic")
@@ -43,6 +48,7 @@ PROGRAMS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     # with the packages that a paper loads for the tables: booktabs and siunitx
     "LaTeX": (find_latex, ("texlive-latex-recommended", "texlive-science")),
     "Clock": (find_faketime, ("faketime",)),
+    "Units": (find_systemd, ("systemd",)),
 }
 """How each program is found, and Debian's packages that have it."""
 

@@ -17,6 +17,7 @@ from config.monitoring.middleware import ADDRESSES
 from projects.web.uploads import FORM_BYTES
 from tests import debian
 from tests.deploy.dockerfile import is_left_out, read_steps, tracked_files
+from tests.programs import find_systemd
 
 UNITS = sorted((env.BASE_DIR / "deploy" / "systemd").glob("*.service"))
 SETTINGS = (env.BASE_DIR / "config" / "settings.py").read_text(encoding="utf-8")
@@ -169,7 +170,7 @@ def test_services_restart_and_may_do_little() -> None:
             assert int(service["TimeoutStopSec"]) > 30
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="This machine has no systemd-analyze.")
+@pytest.mark.skipif(find_systemd() is None, reason="This machine has no systemd-analyze.")
 def test_systemd_understands_the_services(tmp_path: Path) -> None:
     for unit in UNITS:
         # The programs are at their places on a server only.

@@ -150,7 +150,7 @@ def test_large_files_go_to_xet_where_the_library_has_it(
         hub.fails_at = "xet-write-token"
         assert "The Hub did not take the set" in refuse(*ASKED, "--to-hub", "lab/second")
     finally:
-        _xet.abort_xet_session()  # type: ignore[no-untyped-call]  # it ends its threads
+        _xet.abort_xet_session()  # it ends its threads
     there = hub.repositories[REPOSITORY]
     for name in list_names(made):
         whole = read(made, name)
