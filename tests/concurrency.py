@@ -76,6 +76,24 @@ class Racers:
         self._members.append((process, ours))
 
 
+def has_waiter(table: str = "") -> bool:
+    """Return whether somebody waits for a lock in this database: for one on the table, or for any.
+
+    Other processes of the tests have databases of their own on the same server. Who waits for a row waits for a
+    transaction, which is of no database, but has a lock on the row's table. (A transaction sees the connections of
+    pg_stat_activity as they were when it first looked.)
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT EXISTS (
+                SELECT 1 FROM pg_locks waiting JOIN pg_locks here USING (pid)
+                JOIN pg_database d ON d.oid = here.database AND d.datname = current_database()
+                WHERE NOT waiting.granted AND (%(table)s = '' OR waiting.relation = to_regclass(%(table)s)))""",
+            {"table": table},
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def start_beside(act: Callable[[], Any]) -> Callable[[], Any]:
     """Start `act` in a thread with a connection of its own, and go on once it has ended or waits for a lock.
 
@@ -94,9 +112,7 @@ def start_beside(act: Callable[[], Any]) -> Callable[[], Any]:
     thread = threading.Thread(target=run)
 
     def is_over_or_waiting() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
-            return not thread.is_alive() or cursor.fetchone()[0]
+        return has_waiter() or not thread.is_alive()
 
     def finish() -> Any:
         thread.join()

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -20,6 +21,7 @@ from projects.jobs import queue
 from projects.models import Candidate, Membership, Passage, Project, Pulse
 from tests import processes
 from tests.annotate.imports.import_steps import Pages, rows, write_csv
+from tests.concurrency import has_waiter
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
@@ -61,15 +63,9 @@ def worker(broker: str) -> Iterator[int]:
 @contextmanager
 def stopped_at(table: str) -> Iterator[Callable[[], bool]]:
     """Hold up whoever writes to a table; what is given says whether somebody waits there."""
-
-    def is_there() -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = %s::regclass", [table])
-            return cursor.fetchone() is not None
-
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
-        yield is_there
+        yield partial(has_waiter, table)
 
 
 def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> None:
