@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.batches import judgments_wanted, lifecycle
-from annotate.batches.progress import Progress, fetch_progress
+from annotate.batches.progress import fetch_progress, find_stuck_places
 from annotate.batches.terms_forms import CapsForm, StateForm, WantedForm
 from annotate.batches.views import fetch_batch
 from annotate.models import Batch
@@ -44,7 +44,7 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         return "Batch reopened."
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-        return f"Batch opened. {_explain_progress(fetch_progress([batch])[batch.pk])}"
+        return f"Batch opened. {_explain_progress(batch)}"
     if act in ("pay-by-item", "pay-in-full"):
         lifecycle.change_short_hit_pay(batch=batch, actor=actor, is_prorated=act == "pay-by-item")
         return "Pay for short HITs saved. Check the expected cost."
@@ -60,10 +60,15 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     return message
 
 
-def _explain_progress(progress: Progress) -> str:
+def _explain_progress(batch: Batch) -> str:
+    progress = fetch_progress([batch])[batch.pk]
     if progress.is_complete:
         return "All its assignments are done."
-    return "All its HITs are assigned." if progress.is_all_in_hand else "Annotators can now take its HITs."
+    if progress.is_all_in_hand:
+        return "All its HITs are assigned."
+    if find_stuck_places(batch).n_places == progress.n_open:
+        return "No one can take its HITs yet: see below."
+    return "Annotators can now take its HITs."
 
 
 @requires(Right.MANAGE)

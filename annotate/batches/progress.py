@@ -111,7 +111,7 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
 def measure_speed(batch: Batch, progress: Progress, *, n_stuck: int = 0) -> Speed:
     """Return the pace of the last 24 hours, or since the first assignment if that is less.
 
-    The time left is that of the work that somebody can take.
+    The time left is that of the work that somebody can take. Where nothing is left, the pace ends with the last one.
     """
     return measure_common_speed([batch], progress.n_left - n_stuck)
 
@@ -120,11 +120,12 @@ def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
     """Return the common pace of these batches, and the hours that the `n_left` remaining assignments take at it."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
+            f"""SELECT count(*), extract(epoch FROM
+                   CASE WHEN %s THEN max(a.submitted_at) ELSE now() END - min(a.opened_at)) / 3600
                FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
                WHERE h.batch_id = ANY(%s) AND {is_work("h")} AND a.submitted_at > now() - interval '24 hours'
                  AND {is_marked_counted("a")}""",
-            [[batch.pk for batch in batches]],
+            [n_left <= 0, [batch.pk for batch in batches]],
         )
         n_recent, hours = cursor.fetchone()
     # At least a minute: with one assignment submitted seconds after it was opened, the pace would be absurd.

@@ -335,6 +335,18 @@ def test_the_pace_says_how_long_the_rest_takes(open_batch: Batch, annotator: Mem
     assert speed.hours_left == pytest.approx(10, rel=0.01)
 
 
+def test_the_pace_of_finished_work_stays(project: Project, annotator: Membership) -> None:
+    make_corpus(project, n_passages=1, n_candidates=2)
+    batch = create_batch(project=project, actor=None, terms=Terms(judgments=1))
+    lifecycle.open_batch(batch=batch, actor=None)
+    rate(annotator)
+    now = timezone.now()
+    Assignment.objects.update(opened_at=now - timedelta(hours=12), submitted_at=now - timedelta(hours=10))
+    speed = measure_speed(batch, fetch_progress([batch])[batch.pk])
+    assert speed.per_hour == pytest.approx(0.5, rel=0.01)
+    assert speed.hours_left is None
+
+
 def run(*arguments: str) -> dict[str, object]:
     out = StringIO()
     call_command("batch", "--project", "bridges", *arguments, "--json", stdout=out)

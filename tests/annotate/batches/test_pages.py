@@ -256,6 +256,21 @@ def test_buttons_move_the_batch_and_refusals_are_sentences(
     assert client.post(url("batch-state", 1), {"act": "explode"}).status_code == 302
 
 
+def test_who_opens_a_batch_reads_whether_anyone_can_take_its_hits(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    client = client_of(manager)
+    make_corpus(project, n_passages=1, n_candidates=2)
+    create_batch(project=project, actor=manager, terms=Terms(judgments=1))
+    opened = client.post(url("batch-state", 1), {"act": "open"}, follow=True)
+    assert "Annotators can now take its HITs." in opened.content.decode()
+    Membership.objects.filter(pk=annotator.pk).update(standing="suspended")
+    client.post(url("batch-state", 1), {"act": "pause"})
+    reopened = condense(client.post(url("batch-state", 1), {"act": "open"}, follow=True).content.decode())
+    assert "Batch opened. No one can take its HITs yet: see below." in reopened
+    assert "1 unfilled assignment that no one can take." in reopened
+
+
 def test_the_pay_for_short_hits_is_changed_in_a_draft_only(
     project: Project, manager: Membership, client_of: SignIn
 ) -> None:
