@@ -41,7 +41,7 @@ class StudyForm(FacetsForm):
         label="Name",
         required=False,
         max_length=NAME_LENGTH,
-        help_text="Optional. Default: the type of evaluation.",
+        help_text="Default: the type of evaluation.",
     )
     metrics = forms.MultipleChoiceField(
         label="Metrics",
