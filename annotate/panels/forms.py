@@ -7,13 +7,24 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
-from annotate.models import Outcome, Panel, PanelSession
+from annotate.models import Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
 
 _PARAMETER = RegexValidator(re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
 _CODE = RegexValidator(re.compile(r"[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
 
-PAY = ("minutes_expected", "reward_cents", "screened_out_cents", "currency", "fee_percent")
+GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "Link": (("participant_parameter",), ("session_parameter", "study_parameter"), ("study_id",)),
+    "Session": (("hits_per_session", "minutes_per_session"), ("minutes_allowed",), ("counts_unfinished",)),
+    "Completion codes": (
+        *(("code_completed",), ("has_own_codes",), ("code_screened_out", "code_no_consent")),
+        *(("code_failed_check", "code_nothing_left"), ("return_url",)),
+    ),
+    "Pay": (
+        *(("paid_by",), ("minutes_expected",), ("reward_cents", "screened_out_cents"), ("currency", "fee_percent")),
+    ),
+}
+"""The fields below each heading of the form, those of a row together."""
 
 
 class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -29,23 +40,7 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Panel
-        fields = (
-            "name",
-            "participant_parameter",
-            "session_parameter",
-            "study_parameter",
-            "study_id",
-            "hits_per_session",
-            "minutes_per_session",
-            "minutes_allowed",
-            "code_completed",
-            "has_own_codes",
-            *(f"code_{outcome}" for outcome in Outcome.values if outcome != Outcome.COMPLETED),
-            "return_url",
-            "paid_by",
-            *PAY,
-            "counts_unfinished",
-        )
+        fields = ("name", *(name for rows in GROUPS.values() for row in rows for name in row))
         labels = {
             "name": "Name",
             "participant_parameter": "Parameter with the participant’s id",
@@ -99,6 +94,10 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
                 field.validators.append(_CODE)
             if isinstance(field.widget, forms.TextInput):
                 field.widget.attrs |= {"autocomplete": "off", "spellcheck": "false"}
+
+    @property
+    def groups(self) -> list[tuple[str, list[list[forms.BoundField]]]]:
+        return [(name, [[self[field] for field in row] for row in rows]) for name, rows in GROUPS.items()]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
