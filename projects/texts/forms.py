@@ -63,7 +63,7 @@ class ExampleForm(forms.Form):
         "passage",
         "Passage excerpt",
         3,
-        "Optional. Only the part needed to understand the rating.",
+        "Only the part needed to understand the rating.",
     )
     question = _text("question", "Question", 2)
     reference = _text("reference", "Reference", 2)
