@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.core.signals import request_finished
@@ -15,43 +15,49 @@ from projects.web.request_ids import HEADER, NO_REQUEST, RequestIdMiddleware, ad
 from tests.people import SignIn
 
 
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Lines of the log with their ids. All tests of a process share the handler, so the filter goes again."""
+    caplog.handler.addFilter(add_request_id)
+    yield caplog
+    caplog.handler.removeFilter(add_request_id)
+
+
 @pytest.mark.django_db
 def test_answer_page_and_log_have_the_same_id(
-    annotator: Membership, client_of: SignIn, caplog: pytest.LogCaptureFixture
+    annotator: Membership, client_of: SignIn, lines: pytest.LogCaptureFixture
 ) -> None:
     client = client_of(annotator)
-    caplog.handler.addFilter(add_request_id)
     for path, status in (("/p/bridges/batches/", 403), ("/p/none/", 404)):
-        caplog.clear()
+        lines.clear()
         answer = client.get(path)
         request_id = answer[HEADER]
         assert re.fullmatch("[0-9a-f]{16}", request_id)
         assert answer.status_code == status
         assert request_id in answer.content.decode()
-        assert logged_ids(caplog) == {request_id}
+        assert logged_ids(lines) == {request_id}
     assert client.get("/desk/")[HEADER] != request_id
 
 
 @pytest.mark.django_db
 def test_an_error_of_the_site_has_it_too(
-    annotator: Membership, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    annotator: Membership, client: Client, monkeypatch: pytest.MonkeyPatch, lines: pytest.LogCaptureFixture
 ) -> None:
     """With an account: a site without one sends everybody to the page of the first owner."""
 
     def fail(*_: object, **__: object) -> HttpResponse:
         raise RuntimeError
 
-    caplog.handler.addFilter(add_request_id)
     monkeypatch.setattr("projects.accounts.views.render", fail)
     client.raise_request_exception = False
     answer = client.get("/sign-in/")
     assert answer.status_code == 500
     assert answer[HEADER] in answer.content.decode()
-    assert logged_ids(caplog) == {answer[HEADER]}
+    assert logged_ids(lines) == {answer[HEADER]}
 
 
-def logged_ids(caplog: pytest.LogCaptureFixture) -> set[str]:
-    return {getattr(record, "request_id", "") for record in caplog.records if record.name == "django.request"}
+def logged_ids(lines: pytest.LogCaptureFixture) -> set[str]:
+    return {getattr(record, "request_id", "") for record in lines.records if record.name == "django.request"}
 
 
 def pass_through(seen: list[str]) -> Callable[[HttpRequest], HttpResponse]:
