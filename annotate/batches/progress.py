@@ -111,7 +111,8 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
 def measure_speed(batch: Batch, progress: Progress, *, n_stuck: int = 0) -> Speed:
     """Return the pace of the last 24 hours, or since the first assignment if that is less.
 
-    The time left is that of the work that somebody can take. Where nothing is left, the pace ends with the last one.
+    The time left is that of the work that somebody can take. Where none is left, the pace is that up to the last
+    submission: it doesn't fall while nobody could work.
     """
     return measure_common_speed([batch], progress.n_left - n_stuck)
 
