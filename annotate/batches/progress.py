@@ -111,14 +111,16 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
 def measure_speed(batch: Batch, progress: Progress, *, n_stuck: int = 0) -> Speed:
     """Return the pace of the last 24 hours, or since the first assignment if that is less.
 
-    The time left is that of the work that somebody can take. Where none is left, the pace is that up to the last
-    submission: it doesn't fall while nobody could work.
+    The time left is that of the work that somebody can take.
     """
     return measure_common_speed([batch], progress.n_left - n_stuck)
 
 
 def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
-    """Return the common pace of these batches, and the hours that the `n_left` remaining assignments take at it."""
+    """Return the common pace of these batches, and the hours that the `n_left` remaining assignments take at it.
+
+    Where none is left, the pace is that up to the last submission: it doesn't fall while there is nothing to do.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), extract(epoch FROM

@@ -35,6 +35,7 @@ _SHARES: dict[str, str] = {
     "returned_share": "Share of HITs returned",
     "degraded_level": "Degraded test passed below p",
 }
+"""In the order of the page, which shows two in a row: those that belong together come first."""
 PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
     *(("overlap_poor", "overlap_good"), ("repeats_poor", "repeats_good"), ("poor_good", "poor_poor")),

@@ -24,12 +24,21 @@ if SCALE > 1:
 N_PARTS = 3
 """Every third page, so that no single test is long."""
 LEAST_PAGES, LEAST_NASTY = 50, 25
-LOOK = """() => [
-  "__xss" in window || document.querySelector("[onload], [onerror]") !== null,
-  document.documentElement.scrollWidth,
-]"""
-"""JavaScript: whether a text became a part of the page, and how broad that is. A locator would first give each page the
-script that finds elements, which takes longer than to look.
+LOOK = """() => {
+  const inputs = [...document.querySelectorAll(".form-row > .field > :is(input, select):last-child")];
+  const ends = Map.groupBy(inputs, (e) => e.closest(".form-row"));
+  const isUneven = (row) => row.some((e) => row.some((other) =>
+    e.parentElement.offsetTop === other.parentElement.offsetTop
+    && Math.abs(e.getBoundingClientRect().bottom - other.getBoundingClientRect().bottom) > 1));
+  return [
+    "__xss" in window || document.querySelector("[onload], [onerror]") !== null,
+    document.documentElement.scrollWidth,
+    [...ends.values()].filter(isUneven).length,
+  ];
+}"""
+"""JavaScript: whether a text became a part of the page, how broad that is, and in how many rows of forms the inputs
+stand on different lines. A locator would first give each page the script that finds elements, which takes longer than
+to look.
 """
 
 
@@ -72,9 +81,11 @@ def faults(page: Page, path: str, looks: list[tuple[Any, dict[str, int]]]) -> It
             answer = page.goto(path)
             if answer is None or answer.status != 200:
                 yield f"status {answer and answer.status}"
-        is_hurt, broad = page.evaluate(LOOK)
+        is_hurt, broad, n_uneven = page.evaluate(LOOK)
         if is_hurt:
             yield "a text became a part of the page"
+        if n_uneven:
+            yield f"{scheme}: inputs of {n_uneven} rows on different lines"
         if broad > size["width"]:
             yield f"{scheme}: {broad} pixels wide"
         if is_first or SCALE > 1:

@@ -155,6 +155,17 @@ def test_answers_that_screen_out(question: dict[str, Any], value: str | int, is_
     assert surveys.screens_out(SurveyQuestion(**make_question(**question)), value) == is_out
 
 
+@pytest.mark.parametrize("n_options", [2, 30], ids=["buttons", "list"])
+def test_a_choice_that_may_stay_open_says_so(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn, n_options: int
+) -> None:
+    open_batch(project, n_hits=1)
+    options = [f"Option {n}" for n in range(n_options)]
+    for is_required, n_marks in ((True, 0), (False, 1)):
+        make_survey(manager, {"options": options, "is_required": is_required})
+        assert client_of(annotator).get(url(project)).text.count('class="optional"') == n_marks
+
+
 def test_questions_have_their_own_direction_on_every_page(
     project: Project, manager: Membership, annotator: Membership, client_of: SignIn
 ) -> None:
