@@ -9,9 +9,10 @@ from django.core.validators import RegexValidator
 
 from annotate.models import Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
+from projects.web.forms import ValuesForm
 
-_PARAMETER = RegexValidator(re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
-_CODE = RegexValidator(re.compile(r"[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
+_PARAMETER = RegexValidator(re.compile(r"\A[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
+_CODE = RegexValidator(re.compile(r"\A[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
 
 GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "Link": (("participant_parameter",), ("session_parameter", "study_parameter"), ("study_id",)),
@@ -27,7 +28,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
 """The fields below each heading of the form, those of a row together."""
 
 
-class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
+class PanelForm(ValuesForm):
     fee_percent = forms.DecimalField(
         label="Fee (%)",
         min_value=0,
@@ -85,7 +86,7 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
         }
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.initial.setdefault("fee_percent", f"{(Decimal(str(self.instance.fee_share)) * 100).normalize():f}")
         for name, field in self.fields.items():
             if name.endswith("_parameter"):
@@ -104,9 +105,6 @@ class PanelForm(forms.ModelForm):  # type: ignore[type-arg]
         if (percent := cleaned.pop("fee_percent", None)) is not None:
             cleaned["fee_share"] = float(percent / 100)
         return cleaned
-
-    def _post_clean(self) -> None:
-        """Leave the row alone: the act that stores it checks what goes together, under its lock."""
 
 
 class LinkForm(forms.Form):

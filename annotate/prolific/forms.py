@@ -8,6 +8,7 @@ from django import forms
 
 from annotate.models import ProlificStudy
 from annotate.prolific import submissions
+from projects.web.forms import ValuesForm
 
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
@@ -23,7 +24,7 @@ class AccountForm(forms.Form):
     )
 
 
-class StudyForm(forms.ModelForm):  # type: ignore[type-arg]
+class StudyForm(ValuesForm):
     reward = forms.DecimalField(
         label="Reward for a session",
         min_value=Decimal("0.01"),
@@ -70,9 +71,6 @@ class StudyForm(forms.ModelForm):  # type: ignore[type-arg]
         if len(json.dumps(found)) > 20_000:
             raise forms.ValidationError("These filters are too long.")
         return found
-
-    def _post_clean(self) -> None:
-        """Leave the row alone: the act that stores it checks what goes together, under its lock."""
 
     def read_values(self) -> dict[str, Any]:
         values = dict(self.cleaned_data)

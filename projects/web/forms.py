@@ -1,4 +1,4 @@
-"""What forms have in common: the reason of an act, rows that are added, and how many fields are wrong."""
+"""What forms have in common: reasons, values for an act, rows that are added, and how many fields are wrong."""
 
 from typing import Any
 
@@ -11,6 +11,23 @@ WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows"
 
 class WhyForm(forms.Form):
     why = forms.CharField(label="Reason", help_text="Stored in the audit log. Don't include names.", **WHY)
+
+
+class ValuesForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A form of a model's fields whose values an act stores: it checks what goes together, under its lock.
+
+    A ModelForm writes what was sent into the row, and then runs the validators of the model's fields on that. Here the
+    row stays as it is, and the form's fields have these validators.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        for each in self._meta.model._meta.fields:
+            if field := self.fields.get(each.name):
+                field.validators += [validator for validator in each.validators if validator not in field.validators]
+
+    def _post_clean(self) -> None:
+        """Leave the row alone."""
 
 
 def add_row(sent: QueryDict, prefix: str, form: type[forms.Form], *, n: int, most: int) -> QueryDict:

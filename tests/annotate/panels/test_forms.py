@@ -1,3 +1,5 @@
+import pytest
+
 from annotate.models import Outcome
 from annotate.panels.forms import PanelForm
 
@@ -7,3 +9,24 @@ def test_every_outcome_has_a_code_and_every_field_a_heading() -> None:
     shown = [field.name for _, rows in form.groups for row in rows for field in row]
     assert sorted(["name", *shown]) == sorted(form.fields)
     assert {f"code_{outcome}" for outcome in Outcome.values} <= set(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("participant_parameter", value) for value in ("a b", "1st", "id&x", "")),
+        *(("code_completed", value) for value in ("C 123", "é", "a&b")),
+        *(("currency", value) for value in ("US", "usd", "EURO", "")),
+        *(("reward_cents", value) for value in ("-1", "100001")),
+        *(("minutes_allowed", value) for value in ("0", "x")),
+        *(("name", "x" * 1_000), ("hits_per_session", "101")),
+        ("fee_percent", "101"),
+    ],
+)
+def test_what_no_platform_can_mean_is_refused(name: str, value: str) -> None:
+    fine = {"name": "x", "participant_parameter": "id", "hits_per_session": "1", "minutes_allowed": "60"}
+    fine |= {"code_completed": "C-1.2_x", "paid_by": "platform", "currency": "EUR", "fee_percent": "0"}
+    assert PanelForm(fine).is_valid()
+    errors = PanelForm({**fine, name: value}).errors
+    assert list(errors) == [name]
+    assert len(set(errors[name])) == len(errors[name])
