@@ -1,9 +1,11 @@
 """Building a set: read the database as of one moment, derive the other files from what was read, pack them.
 
-`derive` asks the database nothing: from the canonical files and `set.json` it writes the same files again.
+`derive` asks the database nothing: from the canonical files and `set.json` it writes the same files again. What is made
+of the long file alone, `read` makes while the database still writes the others.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,11 @@ import orjson
 
 from measures.rubric import Level
 from projects.errors import Refused
-from results.sets import archive, canonical, citing, readme, studies
+from results.sets import archive, canonical, citing, parquet, readme, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
 from results.sets.mocha import write_mocha
-from results.sets.parquet import release_memory, write_parquet
+from results.sets.parquet import release_memory
 from results.sets.provenance import Terms, read_terms
 from results.sets.scores import Judgments, read_judgments, read_norms, score
 from results.sets.selecting import Preview, ScaledCriterion, Selection, preview
@@ -29,12 +31,10 @@ NOTHING = "No judgments are included. Select more batches, criteria or data, or 
 OnProgress = Callable[[int, int], None]
 
 STEPS = {
-    "long.jsonl": 15,
+    "long.jsonl": 30,
     "long.csv": 15,
-    "scores": 12,
-    "tables": 10,
-    "mocha": 8,
-    "parquet": 10,
+    "tables": 15,
+    "mocha": 10,
     "changes": 10,
     "archive": 20,
 }
@@ -46,6 +46,7 @@ class Progress:
 
     def __init__(self, on_progress: OnProgress, n_rows: int) -> None:
         self._on_progress, self._n_rows = on_progress, max(1, n_rows)
+        self._n_done = 0
 
     def track(self, step: str, total: int = 0) -> Callable[[int], None]:
         """Return what a step calls with how many of its `total` are done; without a total, of the judgments."""
@@ -58,9 +59,14 @@ class Progress:
 
         def at(n_done: int) -> None:
             share = (before + weight * min(1.0, n_done / out_of)) / 100
-            self._on_progress(int(share * self._n_rows), self._n_rows)
+            self._n_done = int(share * self._n_rows)
+            self._on_progress(self._n_done, self._n_rows)
 
         return at
+
+    def check(self, _n_done: int) -> None:
+        """Raise Cancelled if the build is to stop: for what runs beside a step, whose progress alone is shown."""
+        self._on_progress(self._n_done, self._n_rows)
 
 
 @dataclass(frozen=True)
@@ -73,42 +79,66 @@ class Identity:
     url: str = ""
 
 
-def read(selection: Selection, identity: Identity, folder: Path, on_progress: OnProgress) -> Preview:
-    """Write the canonical files and `set.json`. Raises Refused where no judgment is included.
+@dataclass(frozen=True)
+class Reading:
+    """What was read: the counts of the selection, and the judgments as numbers."""
 
-    The caller holds the snapshot that makes all of them belong to one moment.
+    counts: Preview
+    judgments: Judgments
+
+
+def read(selection: Selection, identity: Identity, folder: Path, on_progress: OnProgress) -> Reading:
+    """Write the canonical files and `set.json`, and the long file as Parquet.
+
+    Raises Refused where no judgment is included. The caller holds the snapshot that makes all files belong to one
+    moment.
     """
     on_progress(0, 0)
     counts = preview(selection)
     if not counts.n_included:
         raise Refused(NOTHING)
     progress = Progress(on_progress, counts.n_rows)
-    canonical.write_canonical(selection, folder, lambda name, n: progress.track(name)(n))
-    evaluations = studies.read_studies(selection, folder)
-    whole = counts.whole
-    about = {
-        "set": {"number": identity.number, "name": identity.name},
-        "settings": selection.settings.as_dict(),
-        **read_terms(selection, identity.url),
-        "counts": {
-            "n_included": whole.n_included,
-            "left_out": dict(whole.left_out),
-            "n_total": whole.n_total,
-            "n_rows": counts.n_rows,
-        },
-        "studies": evaluations,
-    }
-    _write_json(folder / SET, about)
-    return counts
+
+    def on_rows(name: str, n: int) -> None:
+        progress.track(name)(n)
+
+    canonical.write_first(selection, folder, on_rows)
+    # While the database writes the rest this process would only wait, and a core is free.
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(_read_long, folder, selection.settings, progress.check)
+        canonical.write_rest(selection, folder, on_rows)
+        evaluations = studies.read_studies(selection, folder)
+        whole = counts.whole
+        about = {
+            "set": {"number": identity.number, "name": identity.name},
+            "settings": selection.settings.as_dict(),
+            **read_terms(selection, identity.url),
+            "counts": {
+                "n_included": whole.n_included,
+                "left_out": dict(whole.left_out),
+                "n_total": whole.n_total,
+                "n_rows": counts.n_rows,
+            },
+            "studies": evaluations,
+        }
+        _write_json(folder / SET, about)
+        return Reading(counts, reading.result())
 
 
-def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> dict[str, Any]:
-    """Write every other file from those in the folder; return the figures and the changes since the earlier set."""
+def derive(
+    folder: Path, progress: Progress, earlier: Earlier | None = None, judgments: Judgments | None = None
+) -> dict[str, Any]:
+    """Write every other file from those in the folder; return the figures and the changes since the earlier set.
+
+    Where the judgments are given, their Parquet file is there too.
+    """
     about: Terms = orjson.loads((folder / SET).read_bytes())
     settings = Settings.from_dict(about["settings"])
-    figures, annotators = _derive_scores(folder, about, settings, progress)
+    if judgments is None:
+        judgments = _read_long(folder, settings, progress.check)
+    figures = _derive_scores(folder, about, settings, judgments, progress)
     release_memory()
-    write_parquet(folder, settings, progress.track("parquet"))
+    parquet.write_tables(folder, settings)
     studies.write_tables(folder)
     _write_json(folder / FIGURES, figures)
     changes = None
@@ -122,16 +152,22 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     # Last, as the README lists the files that are there.
     readme.write_texts(folder, about, figures, changes, citation=citation, header=header)
     sentence = citing.format_sentence(citation)
+    annotators = sorted(judgments.everybody)
     return {**figures, "annotators": annotators, "changes": changes, "citation": sentence, "about": about}
 
 
-def _derive_scores(
-    folder: Path, about: Terms, settings: Settings, progress: Progress
-) -> tuple[dict[str, Any], list[str]]:
-    """Write the files for which all judgments stand in memory; return the figures, and all annotators by pseudonym."""
-    judgments = read_judgments(folder, progress.track("scores"))
-    # What each step leaves free is given back, as the next ones cannot use all of it.
+def _read_long(folder: Path, settings: Settings, check: Callable[[int], None]) -> Judgments:
+    """Write the long file as Parquet and return its judgments as numbers, whose memory is then all that is taken."""
+    parquet.write_judgments(folder, settings, check)
+    judgments = read_judgments(folder, check)
     release_memory()
+    return judgments
+
+
+def _derive_scores(
+    folder: Path, about: Terms, settings: Settings, judgments: Judgments, progress: Progress
+) -> dict[str, Any]:
+    """Write the files for which all judgments stand in memory, and return the figures."""
     figures: dict[str, Any] = {
         "n_included": about["counts"]["n_included"],
         "left_out": about["counts"]["left_out"],
@@ -142,6 +178,7 @@ def _derive_scores(
         "has_simulated_annotators": "simulated" in judgments.kinds,
         "criteria": measure(judgments, settings, _read_levels(about, judgments)),
     }
+    # What each step leaves free is given back, as the next ones cannot use all of it.
     release_memory()
     # From the frozen file and not from the judgments: norms may rest on controls, which are in no file.
     norms = read_norms(folder)
@@ -149,7 +186,7 @@ def _derive_scores(
     write_tables(folder, judgments, golds, settings, progress.track("tables", judgments.n_units))
     if settings.with_texts:
         write_mocha(folder, judgments, golds, settings, progress.track("mocha", judgments.n_units))
-    return figures, sorted(judgments.everybody)
+    return figures
 
 
 def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> list[archive.File]:

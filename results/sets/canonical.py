@@ -4,7 +4,7 @@ Whatever else a set holds is derived from these files and `set.json` alone.
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,29 +30,40 @@ BUFFER_BYTES = 1024 * 1024
 
 OnRows = Callable[[int], None]
 """Called with the number of rows of a file written so far; it may raise Cancelled."""
+OnFileRows = Callable[[str, int], None]
+"""The same for several files: it gets the name of the file first."""
 
 
-def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, int], None]) -> int:
-    """Write the files into a folder and return the number of judgments. The caller holds the snapshot."""
-    parameters = selection.parameters()
+def write_first(selection: Selection, folder: Path, on_rows: OnFileRows) -> None:
+    """Write the long JSON lines and the candidates, of which other files are made. The caller holds the snapshot."""
     statements = {
         LONG_JSONL: (_select_long(selection, AS_JSON), LINES),
-        LONG_CSV: (_select_long(selection, AS_CSV), CSV),
         CANDIDATES: (_select_candidates(selection), LINES),
+    }
+    _write(statements, selection, folder, on_rows)
+
+
+def write_rest(selection: Selection, folder: Path, on_rows: OnFileRows) -> None:
+    """Write the other files that are read from the database. The caller holds the same snapshot."""
+    statements = {
+        LONG_CSV: (_select_long(selection, AS_CSV), CSV),
         ANNOTATORS: (_select_annotators(selection), CSV),
     }
     if selection.settings.with_texts:
         statements[PASSAGES] = (_select_passages(selection), LINES)
     if selection.settings.with_surveys:
         statements[SURVEY_ANSWERS] = (_select_survey_answers(selection), CSV)
-    n_rows = {}
+    _write(statements, selection, folder, on_rows)
+
+
+def _write(statements: Mapping[str, tuple[str, str]], selection: Selection, folder: Path, on_rows: OnFileRows) -> None:
+    parameters = selection.parameters()
     for name, (select, form) in statements.items():
         # `name=name` binds the name of this file; the lambda would otherwise see the loop's last one.
         counting_file = _CountingFile(folder / name, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
         # The driver writes every row by itself, so the buffer stands before what counts them.
         with io.BufferedWriter(counting_file, BUFFER_BYTES) as file:
-            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), file)
-    return n_rows[LONG_JSONL]
+            write(Statement(select=select, parameters=parameters, form=form), file)
 
 
 class _CountingFile(io.FileIO):

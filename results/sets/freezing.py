@@ -148,9 +148,9 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     # folder.
     stem = f"{judgment_set.pk}-{judgment_set.attempt}-{secrets.token_hex(8)}"
     with _open_workspace(stem) as workspace:
-        counts = building.read(Selection(judgment_set.project, settings), identity, workspace.folder, on_progress)
-        progress = building.Progress(on_progress, counts.n_rows)
-        figures = building.derive(workspace.folder, progress, _find_earlier(judgment_set))
+        found = building.read(Selection(judgment_set.project, settings), identity, workspace.folder, on_progress)
+        progress = building.Progress(on_progress, found.counts.n_rows)
+        figures = building.derive(workspace.folder, progress, _find_earlier(judgment_set), found.judgments)
         files = building.pack(workspace.folder, workspace.archive, identity, progress)
         sha256 = archive.compute_sha256(workspace.archive)
         # Only a whole archive is kept: whatever fails before this line leaves nothing behind.

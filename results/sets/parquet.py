@@ -66,17 +66,16 @@ def release_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def write_parquet(folder: Path, settings: Settings, on_rows: Callable[[int], None]) -> None:
-    """Write the long file as Parquet, and each other table under the name of its text.
+def write_judgments(folder: Path, settings: Settings, on_rows: Callable[[int], None]) -> None:
+    """Write the long file as Parquet.
 
     Rows are read in portions and written as row groups, so that memory stays bounded.
     """
     _write(folder / PARQUET, folder / LONG_JSONL, long_columns(settings), _read_lines, on_rows)
-    write_tables(folder, settings)
 
 
 def write_tables(folder: Path, settings: Settings) -> None:
-    """Write every table but that of the judgments."""
+    """Write every table but that of the judgments, under the name of its text."""
     for source, columns in list_tables(folder, settings):
         read = _read_lines if source.suffix == ".jsonl" else _read_cells
         _write(source.with_suffix(".parquet"), source, columns, read, lambda _: None)

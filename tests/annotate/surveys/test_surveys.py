@@ -281,7 +281,7 @@ def test_a_set_has_them_only_where_asked_and_allowed(
         folder.mkdir()
         settings = Settings(with_surveys=with_surveys)
         assert ("with_surveys" in settings.as_dict()) == with_surveys
-        canonical.write_canonical(Selection(project, settings), folder, lambda _name, _n: None)
+        canonical.write_rest(Selection(project, settings), folder, lambda _name, _n: None)
         written = folder / canonical.SURVEY_ANSWERS
         assert written.exists() == with_surveys
     frozen = freezing.freeze_now(project=project, name="With answers", settings=Settings(with_surveys=True))

@@ -77,7 +77,7 @@ def test_a_cancelled_freeze_stops_in_the_middle_and_leaves_nothing(
     made = freezing.request_set(project=project, actor=manager, name="Never", settings=Settings())
     monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 0.05)
 
-    def wait_to_be_stopped(folder: Path, progress: building.Progress, earlier: object) -> None:
+    def wait_to_be_stopped(folder: Path, progress: building.Progress, *_: object) -> None:
         assert (folder / "long.csv").stat().st_size
         in_a_thread(lambda: queue.cancel(JudgmentSet.objects.get(pk=made.pk)))
         wait_until(lambda: progress.track("mocha")(1))
@@ -112,21 +112,21 @@ def test_an_attempt_that_was_given_up_leaves_the_set_to_its_successor(
     assert LogEntry.objects.filter(act="freeze judgment set").count() == 1
 
 
-@pytest.mark.parametrize("name", ["long.jsonl", "annotators.csv"])
+@pytest.mark.parametrize(
+    ("step", "name"), [("write_first", "long.jsonl"), ("write_rest", "long.csv"), ("write_rest", "annotators.csv")]
+)
 def test_a_stop_in_the_middle_of_a_statement_leaves_a_sound_connection(
-    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch, name: str
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch, step: str, name: str
 ) -> None:
     judge_canonical(project)
     made = freezing.request_set(project=project, actor=manager, name="Never", settings=Settings())
-    write_canonical = canonical.write_canonical
+    write = getattr(canonical, step)
 
     def stop(at: str, n_rows: int) -> None:
         if at == name and n_rows:
             raise Cancelled
 
-    monkeypatch.setattr(
-        canonical, "write_canonical", lambda selection, folder, on_rows: write_canonical(selection, folder, stop)
-    )
+    monkeypatch.setattr(canonical, step, lambda selection, folder, on_rows: write(selection, folder, stop))
     assert freezing.run(made.pk) == JudgmentSet.State.CANCELLED
     assert list(freezing.folder().iterdir()) == []
     monkeypatch.undo()
