@@ -24,9 +24,10 @@ from annotate.batches.selection import (
 from annotate.batches.terms import Terms, check_terms, require_completed
 from annotate.batches.workload import PlannedHit, find_supply_of_new, measure_basis, measure_work
 from annotate.models import Batch, BatchAnnotator, Item
-from annotate.models.conditions import is_collected
+from annotate.models.conditions import is_collected, is_judgeable
 from annotate.places import NewHit
 from projects import log
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.models import Act, Membership, Project
@@ -154,6 +155,7 @@ def create_batch(
     )
     BatchAnnotator.objects.bulk_create(BatchAnnotator(batch=batch, annotator=person) for person in terms.annotators)
     _write_hits(batch, rows)
+    _retire_withdrawn(batch)
     log.record(project, actor, Act.MAKE_BATCH, batch, after=describe(batch))
     return batch
 
@@ -236,11 +238,29 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
     transaction.on_commit(analyze, robust=True)
 
 
+def _retire_withdrawn(batch: Batch) -> None:
+    """Retire what was withdrawn while the HITs were written; whoever withdraws more waits, and finds them."""
+    lock_in_project(AdvisoryLock.WITHDRAWALS, batch.project_id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT c.id FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
+               JOIN projects_candidate c ON c.id = i.candidate_id
+               JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
+               WHERE h.batch_id = %s AND NOT {is_judgeable("c", "p")}""",
+            [batch.pk],
+        )
+        withdrawn = [row[0] for row in cursor.fetchall()]
+    if withdrawn:
+        places.withdraw_candidates(withdrawn)
+
+
 def recut(batch: Batch) -> None:
     """Divide a batch that was never served into HITs again, with the room that its controls need now."""
+    # Before its HITs are deleted: a withdrawal holds this lock while it waits for them.
+    lock_in_project(AdvisoryLock.WITHDRAWALS, batch.project_id)
     # The rows are read from its items, not selected again: a sample of the same seed could differ after an import.
     rows = read_rows(
-        Item.objects.filter(hit__batch=batch)
+        Item.objects.filter(hit__batch=batch, retired_at=None)
         .annotate(
             has_text=ExpressionWrapper(
                 ~Q(hit__passage__text="") | Q(hit__passage__documents__isnull=False), BooleanField()

@@ -59,9 +59,10 @@ def _withdraw(
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
     with transaction.atomic():
-        lock_in_project(AdvisoryLock.WITHDRAWALS, project.pk)
+        # In this order, as where a batch is cut again.
         if actor is not None:
             access.lock_actor(actor)
+        lock_in_project(AdvisoryLock.WITHDRAWALS, project.pk)
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
         if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
             raise Refused("This is already withdrawn.")

@@ -3,6 +3,7 @@
 import uuid
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +14,9 @@ from annotate import places, tasks
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.integrity import verifying
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, Hit, Item
 from annotate.work import serving, submitting
 from projects import log
 from projects.errors import Refused
@@ -114,6 +116,24 @@ def test_a_batch_opened_while_versions_are_pinned_keeps_the_rubric_it_freezes(
     (outcome,) = [finish() for finish in pinned]
     assert isinstance(outcome, Refused)
     assert fetch().rubric_id != newer.pk
+    assert verifying.verify() == []
+
+
+def test_a_candidate_withdrawn_while_a_batch_is_created_is_in_none_of_its_layouts(
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    candidate = make_corpus(project, n_candidates=1).candidates.get()
+    create = places.create_hits
+
+    def withdraw_before_creating(*arguments: Any) -> None:
+        withdraw = partial(withdraw_candidate, project=project, actor=manager, candidate=candidate, why="Cut off.")
+        assert start_beside(withdraw)()
+        create(*arguments)
+
+    monkeypatch.setattr(places, "create_hits", withdraw_before_creating)
+    batch = create_batch(project=project, actor=None, terms=Terms(judgments=2))
+    assert Item.objects.get(hit__batch=batch).retired_at is not None
+    assert Hit.objects.get(batch=batch).places_open == 0
     assert verifying.verify() == []
 
 

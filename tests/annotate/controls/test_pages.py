@@ -9,6 +9,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls import control_jobs
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept, retire, reword, set_plan
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.models import Batch, ControlJob, Hit, Item
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -174,6 +175,18 @@ def test_a_draft_is_cut_again_and_an_opened_batch_is_not(project: Project) -> No
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.OPEN)
     assert not set_plan(batch=batch, actor=None, plan=ControlPlan(known_per_hit=4))
     assert Hit.objects.filter(batch=batch).count() == 2
+
+
+def test_a_withdrawn_candidate_stays_out_of_a_draft_that_is_cut_again(project: Project, manager: Membership) -> None:
+    make_places(project, n_passages=2, n_questions=2, n_candidates=4)
+    batch = make_batch(project, is_open=False, hit_size=8)
+    candidate = project.datasets.get().candidates.first()
+    assert candidate is not None
+    withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
+    assert set_plan(batch=batch, actor=manager, plan=ControlPlan(known_per_hit=4))
+    batch.refresh_from_db()
+    assert (batch.n_hits, batch.n_items) == (4, 15)
+    assert not Item.objects.filter(candidate=candidate).exists()
 
 
 def test_the_batch_form_takes_presentation_and_controls(
