@@ -142,6 +142,7 @@ def reject(
     _lock_batches(Assignment.objects.filter(pk__in=ids))
     places.lock_with_hits(ids)
     work = work.filter(pk__in=ids)
+    ids = list(work.values_list("pk", flat=True))
     # Counted before rejecting: afterwards no assignment holds a place, and none is rejectable.
     decision = plan_rejection(work)
     # Messages go to people; imported and simulated annotators have no desk.

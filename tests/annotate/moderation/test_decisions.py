@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate import tasks
+from annotate import places, tasks
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
+from annotate.onboarding.consent import agree, withdraw
 from annotate.payments import pending
 from annotate.places import Restored
 from annotate.work import serving, submitting
@@ -19,7 +20,7 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, rate, reasons
-from tests.factories import make_membership
+from tests.factories import make_consent, make_membership
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = WorkFilter()
@@ -305,3 +306,29 @@ def test_a_rejected_annotator_goes_on(
     (work,) = rate(annotator)
     reject(project, manager, only(work))
     assert not isinstance(serving.claim(annotator), serving.NoWork)
+
+
+@pytest.mark.parametrize("meanwhile", ["removed by its annotator", "approved by somebody else"])
+def test_work_that_changes_before_its_locks_is_not_rejected(
+    project: Project, manager: Membership, annotator: Membership, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    consent = make_consent(project)
+    open_batch(project, n_hits=1, consent=consent, cents_per_hit=40)
+    agree(annotator=annotator, version=consent.version)
+    (work,) = rate(annotator)
+    lock = places.lock_with_hits
+
+    def change_before_locking(ids: list[int]) -> None:
+        monkeypatch.setattr(places, "lock_with_hits", lock)
+        if meanwhile == "removed by its annotator":
+            withdraw(annotator=annotator, removes_work=True)
+        else:
+            approve(project, manager)
+        lock(ids)
+
+    monkeypatch.setattr(places, "lock_with_hits", change_before_locking)
+    with pytest.raises(Refused, match="nothing to reject"):
+        reject(project, manager, WorkFilter(state="submitted"), is_unpaid=True)
+    assert fresh(work).state != "rejected"
+    assert sum(amount for amount, _ in cents(work)) == 40
+    assert_sound()
