@@ -1,6 +1,7 @@
 """Sessions of participants: their states, the only moves between them, and what each does to places and work."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -214,10 +215,17 @@ def _move(session: PanelSession, state: State) -> None:
     # A newer session of theirs carries the work on, and one that was held never had any.
     if session.access == Access.HELD or has_newer(session):
         return
+    # Work of somebody removed comes back with them alone, whatever the platform says of it.
+    is_taken_after_all = (
+        before in (State.TIMED_OUT, State.RETURNED)
+        and state in (State.FINISHED, State.SUBMITTED, State.APPROVED)
+        and member.standing != Membership.Standing.REMOVED
+    )
+    excluded = _find_unfinished(member) if is_taken_after_all else []
     if state not in LIVE:
-        _stop_work(member, session, state)
-    if before in (State.TIMED_OUT, State.RETURNED) and state in (State.FINISHED, State.SUBMITTED, State.APPROVED):
-        _count_again(member)
+        _stop_work(member, session, state, lock_too=excluded)
+    if excluded:
+        _count_again(member, excluded)
 
 
 def has_newer(session: PanelSession) -> bool:
@@ -225,16 +233,17 @@ def has_newer(session: PanelSession) -> bool:
     return newer.exclude(access=Access.HELD).exists()
 
 
-def _stop_work(member: Membership, session: PanelSession, state: State) -> None:
+def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_too: Sequence[int]) -> None:
     """Open the places of a session that is over, end its open HIT, and exclude what is submitted if that is set.
 
-    The open HIT expires, so that it can be submitted late, unless it was returned.
+    The open HIT expires, so that it can be submitted late, unless it was returned. Assignments that change next are
+    locked with the rest: assignments come before HITs, as everywhere.
     """
     is_unfinished = state in (State.RETURNED, State.TIMED_OUT) and not session.panel.counts_unfinished
     counted = Assignment.objects.filter(annotator=member, mark__in=(Assignment.Mark.COUNTED, Assignment.Mark.LATE))
     chosen = counted.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
     chosen = chosen if is_unfinished else chosen.none()
-    held = leaving.lock_work(member, chosen)
+    held = leaving.lock_work(member, chosen, *lock_too)
     places.release(member.pk)
     places.withdraw_reserved([member.pk])
     if held.open_assignment is not None:
@@ -251,14 +260,17 @@ def _stop_work(member: Membership, session: PanelSession, state: State) -> None:
         log.record(member.project, None, Act.EXCLUDE_SESSION, member, after={"excluded": len(excluded)})
 
 
-def _count_again(member: Membership) -> None:
-    """Count work again that was excluded when its session ended unfinished, as far as its places are still free."""
+def _find_unfinished(member: Membership) -> list[int]:
+    """Return the assignments that were excluded when their session ended unfinished."""
     excluded = Assignment.objects.filter(annotator=member, mark=Assignment.Mark.EXCLUDED, mark_reason=UNFINISHED)
-    ids = list(excluded.values_list("pk", flat=True))
-    if ids:
-        restored = places.restore(ids)
-        after = {"counted": restored.n_counted, "surplus": restored.n_surplus}
-        log.record(member.project, None, Act.COUNT_SESSION_AGAIN, member, after=after)
+    return list(excluded.values_list("pk", flat=True))
+
+
+def _count_again(member: Membership, ids: Sequence[int]) -> None:
+    """Count excluded work again, as far as its places are still free."""
+    restored = places.restore(ids)
+    after = {"counted": restored.n_counted, "surplus": restored.n_surplus}
+    log.record(member.project, None, Act.COUNT_SESSION_AGAIN, member, after=after)
 
 
 def _draw_code() -> str:

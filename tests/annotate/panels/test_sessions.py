@@ -21,7 +21,7 @@ from annotate.models import (
     Reservation,
 )
 from annotate.moderation import members
-from annotate.moderation.members import Exclusion
+from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
 from annotate.panels import sessions
 from annotate.work import serving, submitting
@@ -143,6 +143,25 @@ def test_places_open_again_and_late_work_is_late(
     assert Judgment.objects.filter(is_counted=True).count() == (6 if state == "timed_out" else 3)
     with pytest.raises(Refused, match="approved can’t become returned"):
         sessions.record(session_of(panel, "pia"), "returned")
+    check()
+
+
+def test_work_of_a_removed_participant_does_not_come_back_when_the_platform_approves_it(
+    project: Project, manager: Membership
+) -> None:
+    panel = make_panel(manager, hits_per_session=3, counts_unfinished=False)
+    open_batch(project, n_hits=3)
+    open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    rate(member)
+    PanelSession.objects.update(due_at=timezone.now() - timedelta(hours=1))
+    assert sessions.end_overdue() == 1
+    members.remove(target=member, actor=manager, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
+    assert sessions.record(session_of(panel, "pia"), "approved")
+    assert not Judgment.objects.filter(is_counted=True).exists()
+    check()
+    members.restore(target=member, actor=manager, why="It was somebody else.")
+    assert Judgment.objects.filter(is_counted=True).exists()
     check()
 
 
