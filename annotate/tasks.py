@@ -17,6 +17,7 @@ from annotate.panels import sessions
 from annotate.prolific import receiving, tending
 from annotate.quality import monitoring
 from annotate.reviews import spot_checks
+from projects.database.outages import is_unavailable
 from projects.jobs import running
 
 logger = logging.getLogger(__name__)
@@ -46,8 +47,13 @@ def sweep() -> None:
 def check() -> None:
     """Update figures, findings and spot checks of projects with new work, each in separate transactions."""
     for project in monitoring.find_stale_projects():
-        monitoring.refresh_figures(project=project)
-        spot_checks.draw_spot_checks(project=project)
+        try:
+            monitoring.refresh_figures(project=project)
+            spot_checks.draw_spot_checks(project=project)
+        except Exception as error:  # one project must not stop the others
+            if is_unavailable(error):
+                raise
+            logger.exception("Updating the figures of project %d failed.", project.pk)
 
 
 @shared_task(name="annotate.announce_complete", ignore_result=True)

@@ -132,6 +132,8 @@ def _found(deficit: _Deficit) -> Found:
 
 def _together(deficits: list[_Deficit]) -> Found | None:
     """Combine several signs, if their weighted mean is near the poor level or beyond it."""
+    # Two correlations beyond the cut-off of Fisher's z are the same, and nothing lies between them.
+    deficits = [each for each in deficits if each.good > each.poor]
     if len(deficits) < 2:
         return None
     weights = np.array([each.weight for each in deficits])
@@ -200,7 +202,10 @@ def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | N
 
 def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, message: str) -> _Deficit:
     p = _at_most(n_yes, n, good)
-    return _Deficit(kind, n_yes / n, good, poor, sqrt(good * (1 - good) / n), p, n, message)
+    # A share of 1 has no standard error, and the combined signs divide by it: that of half a miss takes its place.
+    least_certain = min(good, 1 - 1 / (2 * n))
+    error = sqrt(least_certain * (1 - least_certain) / n)
+    return _Deficit(kind, n_yes / n, good, poor, error, p, n, message)
 
 
 def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], message: str) -> _Deficit:

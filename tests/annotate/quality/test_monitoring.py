@@ -100,6 +100,25 @@ def test_only_newer_work_is_computed_again(project: Project, people: list[Member
     assert monitoring.refresh_figures(project=project).n_annotators == 1
 
 
+def test_a_project_whose_figures_fail_does_not_stop_the_next(
+    project: Project, people: list[Membership], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = make_project()
+    open_batch(other, n_hits=1)
+    work(make_membership(other), GOOD)
+    refresh = monitoring.refresh_figures
+
+    def refresh_others(*, project: Project) -> monitoring.Refreshed:
+        if project != other:
+            raise ZeroDivisionError
+        return refresh(project=project)
+
+    monkeypatch.setattr(monitoring, "refresh_figures", refresh_others)
+    check()
+    assert set(AnnotatorFigures.objects.values_list("annotator__project", flat=True)) == {other.pk}
+    assert f"project {project.pk} failed" in caplog.text
+
+
 @pytest.mark.parametrize("act", sorted(freshness.ANNOTATORS))
 def test_decisions_on_work_bring_new_figures_for_everybody(
     project: Project, people: list[Membership], manager: Membership, act: Act

@@ -48,6 +48,32 @@ def test_where_everybody_misses_the_known_answers_nobody_is_found() -> None:
     assert kinds(figures, replace(TYPICAL, known=0.45)) == set()
 
 
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"known_good": 1.0},
+        {"degraded_good": 1.0},
+        {"known_good": 1.0, "known_poor": 0.0, "degraded_good": 1.0, "degraded_poor": 0.0},
+        {"agreement_good": 1.0, "agreement_poor": 0.9999, "overlap_good": 1.0, "overlap_poor": 0.9999},
+    ],
+)
+def test_levels_at_the_ends_of_their_range_are_tested_as_well(over: dict[str, float]) -> None:
+    source = np.full(12, 4.0)
+    figures = replace(
+        rated(60, 0.2),
+        known_answers=compute_share(5, 10, nothing=""),
+        degraded=degraded_test(np.tile([4.0, 5.0, 3.0], 4), source),
+        overlap=FeatureCorrelation(feature="overlap", rho=0.1, n=60),
+    )
+    found = kinds(figures, replace(TYPICAL, r=1.0, known=1.0, degraded=1.0, overlap=1.0), replace(DEFAULTS, **over))
+    assert "disagrees_with_others" in found
+
+
+def test_one_missed_answer_is_no_alert_where_all_have_to_be_right() -> None:
+    figures = Figures(known_answers=compute_share(19, 20, nothing=""))
+    assert kinds(figures, replace(TYPICAL, known=1.0), replace(DEFAULTS, known_good=1.0)) == set()
+
+
 def test_degraded_not_lower_needs_a_failed_or_open_test() -> None:
     source, degraded = np.full(12, 4.0), np.tile([4.0, 5.0, 3.0], 4)
     assert "degraded_not_lower" in kinds(Figures(degraded=degraded_test(degraded, source)))
