@@ -18,6 +18,8 @@ MOST_ENUMERATED = 4_096
 """Up to this many patterns all are tried; of more, random ones."""
 _SAME = 1e-9
 """A smaller difference of correlations, or span of scores, is a rounding error."""
+_FLAT = 1e-12
+"""A sum of squares about the mean below this share of that about 0 is one too."""
 _CELLS_AT_A_TIME = 500_000
 """Patterns are made in blocks of about this many numbers (4 MB) a metric, which bounds memory and changes no result."""
 
@@ -330,9 +332,7 @@ class _Moments:
         """Return the correlation from own sums, shape (k, patterns, ...) to (patterns, questions or 1)."""
         if self.level is Level.SYSTEM:
             return _correlate_means(self._human_means, own[0] / self._counts, np.ones(own[0].shape))[:, None]
-        n, h, hh = self.fixed
-        m, mm, mh = own
-        found = _ratio(mh - m * h / n, (mm - m * m / n) * (hh - h * h / n))
+        found = _correlate_sums(self.fixed, own)
         return found if is_used is None else found[:, is_used]
 
     def resample(self, rows: Floats, columns: Floats, is_used: npt.NDArray[np.bool_]) -> Floats:
@@ -351,11 +351,8 @@ class _Moments:
                 _einsum("kbg,bg->kb", _einsum("bs,ksg->kbg", rows, each), columns)
                 for each in (self._fixed_by_unit, self._own_by_unit)
             ]
-            (n, h, hh), (m, mm, mh) = sums
-            return _ratio(mh - m * h / n, (mm - m * m / n) * (hh - h * h / n))
-        (n, h, hh), (m, mm, mh) = (_einsum("bs,ksq->kbq", rows, each) for each in (self._fixed, self._own))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each_question = _ratio(mh - m * h / n, (mm - m * m / n) * (hh - h * h / n))
+            return _correlate_sums(*sums)
+        each_question = _correlate_sums(*(_einsum("bs,ksq->kbq", rows, each) for each in (self._fixed, self._own)))
         weights = np.where(np.isnan(each_question) | ~is_used, 0.0, columns[:, self.units])
         total = _add(weights, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -393,10 +390,26 @@ def _add(values: Floats, axis: int | tuple[int, ...]) -> Floats:
     return added
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return above / sqrt(below), limited to -1 to 1; NaN where a spread is only a rounding error."""
+def _correlate_sums(fixed: Floats, own: Floats) -> Floats:
+    """Return the correlation from the sums of n, h, h² and of m, m², m·h."""
+    (n, h, hh), (m, mm, mh) = fixed, own
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 1e-15, np.clip(above / np.sqrt(np.abs(below)), -1, 1), np.nan)
+        return _ratio(mh - m * h / n, _spread(n, h, hh) * _spread(n, m, mm))
+
+
+def _spread(n: Floats, total: Floats, squares: Floats) -> Floats:
+    """Return the sum of squares about the mean; 0 where it is only the rounding error of equal scores.
+
+    The error grows with the squares: scores far from the mean of all would otherwise seem to vary.
+    """
+    spread = squares - total * total / n
+    return np.where(spread > _FLAT * squares, spread, 0.0)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """Return above / sqrt(below), limited to -1 to 1; NaN where `below` is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, np.clip(above / np.sqrt(np.abs(below)), -1, 1), np.nan)
 
 
 def _correlate_means(human: Floats, metric: Floats, weights: Floats) -> Floats:
@@ -406,7 +419,8 @@ def _correlate_means(human: Floats, metric: Floats, weights: Floats) -> Floats:
         x = human - (weights * human).sum(axis=1, keepdims=True) / n
         y = metric - (weights * metric).sum(axis=1, keepdims=True) / n
     xx, yy, xy = ((weights * each).sum(axis=1) for each in (x * x, y * y, x * y))
-    return _ratio(xy, xx * yy)
+    # Of means about their mean, so that what equal ones leave is far smaller than this.
+    return _ratio(xy, np.where(xx * yy > 1e-15, xx * yy, 0.0))
 
 
 def _why_undefined(grid: Grid, swap: Swap, level: Level) -> str:

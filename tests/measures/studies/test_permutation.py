@@ -113,6 +113,36 @@ def test_what_cannot_be_tested_is_said() -> None:
         permute(make_grid(human, one=one), n_patterns=0, rng=rng)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("constant", ["human", "metric"])
+def test_a_question_whose_scores_are_all_equal_is_left_out_whatever_they_are(seed: int, constant: str) -> None:
+    """The sum of squares about the mean of equal scores is seldom exactly 0."""
+    rng = np.random.default_rng(seed)
+    human, one, other = draw_scores(rng, 5, 40)
+    # Each passage keeps a question that varies, so that both grids have the same passages to draw.
+    units, equal = np.arange(40) // 2, (rng.random(40) < 0.7) & (np.arange(40) % 2 == 0)
+    # Far from the mean of all, as where everybody can answer a question.
+    (human if constant == "human" else one)[:, equal] = 5.0
+    gone = human.copy()
+    gone[:, equal] = np.nan
+    grid, without = (make_grid(each, units, one=one, other=other) for each in (human, gone))
+    options: dict[str, Any] = {"level": "question", "swap": "systems"}
+    found, expected = (permute(each, **options, rng=np.random.default_rng(1)) for each in (grid, without))
+    assert found.values["one"] == pytest.approx(expected.values["one"])
+    pair, pair_without = found.pairs["one", "other"], expected.pairs["one", "other"]
+    assert isinstance(pair, Permuted)
+    assert isinstance(pair_without, Permuted)
+    assert pair.difference == pytest.approx(pair_without.difference)
+    kept = [pearson(human[:, q], one[:, q]) for q in np.flatnonzero(~equal)]
+    defined = [each for each in kept if not isinstance(each, Undefined)]
+    assert found.values["one"] == pytest.approx(np.mean(defined))
+    of_grid, of_without = (
+        bootstrap_correlations(each, level="question", n_resamples=100, rng=np.random.default_rng(1))
+        for each in (grid, without)
+    )
+    assert of_grid["one"] == pytest.approx(of_without["one"], abs=1e-9)
+
+
 def test_bootstrap_intervals_equal_a_loop_over_the_same_draws() -> None:
     human, one, other = draw_scores(np.random.default_rng(5), 5, 6, gaps=0.1)
     units = np.array([0, 0, 1, 2, 3, 3])
