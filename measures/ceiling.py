@@ -23,6 +23,8 @@ NUMBERS = (2, 3, 5, 10)
 CHANCE = "people do not agree beyond chance, so no metric can be judged by these gold scores"
 _FLAT = 1e-9
 """Gold scores that differ by less are equal, as in `pearson`."""
+_FLAT_SQUARES = 1e-12
+"""A sum of squares about the mean below this share of that about 0 is a rounding error."""
 
 
 class Design(StrEnum):
@@ -292,7 +294,9 @@ def _estimate(sums: Mapping[str, Floats], *, is_crossed: bool) -> Floats:
     part = {name: np.concatenate([[whole[name]], whole[name] - each]) for name, each in sums.items()}
     n = part["n"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        golds = (part["gold_squared"] - part["gold"] ** 2 / n) / (n - 1)
+        around = part["gold_squared"] - part["gold"] ** 2 / n
+        # Gold scores that are all equal without a group leave the rounding error of the squares they are taken from.
+        golds = np.where(around > _FLAT_SQUARES * whole["gold_squared"], around / (n - 1), np.nan)
         if is_crossed:
             k = part["raters"].shape[1]
             squares = part["squares"] - k * part["gold_squared"]
@@ -303,7 +307,7 @@ def _estimate(sums: Mapping[str, Floats], *, is_crossed: bool) -> Floats:
             n_paired = n - part["n_single"]
             error = (part["error"] + part["n_single"] * part["variance"] / n_paired) / n
             is_defined = (n >= LEAST_UNITS) & (n_paired >= LEAST_PAIRED)
-        found: Floats = np.where(is_defined & (golds > _FLAT**2), 1 - error / golds, np.nan)
+        found: Floats = np.where(is_defined, 1 - error / golds, np.nan)
     return found
 
 

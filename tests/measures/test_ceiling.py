@@ -115,6 +115,18 @@ def test_it_is_undefined_with_a_reason() -> None:
     assert (perfect.ceiling, perfect.interval) == (1, Undefined(reason="the estimate is exactly 1"))
 
 
+def test_an_interval_needs_gold_scores_that_differ_without_each_passage() -> None:
+    """Equal means leave no sum of squares of exactly 0, which once made an interval of 0 to 1."""
+    found = compute([[3, 3, 5], *[[1, 2, 2]] * 4])
+    assert found.ceiling == pytest.approx(0.882, abs=5e-4)
+    assert found.interval == Undefined(reason="the estimate without one candidate is undefined")
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        one, alike = (rng.integers(1, 6, int(rng.integers(2, 5))).tolist() for _ in range(2))
+        if np.mean(one) != np.mean(alike):
+            assert isinstance(compute([one, *[alike] * 6]).interval, Undefined), (one, alike)
+
+
 def test_a_true_score_reaches_the_ceiling_and_passes_one_person() -> None:
     """Of r1 .5 and three judgments, with 200 items in 40 passages: theory .866; one against the others .577."""
     rng = np.random.default_rng(15)
