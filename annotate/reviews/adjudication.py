@@ -20,7 +20,7 @@ from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import access, log
 from projects.errors import Refused
-from projects.models import Act, Candidate, Membership, Project
+from projects.models import Act, Candidate, Criterion, Membership, Project
 
 STATES = {
     "waiting": "not adjudicated",
@@ -141,10 +141,14 @@ def adjudicate(
     if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
         raise Refused("No one has rated this candidate on this criterion, so there is nothing to adjudicate.")
     before = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
+    newest, *older = criterion.ids
+    # A score is turned and placed on a scale as its own version says, so it belongs to the newest one, whose scale was
+    # shown. Earlier scores on that scale are replaced; those on another remain the gold scores of that scale.
+    on_scale = Criterion.objects.filter(kind=criterion.kind, low=criterion.low, high=criterion.high, pk__in=older)
+    Adjudication.objects.filter(candidate=candidate, criterion__in=on_scale).delete()
     stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
-        # An earlier score may belong to another version of the criterion; it is replaced, not joined by a second one.
-        criterion_id=before.criterion_id if before else criterion.ids[0],
+        criterion_id=newest,
         defaults={"adjudicator": actor, "value": value, "note": note.strip(), "adjudicated_at": Now()},
     )
     log.record(

@@ -14,12 +14,13 @@ from annotate.reviews.adjudication import Differences
 from annotate.work import submitting
 from measures.rubric import Level
 from projects.errors import Refused
-from projects.models import Candidate, LogEntry, Membership, Project
+from projects.models import Candidate, Criterion, LogEntry, Membership, Project
 from results.agreement.alpha import measure_agreement
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import claim
+from tests.factories import make_batch, make_membership, make_rubric
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +111,34 @@ def test_an_adjudicated_score_is_a_row_of_its_own_and_in_no_agreement(
     assert adjudication.withdraw_adjudication(project=project, actor=manager, candidate=wide, criterion=criterion)
     assert not adjudication.withdraw_adjudication(project=project, actor=manager, candidate=wide, criterion=criterion)
     assert listed(project, criterion, "settled") == []
+
+
+@pytest.mark.parametrize(
+    ("of_first", "expected"),
+    [({"is_reversed": True}, ["5 of 1 to 5"]), ({"high": 100}, ["2 of 1 to 100", "5 of 1 to 5"])],
+    ids=["the other way round", "another scale"],
+)
+def test_a_score_belongs_to_the_version_on_whose_scale_it_was_set(
+    project: Project,
+    batch: Batch,
+    criterion: CriterionInUse,
+    manager: Membership,
+    of_first: dict[str, Any],
+    expected: list[str],
+) -> None:
+    wide = candidate(batch, 1)
+    adjudicate(project, manager, wide, criterion, 2)
+    Criterion.objects.filter(pk__in=criterion.ids).update(**of_first)
+    make_rubric(project)
+    second = make_batch(project, datasets=(wide.dataset.name,))
+    rate(make_membership(project), {0: 2, 1: 1, 2: 3})
+    (merged,) = criteria_in_use(Project.objects.get(pk=project.pk))
+    adjudicate(project, manager, candidate(second, 1), merged, 5)
+    stored = Adjudication.objects.filter(candidate=wide).select_related("criterion")
+    assert [
+        f"{each.value:g} of {each.criterion.low} to {each.criterion.high}" for each in stored.order_by("pk")
+    ] == expected
+    assert stored.latest("pk").criterion.rubric_id == second.rubric_id
 
 
 @pytest.mark.parametrize("value", [0, 6, 2.5])
