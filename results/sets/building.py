@@ -122,7 +122,10 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
             "studies": evaluations,
         }
         _write_json(folder / SET, about)
-        return Reading(counts, reading.result())
+        judgments = reading.result()
+    # What the thread and the driver left free is given back, as the next steps cannot use all of it.
+    release_memory()
+    return Reading(counts, judgments)
 
 
 def derive(
@@ -159,9 +162,8 @@ def derive(
 def _read_long(folder: Path, settings: Settings, check: Callable[[int], None]) -> Judgments:
     """Write the long file as Parquet and return its judgments as numbers, whose memory is then all that is taken."""
     parquet.write_judgments(folder, settings, check)
-    judgments = read_judgments(folder, check)
     release_memory()
-    return judgments
+    return read_judgments(folder, check)
 
 
 def _derive_scores(

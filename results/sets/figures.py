@@ -59,7 +59,9 @@ def _measure_criterion(judgments: Judgments, criterion: ScaledCriterion, setting
                 {
                     "name": label,
                     **_as_dict(
-                        outcomes[own] if rows.all() else krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own)
+                        outcomes[own]
+                        if rows.all()
+                        else krippendorff_alpha(Patterns.from_frame(frame.loc[rows, _RATED]), level=own)
                     ),
                 }
                 for label, rows in judgments.rows_by(criterion, name)
