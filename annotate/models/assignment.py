@@ -105,6 +105,11 @@ class Assignment(models.Model):
         return str(self.uuid)
 
     @property
+    def is_of_controls(self) -> bool:
+        """Whether its mark lets it count, but its HIT has controls alone, so that no rating enters the results."""
+        return self.mark in (self.Mark.COUNTED, self.Mark.LATE) and self.hit.purpose != Hit.Purpose.WORK
+
+    @property
     def is_taken_out(self) -> bool:
         """Whether its annotator has withdrawn consent to its use."""
         return self.mark == self.Mark.EXCLUDED and self.mark_reason == TAKEN_OUT

@@ -218,7 +218,8 @@ class Hit(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"HIT {self.number}"
+        # HITs of controls alone have no number.
+        return f"HIT {self.number}" if self.purpose == self.Purpose.WORK else f"{self.get_purpose_display()} HIT"
 
 
 class Item(models.Model):

@@ -5,9 +5,9 @@ from typing import Any
 
 from django import forms
 
-from annotate.models import Assignment, Batch
+from annotate.models import Batch
 from annotate.moderation.members import Exclusion, Scope
-from annotate.moderation.work_filter import STATES, WorkFilter
+from annotate.moderation.work_filter import MARKS, STATES, WorkFilter
 from annotate.onboarding.notices import LONGEST
 from projects.models import Project
 from projects.web.forms import WHY, WhyForm
@@ -110,7 +110,7 @@ class DecisionForm(forms.Form):
     batch = forms.IntegerField(required=False, min_value=1, max_value=10**9)
     annotator = forms.CharField(required=False, max_length=40)
     state = forms.ChoiceField(required=False, choices=[("", "any"), *((each, each) for each in STATES)])
-    mark = forms.ChoiceField(required=False, choices=[("", "any"), *Assignment.Mark.choices])
+    mark = forms.ChoiceField(required=False, choices=[("", "any"), *MARKS])
     answered = forms.BooleanField(required=False)
     inactive = forms.BooleanField(required=False)
     all = forms.BooleanField(required=False)

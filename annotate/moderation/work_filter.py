@@ -5,12 +5,16 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from annotate.models import Assignment
+from annotate.models import Assignment, Hit
 from annotate.models.batch import find_batch_ids
 from projects.models import Membership, Project
 
 State = Assignment.State
 STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
+Mark = Assignment.Mark
+CONTROL = "control"
+"""Beside the marks: work whose mark lets it count, on a HIT of controls alone, so that no result has it."""
+MARKS = [*Mark.choices, (CONTROL, "control HIT")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +42,17 @@ class WorkFilter:
             "hit__batch__number": self.batch,
             "annotator__pseudonym": self.annotator,
             "state": self.state,
-            "mark": self.mark,
             "submitted_at__lte": self.until,
         }
         # An empty value matches everything, so it must not become a condition.
         found = found.filter(**{name: value for name, value in wanted.items() if value})
+        if self.mark:
+            marks = (Mark.COUNTED, Mark.LATE) if self.mark == CONTROL else (self.mark,)
+            found = found.filter(mark__in=marks)
+        if self.mark == CONTROL:
+            found = found.exclude(hit__purpose=Hit.Purpose.WORK)
+        elif self.mark in (Mark.COUNTED, Mark.LATE):
+            found = found.filter(hit__purpose=Hit.Purpose.WORK)
         if self.only_absent:
             found = found.exclude(annotator__standing=Membership.Standing.ACTIVE)
         if self.uuids:

@@ -19,7 +19,7 @@ from annotate.moderation import decisions
 from annotate.moderation.assignment_page import list_items_with_ratings
 from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
-from annotate.moderation.work_filter import STATES, WorkFilter
+from annotate.moderation.work_filter import MARKS, STATES, WorkFilter
 from annotate.payments import ledger
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -62,7 +62,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "now": timezone.now().isoformat(),
         "has_any": bool(page.paginator.count) or everything.exists(),
         "states": [(state.value, state.label) for state in STATES],
-        "marks": Assignment.Mark.choices,
+        "marks": MARKS,
         "batches": Batch.objects.filter(project=project).collecting().as_choices(),
         "approve_after_days": project.approve_after_days,
     }
@@ -259,7 +259,7 @@ def _read_filter(request: ProjectRequest) -> WorkFilter:
         batch=int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None,
         annotator=read_text(request, "annotator"),
         state=read_word(request, "state", STATES),
-        mark=read_word(request, "mark", Assignment.Mark.values),
+        mark=read_word(request, "mark", [mark for mark, _ in MARKS]),
         is_answered=bool(read_text(request, "answered")),
         only_absent=bool(read_text(request, "inactive")),
     )

@@ -36,7 +36,7 @@ _MESSAGES = insert_messages(
     Event.HIT_SUBMITTED,
     project="b.project_id",
     key="'hit:' || %(uuid)s::text",
-    data="""jsonb_build_object('batch', b.number, 'hit', h.number, 'assignment', %(uuid)s::text,
+    data="""jsonb_build_object('batch', b.number, 'hit', nullif(h.number, 0), 'assignment', %(uuid)s::text,
         'annotator', me.pseudonym, 'n_items', %(n_items)s::int,
         'mark', CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END)""",
     tables="""annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id AND h.id = %(hit)s

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotate.models import QualityRules, Review, ReviewVerdict
-from annotate.models.conditions import is_collected, is_member, is_submitted
+from annotate.models.conditions import is_collected, is_member, is_submitted, is_work
 from annotate.rating import answers as rating_answers
 from annotate.rating.sent import SentAnswers
 from projects import log
@@ -44,11 +44,12 @@ class Verdict:
 
 
 # All submitted work that may be drawn, by annotator and in the order of submission, with whether it was drawn before.
-# Approved work stays in the list: without it, the stretches of `choose` would shift and be drawn from again.
+# Approved work stays in the list: without it, the stretches of `choose` would shift and be drawn from again. HITs of
+# controls alone enter no result, and have checks of their own.
 _SUBMITTED = f"""
 SELECT a.annotator_id, a.id, a.uuid::text, r.id IS NOT NULL
 FROM annotate_assignment a
-JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")}
 JOIN annotate_batch b ON b.id = h.batch_id AND {is_collected("b")}
 JOIN projects_membership m ON m.id = a.annotator_id AND {is_member("m")} AND m.kind IN ('person', 'simulated')
 LEFT JOIN annotate_review r ON r.assignment_id = a.id

@@ -298,7 +298,7 @@ GLOSSARY = {
     ),
     "counted": Entry(
         "Counted",
-        "Whether the judgments are in the results: surplus, late and excluded work is kept but not counted.",
+        "Whether the judgments are in the results: surplus, excluded and rejected work and controls never are.",
     ),
     "spot-rejected": Entry("Rejected", "Items that the reviewer rejected, of those reviewed."),
     "item-discrimination": Entry(

@@ -156,6 +156,30 @@ def test_a_control_is_named_and_cannot_be_set_aside(
     assert "so it never counts in results" in body(answer)
 
 
+def test_a_hit_of_controls_is_not_called_counted(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    controls = make_reserved(batch, annotator)
+    assert isinstance(controls, Assignment)
+    send(controls)
+    ordinary = send(claim(annotator))
+    client = client_of(manager)
+
+    def listed(**query: str) -> dict[str, str]:
+        rows = read(body(client.get(LIST, query))).rows("Submissions")
+        return {row["Batch and HIT"].split(", ")[1]: row["Counted"] for row in rows}
+
+    assert listed() == {"gold HIT": "control HIT", str(ordinary.hit): "counted"}
+    assert listed(mark="counted") == {str(ordinary.hit): "counted"}
+    assert listed(mark="control") == {"gold HIT": "control HIT"}
+    assert "control HIT" in body(client.get(f"{LIST}{controls.uuid}/"))
+    # The filter goes with a decision on all in the list.
+    confirm(client, f"{LIST}decide/", {"act": "approve", "all": "1", "mark": "control"})
+    assert list(Assignment.objects.filter(state="approved")) == [controls]
+    Assignment.objects.filter(pk=controls.pk).update(state="submitted", mark="surplus", holds_place=False)
+    assert listed(mark="surplus") == {"gold HIT": "surplus, not counted"}
+
+
 def test_one_assignment_is_rejected_answered_and_accepted_after_all(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:

@@ -10,10 +10,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.models import LedgerEntry, Payment
+from annotate.models import Assignment, LedgerEntry, Payment
 from annotate.payments import ledger, paying
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
+from tests.annotate.submitted_work import make_reserved, send
 from tests.factories import make_membership
 from tests.page_reader import Screen, condense, read
 from tests.people import SignIn
@@ -267,3 +268,16 @@ def test_lists_ask_as_few_queries_for_many_as_for_few(
     for name, arguments in (("payment-list", ()), ("ledger-show", (annotator.pseudonym,)), ("payment-show", (1,))):
         with django_assert_max_num_queries(16):
             assert client.get(url(project, name, *arguments)).status_code == 200
+
+
+def test_pay_for_a_hit_of_controls_leads_to_its_assignment(
+    project: Project, client: Client, annotator: Membership
+) -> None:
+    work = make_reserved(paid_batch(project), annotator)
+    assert isinstance(work, Assignment)
+    send(work)
+    page = client.get(url(project, "ledger-show", annotator.pseudonym)).content.decode()
+    assert f"Batch {work.hit.batch.number}, gold HIT" in condense(page)
+    assert f'href="{url(project, "assignment-show", work.uuid)}"' in page
+    assert "HIT 0" not in condense(page)
+    assert "/hits/0/" not in page

@@ -1,11 +1,12 @@
 import pytest
 from django.test import Client
 
-from annotate.models import Judgment, QualityRules, Review, ReviewVerdict
+from annotate.models import Assignment, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.reviews import spot_checks
 from projects.models import Membership, Project
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.quality.scripted_annotators import GOOD, work
+from tests.annotate.submitted_work import make_reserved, send
 from tests.page_reader import condense
 from tests.people import SignIn
 
@@ -88,3 +89,22 @@ def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, own
     office.post(f"{BASE}reviews/{review.pk}/", rated(review))
     answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
     assert "Another reviewer is doing this spot check" in answer
+
+
+def test_a_check_of_a_hit_of_controls_has_no_number(
+    project: Project, office: Client, annotator: Membership, manager: Membership
+) -> None:
+    """None is drawn any more, but earlier ones stay."""
+    work_on_controls = make_reserved(open_batch(project), annotator)
+    assert isinstance(work_on_controls, Assignment)
+    review = Review.objects.create(assignment=send(work_on_controls))
+    name = f"atch {work_on_controls.hit.batch.number}, gold HIT"
+    url = f"{BASE}reviews/{review.pk}/"
+    pages = [office.get(f"{BASE}reviews/"), office.get(url)]
+    office.post(url, rated(review))
+    office.post(f"{url}verdicts/", {"v0": "fine"})
+    pages += [office.get(url), office.get(f"{BASE}{annotator.pseudonym}/")]
+    for page in pages:
+        shown = condense(page.content.decode())
+        assert name in shown
+        assert "HIT 0" not in shown

@@ -17,6 +17,7 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, open_batch
 from tests.annotate.quality.scripted_annotators import GOOD, work
+from tests.annotate.submitted_work import claim, make_reserved, send
 from tests.concurrency import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +93,17 @@ def test_the_beat_draws_once(project: Project, annotator: Membership) -> None:
     assert Review.objects.count() == 2
     assert spot_checks.draw_spot_checks(project=project) == 0
     assert LogEntry.objects.get(act="draw spot checks").after == {"drawn": 2}
+
+
+def test_hits_of_controls_alone_are_never_drawn(project: Project, annotator: Membership) -> None:
+    batch = open_batch(project, n_hits=1)
+    controls = make_reserved(batch, annotator)
+    assert isinstance(controls, Assignment)
+    send(controls)
+    ordinary = send(claim(annotator))
+    store_rules(project, 1.0, 2)
+    assert spot_checks.draw_spot_checks(project=project) == 1
+    assert Review.objects.get().assignment == ordinary
 
 
 def test_a_review_from_draw_to_share(project: Project, review: Review, manager: Membership) -> None:

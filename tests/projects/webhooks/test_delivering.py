@@ -17,7 +17,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.batches import completion
-from annotate.models import Hit
+from annotate.models import Assignment, Hit
 from annotate.quality import monitoring
 from annotate.work import submitting
 from measures.quality.findings import Found
@@ -26,7 +26,8 @@ from projects.models import Delivery, DeliveryAttempt, Event, LogEntry, Membersh
 from projects.webhooks import delivering, endpoints, sending
 from projects.webhooks.recording import record_event
 from tests import sized_projects
-from tests.annotate.open_batches import answered
+from tests.annotate.open_batches import answered, open_batch
+from tests.annotate.submitted_work import make_reserved, send
 from tests.factories import make_batch, make_corpus, make_membership, make_project
 from tests.projects.webhooks.listener import Listener, listen
 
@@ -121,6 +122,15 @@ def test_submitting_writes_a_message_in_its_own_statement_where_one_is_wanted(
     assert completion.announce_complete() == 0
     Hit.objects.filter(batch=batch).update(places_done=4, places_open=0)
     assert completion.announce_complete() == 1
+
+
+def test_a_hit_of_controls_alone_has_no_number_to_tell(
+    project: Project, annotator: Membership, webhook: Webhook
+) -> None:
+    work = make_reserved(open_batch(project), annotator)
+    assert isinstance(work, Assignment)
+    send(work)
+    assert Delivery.objects.get().data["hit"] is None
 
 
 def test_an_event_that_is_undone_is_not_told(webhook: Webhook) -> None:
