@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models import Batch
-from annotate.models.conditions import counts_toward_caps, is_admitted, is_marked_counted, is_work
+from annotate.models.conditions import (
+    counts_toward_caps,
+    is_admitted,
+    is_marked_counted,
+    is_screened_out,
+    is_work,
+    most_hits,
+)
 
 N_HITS_LOOKED_AT = 2_000
 """HITs examined for stuck places, so that the query stays fast on any batch; the page says if there are more."""
@@ -140,10 +147,11 @@ def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
 # take it, and compares: a HIT with two open places needs two of them.
 #
 # `annotator` has the active annotators of the project, with what keeps them away: not among the chosen ones (is_asked),
-# not qualified, or at a cap. `looked_at` has the HITs served most often, since these run out of people first. `served`
-# has who was served a candidate of such a HIT, in this or another batch; someone whose assignment of this very HIT has
-# expired may resume it, so they are left out. `stuck` names the weakest reason that explains the gap: if the places
-# would be filled without caps it is the caps, and so on.
+# not qualified, or at a cap. It leaves out whom a survey screened out, and participants of ended panels whose session
+# is over; while a panel is open, its earlier participants stand for those who may arrive. `looked_at` has the HITs
+# served most often, since these run out of people first. `served` has who was served a candidate of such a HIT, in this
+# or another batch; someone whose assignment of this very HIT has expired may resume it, so they are left out. `stuck`
+# names the weakest reason that explains the gap: if the places would be filled without caps it is the caps, and so on.
 #
 # MATERIALIZED makes each of these run once, in this order. Joined into one plan, they may visit every assignment of the
 # project.
@@ -153,15 +161,19 @@ WITH annotator AS MATERIALIZED (
            NOT b.has_named_annotators OR EXISTS (
                SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
            {is_admitted(batch="b", annotator="m.id")} AS is_qualified,
-           (b.max_hits_per_annotator IS NULL OR worked.n < b.max_hits_per_annotator)
-               AND (b.max_share IS NULL OR worked.n < greatest(1, floor(b.max_share * b.n_hits))) AS is_below_caps
+           most.n IS NULL OR worked.n < most.n AS is_below_caps
     FROM annotate_batch b
     JOIN projects_membership m ON m.project_id = b.project_id AND m.standing = 'active' AND m.is_annotator
-        AND m.kind IN ('person', 'simulated')
+        AND m.kind IN ('person', 'simulated') AND NOT {is_screened_out(response="screened", annotator="m.id")}
+        AND (NOT m.is_participant OR EXISTS (
+            SELECT 1 FROM annotate_panelparticipant p JOIN annotate_panel l ON l.id = p.panel_id
+            WHERE p.membership_id = m.id AND (l.ended_at IS NULL OR EXISTS (
+                SELECT 1 FROM annotate_panelsession s
+                WHERE s.participant_id = p.id AND s.state IN ('arrived', 'working') AND s.access <> 'held'))))
+    CROSS JOIN LATERAL (SELECT {most_hits("b")} AS n) most
     CROSS JOIN LATERAL (
         SELECT count(*) AS n FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-        WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_share IS NOT NULL)
-          AND a.annotator_id = m.id AND h.batch_id = b.id AND {counts_toward_caps("a")}
+        WHERE most.n IS NOT NULL AND a.annotator_id = m.id AND h.batch_id = b.id AND {counts_toward_caps("a")}
     ) worked
     WHERE b.id = %(batch)s),
 looked_at AS MATERIALIZED (
@@ -207,7 +219,7 @@ WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND {is_work("h")}
 
 # What each reason of the statement above means to a manager.
 _REASONS = {
-    "nobody": "The project has no active annotator.",
+    "nobody": "The project has no active annotator who may take HITs.",
     "named gone": "Only chosen annotators may take them, and none of those is active.",
     "named": "Only chosen annotators may take them, and all active ones have had them before.",
     "served": "All active annotators have had them before.",

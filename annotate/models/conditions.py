@@ -50,6 +50,14 @@ def counts_toward_caps(assignment: str) -> str:
     return f"{_alias(assignment)}.state NOT IN ('returned', 'expired', 'withdrawn')"
 
 
+def most_hits(batch: str) -> str:
+    """Return SQL: how many HITs of a batch one annotator may rate in all, by its cap and its share; NULL for any."""
+    b = _alias(batch)
+    # 0.29 * 100 is 28.999… as a float, and has to allow 29 HITs. Everyone may rate at least one.
+    return f"""least({b}.max_hits_per_annotator, CASE WHEN {b}.max_share IS NOT NULL
+        THEN greatest(1, floor({b}.max_share * {b}.n_hits + 1e-9))::int END)"""
+
+
 def is_marked_counted(assignment: str) -> str:
     """Return SQL: whether the mark of an assignment lets it count: neither surplus nor excluded."""
     return f"{_alias(assignment)}.mark IN ('counted', 'late')"

@@ -20,6 +20,7 @@ from annotate.models.conditions import (
     is_collected,
     is_new_to,
     is_screened_out,
+    most_hits,
 )
 from annotate.models.pay import hit_pay
 from annotate.onboarding.surveys import survey_state
@@ -223,9 +224,7 @@ FROM (
                        b.cents_per_item > 0 OR b.is_pay_prorated AND b.cents_per_hit > 0 AS is_paid_by_answer,
                        b.hit_size,
                        b.presentation, nullif(b.control_plan, '{{}}'::jsonb)::text AS control_plan,
-                       -- 0.29 * 100 is 28.999… as a float, and has to allow 29 HITs. Everyone may rate at least one.
-                       least(b.max_hits_per_annotator, CASE WHEN b.max_share IS NOT NULL
-                           THEN greatest(1, floor(b.max_share * b.n_hits + 1e-9)) END) AS most,
+                       {most_hits("b")} AS most,
                        b.max_hits_per_day AS most_a_day
                 FROM projects_membership m
                 JOIN annotate_batch b ON b.project_id = m.project_id AND b.state IN ('open', 'paused')

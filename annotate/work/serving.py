@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import floor
 from typing import NamedTuple
 
 import orjson
@@ -16,7 +15,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import fetch_shown_controls, sample_controls
 from annotate.models import Assignment, Batch, Reservation
-from annotate.models.conditions import counts_toward_caps, is_admitted, is_screened_out, lacks_survey
+from annotate.models.conditions import counts_toward_caps, is_admitted, is_screened_out, lacks_survey, most_hits
 from annotate.panels import sessions
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
@@ -35,8 +34,8 @@ from projects.models import Membership
 # they took, and a claim that waits for them no longer finds the batch. Pausing and closing wait for nobody, since HITs
 # in progress may be finished after them.
 _OFFERS = f"""
-SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
-       b.presentation, b.hit_size, nullif(b.control_plan, '{{{{}}}}'::jsonb)::text,
+SELECT b.id, b.time_limit_minutes, b.order, {most_hits("b")}, b.max_hits_per_day, b.presentation,
+       b.hit_size, nullif(b.control_plan, '{{{{}}}}'::jsonb)::text,
        EXISTS (SELECT 1 FROM projects_consent t WHERE t.project_id = b.project_id) AND NOT EXISTS (
            SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint
              AND c.withdrawn_at IS NULL AND (b.consent_id IS NULL OR c.consent_id >= b.consent_id)),
@@ -69,14 +68,13 @@ WHERE a.annotator_id = %s AND h.batch_id = %s AND {counts_toward_caps("a")}
 
 
 class Offer(NamedTuple):
-    """A batch that is open to an annotator, with its caps; the maximum share is converted to HITs."""
+    """A batch that is open to an annotator, with its caps."""
 
     batch_id: int
     minutes: int
     order: str
     most: int | None
     most_a_day: int | None
-    most_by_share: float | None
     presentation: str
     hit_size: int
     control_plan: str | None
@@ -274,17 +272,12 @@ def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UU
 
 
 def _is_within_caps(annotator_id: int, offer: Offer, n_reserved: int = 0) -> bool:
-    if offer.most is None and offer.most_a_day is None and offer.most_by_share is None:
+    if offer.most is None and offer.most_a_day is None:
         return True
     with connection.cursor() as cursor:
         cursor.execute(_WORKED, [annotator_id, offer.batch_id])
         n_worked, n_today = (n + n_reserved for n in cursor.fetchone())
-    return (
-        (offer.most is None or n_worked < offer.most)
-        and (offer.most_a_day is None or n_today < offer.most_a_day)
-        # 0.29 * 100 is 28.999… as a float, and has to allow 29 HITs. Everyone may rate at least one.
-        and (offer.most_by_share is None or n_worked < max(1, floor(offer.most_by_share + 1e-9)))
-    )
+    return (offer.most is None or n_worked < offer.most) and (offer.most_a_day is None or n_today < offer.most_a_day)
 
 
 def _list_passages(annotator_id: int, offer: Offer) -> list[int | None]:

@@ -7,12 +7,18 @@ from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.progress import find_stuck_places
 from annotate.batches.terms import Terms
-from annotate.models import Batch
+from annotate.models import Batch, Outcome
+from annotate.panels import managing, sessions
 from annotate.qualification import admission
 from annotate.work import serving, submitting
+from annotate.work.openings import find_opening
 from projects.models import LogEntry, Membership, Project
-from tests.annotate.open_batches import answered
+from tests.annotate.open_batches import answered, open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, session_of
+from tests.annotate.panels.samples import rate as rate_in_session
 from tests.annotate.qualification import factories
+from tests.annotate.submitted_work import rate
+from tests.annotate.surveys.samples import AGE, make_survey
 from tests.factories import make_corpus
 from tests.people import SignIn
 
@@ -74,6 +80,45 @@ def test_raising_the_caps_frees_the_places(
     entry = LogEntry.objects.filter(act="change caps").latest("pk")
     assert entry.before == {"max_hits_per_annotator": 1, "max_hits_per_day": None, "max_share": None}
     assert entry.after == {"max_hits_per_annotator": None, "max_hits_per_day": 10, "max_share": 0.6667}
+
+
+def test_a_share_is_the_same_cap_for_serving_and_for_what_is_stuck(project: Project, annotator: Membership) -> None:
+    batch = open_batch(project, n_hits=30, n_items=1)
+    rate(annotator, 28)
+    # 0.29 * 100 is 28.999… as a float, and allows 29 HITs.
+    Batch.objects.filter(pk=batch.pk).update(n_hits=100, max_share=0.29)
+    assert find_opening(annotator).has_hit
+    assert kinds(batch) == []
+    rate(annotator)
+    assert not find_opening(annotator).has_hit
+    assert isinstance(serving.claim(annotator), serving.NoWork)
+    assert kinds(batch) == [("caps", 1)]
+
+
+def test_who_was_screened_out_takes_no_places(
+    batch: Batch, project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    assert kinds(batch) == []
+    make_survey(manager, AGE)
+    client_of(annotator).post(reverse("annotate:survey", args=[project.slug, "before"]), {"version": 1, "q1": "3"})
+    assert isinstance(serving.claim(annotator), serving.NoWork)
+    assert kinds(batch) == [("nobody", 3)]
+
+
+def test_participants_of_an_ended_panel_take_places_only_during_their_session(
+    project: Project, manager: Membership
+) -> None:
+    batch = open_batch(project, n_hits=3)
+    panel = make_panel(manager)
+    open_link(panel, "pia")
+    rate_in_session(member_of(panel, "pia"))
+    sessions.end(session_of(panel, "pia"), Outcome.COMPLETED)
+    assert kinds(batch) == [], "Others may arrive until the panel ends."
+    open_link(panel, "ada")
+    managing.end_panel(panel=panel, actor=manager)
+    assert kinds(batch) == [], "Her session goes on."
+    sessions.end(session_of(panel, "ada"), Outcome.NO_CONSENT)
+    assert kinds(batch) == [("nobody", 2)]
 
 
 def test_two_changes_of_different_caps_both_hold(batch: Batch) -> None:
