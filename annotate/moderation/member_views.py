@@ -123,6 +123,7 @@ def _handle_form(
             messages.success(request, done)
             return redirect("projects:member-show", project.slug, pseudonym)
     why_not = members.explain_fixed_status(target=member, actor=request.membership)
+    why_not = why_not or members.explain_lost_account(member)
     context = {"member": member, "form": form, "why_not": why_not, **context}
     return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200)
 

@@ -102,6 +102,8 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
     target = _lock_members(target, actor)
     if target.kind != Membership.Kind.PERSON:
         raise Refused("No account uses this seat, so no one would read it.")
+    if lost := members.explain_lost_account(target):
+        raise Refused(lost)
     if target.standing == Standing.REMOVED:
         raise Refused(f"{target.pseudonym} has been removed and can’t open the desk, so no one would read it.")
     if Notice.objects.filter(annotator=target, text=text.strip(), read_at=None).exists():

@@ -256,6 +256,11 @@ class Membership(models.Model):
         return self.standing == self.Standing.ACTIVE
 
     @property
+    def is_erased(self) -> bool:
+        """Whether the member was a person whose account is deleted; nobody else of this kind is without one."""
+        return self.kind == self.Kind.PERSON and self.user_id is None
+
+    @property
     def is_blind(self) -> bool:
         """Whether the member cannot see sources and other people's ratings."""
         return not self.can_read

@@ -23,10 +23,17 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
     return BELOW_MANAGER if actor.can_manage else ()
 
 
+def explain_lost_account(target: Membership) -> str:
+    """Return why nobody can use this member's seat or read its messages any more; empty if somebody can."""
+    return "They deleted their account, so no one can use this seat." if target.is_erased else ""
+
+
 def explain_fixed_role(*, target: Membership, actor: Membership | None) -> str:
     """Return why this actor may not change this member's role, as a sentence; empty if they may."""
     if target.kind != Membership.Kind.PERSON:
         return f"No account uses this seat: its type is “{target.get_kind_display()}”."
+    if lost := explain_lost_account(target):
+        return lost
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
         return "Only the project owner can change managers and owners."
     return ""
@@ -92,11 +99,13 @@ def explain_fixed_status(*, target: Membership, actor: Membership | None) -> str
 def set_standing(*, target: Membership, standing: str, actor: Membership | None) -> tuple[Membership, str]:
     """Suspend, remove or restore a member from the next request on; return the locked row and the old status.
 
-    What else the act does, its entry in the log included, is up to the caller. Raises Refused for oneself and for the
-    last owner.
+    What else the act does, its entry in the log included, is up to the caller. Raises Refused for oneself, for the last
+    owner, and for whoever deleted their account, unless they are removed.
     """
     target = _lock(target, actor, why_not=explain_fixed_status)
     before = target.standing
+    if standing != Standing.REMOVED and (lost := explain_lost_account(target)):
+        raise Refused(lost)
     if before == standing:
         return target, before
     if target.is_owner:

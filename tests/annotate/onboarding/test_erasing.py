@@ -15,6 +15,8 @@ from pytest_django import Settings
 
 from annotate.integrity import verifying
 from annotate.models import Attempt, Batch, Draft, Judgment, Notice, Remark
+from annotate.moderation import members as moderation_members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import consent, erasing, notices
 from annotate.work import drafts
 from projects.accounts import single_sign_on
@@ -22,12 +24,14 @@ from projects.api import tokens
 from projects.database import erasures
 from projects.errors import Refused
 from projects.models import Erasure, LogEntry, Membership, Project, User
+from projects.people import members as people_members
 from projects.templatetags.people import name_for
 from tests import factories
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.submitted_work import claim, rate, reasons
 from tests.people import SignIn
 from tests.projects.accounts.codes import give_app, show_code
+from tests.projects.api.client import Script
 
 pytestmark = pytest.mark.django_db
 URL = "/account/delete/"
@@ -106,6 +110,37 @@ def test_nothing_names_the_person_any_more(
     for page in ("people/", f"people/{annotator.pseudonym}/", "payments/", "submitted/", "quality/", "log/"):
         assert office.get(f"/p/bridges/{page}").status_code == 200, page
     sound()
+
+
+def test_nobody_comes_back_by_a_deleted_account(
+    batch: Batch, person: User, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator, 2)
+    erasing.erase(user=person, removes_work=False)
+    office, script = client_of(manager), Script(manager, can_write=True)
+    base = f"/p/bridges/people/{annotator.pseudonym}/"
+    page = office.get(base).content.decode()
+    assert "Their account was deleted" in page
+    for act, sent in (("restore", {"why": "Again"}), ("suspend", {"why": "Wait"}), ("warn", {"text": "Hello"})):
+        assert f'href="{base}{act}/"' not in page
+        assert "deleted their account" in office.get(f"{base}{act}/").content.decode()
+        assert "deleted their account" in office.post(f"{base}{act}/", sent).content.decode()
+    for path, sent in (
+        ("standing", {"act": "restore", "why": "Again"}),
+        ("standing", {"act": "suspend", "why": "Wait"}),
+        ("messages", {"text": "Hello"}),
+    ):
+        refused = script.send(f"people/{annotator.pseudonym}/{path}/", sent)
+        assert (refused.status_code, "deleted their account" in refused.json()["detail"]) == (409, True)
+    with pytest.raises(Refused, match="deleted their account"):
+        people_members.change_role(target=annotator, role="researcher", actor=manager)
+    annotator.refresh_from_db()
+    assert (annotator.standing, annotator.role) == ("removed", "annotator")
+    assert not Notice.objects.exists()
+    # Their work can still be left out.
+    assert f'href="{base}remove/"' in page
+    plan = moderation_members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+    assert plan.n_assignments == len(work)
 
 
 def test_judgments_are_removed_for_good_where_that_is_chosen(
