@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from annotate.batches.progress import fetch_progress
 from annotate.models import Assignment, Batch
-from annotate.models.waiting import count_waiting
+from annotate.models.waiting import MOST_COUNTED, count_waiting
 from projects.language import languages
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, User
@@ -95,7 +95,8 @@ def _list_for_manager(member: Membership, since: datetime) -> list[str]:
     ]
     if n := count_waiting(project).submissions:
         words = plural(n, "{n} submission awaits a decision: {link}", "{n} submissions await a decision: {link}")
-        lines.append(words.format(n=format_number(n), link=_link("annotate:submitted-list", project.slug)))
+        number = format_number(n) if n < MOST_COUNTED else f"More than {format_number(MOST_COUNTED - 1)}"
+        lines.append(words.format(n=number, link=_link("annotate:submitted-list", project.slug)))
     return lines
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.mailing import digests
-from annotate.models import Assignment
+from annotate.models import Assignment, Hit
 from annotate.work import submitting
 from projects.models import Membership, Project, User
 from tests import sized_projects
@@ -66,6 +66,26 @@ def test_a_manager_gets_one_message_however_much_there_is(rated: Project, manage
     assert digests.send_digests(now=now + timedelta(hours=13)) == 0, "Nothing is new."
     Assignment.objects.update(submitted_at=now + timedelta(hours=13))
     assert digests.send_digests(now=now + timedelta(hours=14)) == 1
+
+
+def test_a_queue_that_is_counted_no_further_is_more_than_999(rated: Project, manager: Membership) -> None:
+    want(manager)
+    others = Membership.objects.bulk_create(
+        Membership(project=rated, kind="simulated", is_annotator=True, imported_name=f"{n}") for n in range(996)
+    )
+    more = [
+        Assignment(hit=Hit.objects.earliest("pk"), annotator=other, layout=[], state="submitted", holds_place=False)
+        for other in [*others, manager]
+    ]
+    for each in more:
+        each.mark, each.submitted_at = "surplus", timezone.now()
+    Assignment.objects.bulk_create(more[:-1])
+    assert digests.send_digests() == 1
+    assert "- 999 submissions await a decision:" in mail.outbox[-1].body
+    more[-1].save()
+    User.objects.update(emailed_until=None)
+    assert digests.send_digests() == 1
+    assert "- More than 999 submissions await a decision:" in mail.outbox[-1].body
 
 
 def test_an_annotator_is_told_of_a_rejection_in_their_language(rated: Project, annotator: Membership) -> None:
