@@ -11,6 +11,8 @@ from annotate.models.batch import Hit
 from projects.models import Membership, Project
 
 LONGEST_ID = 128
+MOST_UNITS = 100_000_000
+"""Of the smallest unit of a currency: in some, 100,000 are a few dollars."""
 
 
 def _draw_token() -> str:
@@ -64,9 +66,9 @@ class Panel(models.Model):
         max_length=3, default="USD", db_default="USD", validators=[RegexValidator(r"\A[A-Z]{3}\Z")]
     )
     """The platform's currency, by its code of three letters."""
-    reward_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(100_000)])
+    reward_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(MOST_UNITS)])
     """What the platform pays for a completed session, in the currency's smallest unit; None where it pays no money."""
-    screened_out_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(100_000)])
+    screened_out_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(MOST_UNITS)])
     """What it pays to who is screened out by a survey; None for nothing."""
     fee_share = models.FloatField(
         default=0.0, db_default=0.0, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)]

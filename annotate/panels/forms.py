@@ -60,8 +60,8 @@ class PanelForm(ValuesForm):
             "return_url": "Return address",
             "paid_by": "Who pays",
             "minutes_expected": "Announced duration (minutes)",
-            "reward_cents": "Reward (cents)",
-            "screened_out_cents": "Reward for screened out (cents)",
+            "reward_cents": "Reward (smallest unit)",
+            "screened_out_cents": "Reward for screened out (smallest unit)",
             "currency": "Currency",
             "counts_unfinished": "Count HITs of sessions that were returned or timed out",
         }
@@ -81,7 +81,8 @@ class PanelForm(ValuesForm):
             "reward_cents": "What the platform pays for a completed session. Empty if it pays no money. A change holds "
             "for those who finish afterwards.",
             "screened_out_cents": "For those whom an answer of a survey screens out. Empty for nothing.",
-            "currency": "Its three letters, such as USD, GBP or EUR. Amounts are in hundredths of it.",
+            "currency": "Its three letters, such as USD, GBP or EUR. Rewards are in its smallest unit: 150 is 1.50 EUR "
+            "and 150 JPY.",
             "counts_unfinished": "Otherwise their places open again. The ratings are kept in both cases.",
         }
 

@@ -12,7 +12,7 @@ from annotate.models import Panel, PanelPayment, PanelSession
 from annotate.models.conditions import is_submitted
 from annotate.payments.ledger import Hourly
 from annotate.payments.panel_pay import Kind, Told
-from projects.language.amounts import format_money
+from projects.language.amounts import format_money, format_units
 from projects.models import Membership, Project
 
 ANSWER_WITHIN = timedelta(hours=1)
@@ -40,7 +40,7 @@ class HourlyPay:
 
 @dataclass(frozen=True)
 class PanelSums:
-    """One panel's amounts in hundredths of its currency."""
+    """One panel's amounts in the smallest unit of its currency."""
 
     panel: Panel
     owed: int = 0
@@ -96,9 +96,7 @@ class Difference:
 
 def format_amount(cents: int, currency: str) -> str:
     """Return an amount with its currency: 655 as $6.55, or as 6.55 GBP."""
-    if currency == "USD":
-        return format_money(cents)
-    return f"{'-' if cents < 0 else ''}{abs(cents) / 100:,.2f} {currency}"
+    return format_money(cents) if currency == "USD" else format_units(cents, currency)
 
 
 def sum_by_panel(project: Project) -> list[PanelSums]:

@@ -10,7 +10,7 @@ All can be repeated: the key says what an amount is for. A client of a platform 
 `approve`, lets that be committed, asks the platform, and then calls `record_panel_payment` with the same key and what
 it answered.
 
-Amounts are in hundredths of the panel's currency.
+Amounts are in the smallest unit of the panel's currency.
 """
 
 from collections.abc import Iterable

@@ -24,7 +24,7 @@ def money(cents: int | None) -> str:
 @register.filter
 def units(cents: int | None, currency: str) -> str:
     """Return an amount in the currency of a platform’s account, such as 12.50 GBP."""
-    return "–" if cents is None else f"{cents / 100:,.2f} {currency}".rstrip()
+    return "–" if cents is None else amounts.format_units(cents, currency)
 
 
 @register.filter

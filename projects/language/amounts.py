@@ -14,6 +14,14 @@ from django.utils.translation import gettext, ngettext
 from projects.language.languages import current_language, locale
 
 CURRENCY = "USD"
+# Of ISO 4217. The smallest unit of every other currency is a hundredth.
+_DECIMALS = dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3) | dict.fromkeys(
+    (
+        *("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG"),
+        *("RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF"),
+    ),
+    0,
+)
 LEFT_TO_RIGHT = "\u2066{}\u2069"
 """Keeps the parts of an amount in order inside a text that is written from right to left."""
 
@@ -45,6 +53,12 @@ def format_money(cents: int) -> str:
     if locale().text_direction == "rtl":
         return LEFT_TO_RIGHT.format(format_currency(cents / 100, CURRENCY, "¤\xa0#,##0.00", locale()))
     return str(format_currency(cents / 100, CURRENCY, locale=locale()))
+
+
+def format_units(units: int, currency: str) -> str:
+    """Return an amount in a currency's smallest unit: 655 as 6.55 GBP, but as 655 JPY, for English pages only."""
+    digits = _DECIMALS.get(currency, 2)
+    return f"{units / 10**digits:,.{digits}f} {currency}".rstrip()
 
 
 def format_hours(value: float) -> str:

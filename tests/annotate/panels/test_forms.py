@@ -17,7 +17,7 @@ def test_every_outcome_has_a_code_and_every_field_a_heading() -> None:
         *(("participant_parameter", value) for value in ("a b", "1st", "id&x", "")),
         *(("code_completed", value) for value in ("C 123", "é", "a&b")),
         *(("currency", value) for value in ("US", "usd", "EURO", "")),
-        *(("reward_cents", value) for value in ("-1", "100001")),
+        *(("reward_cents", value) for value in ("-1", "100000001")),
         *(("minutes_allowed", value) for value in ("0", "x")),
         *(("name", "x" * 1_000), ("hits_per_session", "101")),
         ("fee_percent", "101"),

@@ -190,6 +190,24 @@ def test_hourly_pay_is_measured_by_active_time_and_ids_go_with_the_account(
     assert (entry.external_id, entry.session_id, entry.cents) == ("", None, 150)
 
 
+@pytest.mark.parametrize(
+    ("currency", "reward", "shown", "hourly"),
+    [("JPY", 150_000, "150,000 JPY", "900,000 JPY"), ("KWD", 1_250, "1.250 KWD", "7.500 KWD")],
+)
+def test_rewards_are_in_the_smallest_unit_of_their_currency_which_need_not_be_a_hundredth(
+    project: Project, manager: Membership, client_of: SignIn, currency: str, reward: int, shown: str, hourly: str
+) -> None:
+    panel = make_panel(manager)
+    client, address = client_of(manager), f"/p/{project.slug}/panels/{panel.number}/"
+    page = client.get(f"{address}edit/")
+    assert page.context is not None
+    sent = {name: value for name, value in page.context["form"].initial.items() if value not in (None, False)}
+    terms = {"reward_cents": reward, "currency": currency, "minutes_expected": 10}
+    assert client.post(f"{address}edit/", {**sent, **terms}).status_code == 302
+    text = " ".join(client.get(address).content.decode().split())
+    assert f"{shown}, {hourly} per hour" in text
+
+
 def test_the_form_takes_the_terms(project: Project, manager: Membership, client_of: SignIn) -> None:
     panel = make_panel(manager)
     client, address = client_of(manager), f"/p/{project.slug}/panels/{panel.number}/edit/"
