@@ -60,8 +60,8 @@ class PanelForm(ValuesForm):
             "return_url": "Return address",
             "paid_by": "Who pays",
             "minutes_expected": "Announced duration (minutes)",
-            "reward_cents": "Reward (smallest unit)",
-            "screened_out_cents": "Reward for screened out (smallest unit)",
+            "reward_cents": "Reward (cents, or the smallest unit)",
+            "screened_out_cents": "Reward for screened out (cents, or the smallest unit)",
             "currency": "Currency",
             "counts_unfinished": "Count HITs of sessions that were returned or timed out",
         }
