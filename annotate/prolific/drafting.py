@@ -1,7 +1,10 @@
 """Studies: drafted on Prolific, their cost asked for, published by a person, paused and started."""
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,6 +20,8 @@ Status = ProlificStudy.Status
 
 STUDIES = "/api/v1/studies/"
 FIELDS = ("title", "description", "reward_cents", "estimated_minutes", "places", "most_places", "filters")
+LEASE = timedelta(minutes=5)
+"""Longer than the calls of one request take: only the lease of a request that never came back ends by itself."""
 _RETURN = {
     Outcome.NO_CONSENT: "No consent",
     Outcome.NOTHING_LEFT: "No place was left",
@@ -37,14 +42,37 @@ def save_draft(*, panel: Panel, actor: Membership, values: dict[str, Any], url: 
         study = ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
         if not study.is_draft:
             raise Refused("The study is published. Only its places can rise.")
-        ProlificStudy.objects.filter(pk=study.pk).update(**values)
+        until = _take_lease(study)
+        # What the draft cost before is no cost of these values, and they may never reach the platform.
+        ProlificStudy.objects.filter(pk=study.pk).update(**values, cost_cents=None, most_cost_cents=None)
         after = {name: values[name] for name in FIELDS if name not in ("description", "filters")}
         log.record(actor.project, actor, Act.DRAFT_PROLIFIC_STUDY, panel, after=after)
     study.refresh_from_db()
-    client = accounts.open_client(actor.project)
-    _send_draft(study, panel, client, url)
-    store_costs(study, client)
+    try:
+        client = accounts.open_client(actor.project)
+        _send_draft(study, panel, client, url)
+        store_costs(study, client)
+    finally:
+        _end_lease(study, until)
+    study.refresh_from_db()
     return study
+
+
+def _take_lease(study: ProlificStudy) -> datetime:
+    """Keep other requests and the worker from a study whose row is locked; return until when. Raises Refused.
+
+    No lock of the database can do this: between two calls to the platform there is no transaction.
+    """
+    now = timezone.now()
+    if study.leased_until is not None and study.leased_until > now:
+        raise Refused("The study is being sent to Prolific or updated from there. Try again in a minute.")
+    until = now + LEASE
+    ProlificStudy.objects.filter(pk=study.pk).update(leased_until=until)
+    return until
+
+
+def _end_lease(study: ProlificStudy, until: datetime) -> None:
+    ProlificStudy.objects.filter(pk=study.pk, leased_until=until).update(leased_until=None)
 
 
 def _send_draft(study: ProlificStudy, panel: Panel, client: Client, url: str) -> None:
@@ -130,12 +158,10 @@ def ask_cost(client: Client, study: ProlificStudy, places: int) -> int:
 
 
 def publish(*, study: ProlificStudy, actor: Membership) -> None:
-    """Publish a draft, as somebody asked who has seen its cost. Raises Refused; PlatformError as it comes.
+    """Publish a draft as it was read for somebody who has seen its cost. Raises Refused; PlatformError as it comes.
 
     Unless it never got the call, the platform is asked what became of it: refused now, it can have been done before.
     """
-    if study.cost_cents is None or study.status != Status.UNPUBLISHED:
-        raise Refused("Save the draft first: only a draft whose cost was shown can be published.")
     if study.panel.ended_at is not None:
         raise Refused("The panel has ended. Create another one.")
     if not following.count_sessions(study.panel):
@@ -143,10 +169,28 @@ def publish(*, study: ProlificStudy, actor: Membership) -> None:
     client = accounts.open_client(actor.project)
     with transaction.atomic():
         lock_actor(actor)
+        locked = ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
+        _check_publication(locked, study)
+        until = _take_lease(locked)
         # Before the call: whatever becomes of its answer, the study is tended to from now on.
         _mark_published(study, actor)
         after = {"places": study.places, "most_places": study.most_places, "cost_cents": study.cost_cents}
         log.record(actor.project, actor, Act.PUBLISH_PROLIFIC_STUDY, study.panel, after=after)
+    try:
+        _publish(study, actor, client)
+    finally:
+        _end_lease(study, until)
+
+
+def _check_publication(locked: ProlificStudy, shown: ProlificStudy) -> None:
+    if locked.cost_cents is None or locked.status != Status.UNPUBLISHED:
+        raise Refused("Save the draft first: only a draft whose cost was shown can be published.")
+    if any(getattr(locked, name) != getattr(shown, name) for name in (*FIELDS, "cost_cents", "most_cost_cents")):
+        raise Refused("The draft has changed, so nothing was published. Check what it costs, then publish it.")
+    _check_ranges({name: getattr(locked, name) for name in FIELDS})
+
+
+def _publish(study: ProlificStudy, actor: Membership, client: Client) -> None:
     path = f"{STUDIES}{study.external_id}/"
     try:
         answer = client.post(f"{path}transition/", {"action": "PUBLISH"})
@@ -174,11 +218,18 @@ def _unmark_published(study: ProlificStudy) -> None:
 
 
 def raise_limit(*, study: ProlificStudy, actor: Membership, most_places: int) -> None:
-    """Let places rise by themselves to `most_places`, as somebody asked who has seen what that costs."""
+    """Let places rise by themselves to `most_places`, as somebody asked who has seen what that costs.
+
+    Raises Refused for a draft, and for a number that no study can have.
+    """
+    _check_ranges({"most_places": most_places})
     cost = ask_cost(accounts.open_client(actor.project), study, most_places)
     with transaction.atomic():
         lock_actor(actor)
-        before = {"most_places": study.most_places}
+        locked = ProlificStudy.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.is_draft:
+            raise Refused("The study is still a draft. Edit the draft to change its places.", field="most_places")
+        before = {"most_places": locked.most_places}
         ProlificStudy.objects.filter(pk=study.pk).update(most_places=most_places, most_cost_cents=cost)
         after = {"most_places": most_places}
         log.record(actor.project, actor, Act.RAISE_PROLIFIC_PLACES, study.panel, before=before, after=after)
@@ -224,7 +275,18 @@ def _check(panel: Panel, values: dict[str, Any]) -> None:
         raise Refused("Prolific needs one code for all completed sessions. Set it in the panel first.")
     if not panel.session_parameter or not panel.study_parameter:
         raise Refused("The panel’s link needs the parameters of session and study. Set them in the panel first.")
+    _check_ranges(values)
     if values["most_places"] < values["places"]:
         raise Refused("This is less than the places to begin with.", field="most_places")
     if values["estimated_minutes"] > panel.minutes_allowed:
         raise Refused(f"The panel allows {panel.minutes_allowed} minutes.", field="estimated_minutes")
+
+
+def _check_ranges(values: Mapping[str, Any]) -> None:
+    """Raise Refused, naming the field, for a value that no study can have."""
+    for field in ProlificStudy._meta.fields:
+        if field.name in values:
+            try:
+                field.run_validators(values[field.name])
+            except ValidationError as error:
+                raise Refused(" ".join(error.messages), field=field.name) from error

@@ -209,7 +209,8 @@ def _describe(request: ProjectRequest, study: ProlificStudy) -> dict[str, Any]:
     counts = dict(study.submissions.order_by().values_list("status").annotate(n=Count("pk")))
     differences = reconciling.compare(study) if study.published_at else []
     return {
-        "cents_per_hour": round(study.reward_cents * 60 / study.estimated_minutes),
+        # Studies of earlier versions can have 0 minutes.
+        "cents_per_hour": round(study.reward_cents * 60 / study.estimated_minutes) if study.estimated_minutes else None,
         "preview": preview_publication(study),
         "plan": following.plan_places(study),
         "page": paginate(request, rows.filter(status=status) if status else rows),

@@ -48,6 +48,13 @@ def study_form(**over: Any) -> dict[str, Any]:
     }
 
 
+def study_values(**over: Any) -> dict[str, Any]:
+    """What the form makes of it."""
+    values = study_form(**over)
+    cents = round(float(values.pop("reward")) * 100)
+    return {"reward_cents": cents, **values, "filters": []}
+
+
 @dataclass
 class Scene:
     """A panel whose study is published on the fake platform."""
@@ -111,9 +118,7 @@ class Person:
 
 def publish(fake: Fake, manager: Membership, panel: Panel, **over: Any) -> Scene:
     """A study of this panel, drafted and published by acts."""
-    values = study_form(**over)
-    values["reward_cents"] = round(float(values.pop("reward")) * 100)
-    values["filters"] = []
+    values = study_values(**over)
     url = links.make_link(panel, f"http://testserver{links.make_path(panel)}")
     study = drafting.save_draft(panel=panel, actor=manager, values=values, url=url)
     drafting.publish(study=ProlificStudy.objects.select_related("panel").get(pk=study.pk), actor=manager)
