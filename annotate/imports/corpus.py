@@ -82,17 +82,21 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
     """Stage the datasets; return whether none of them existed before."""
     create(cursor, "staged_datasets", "number integer, name text, id bigint")
     is_new = True
-    for number, (name, kind) in enumerate(checked.datasets):
-        cursor.execute("SELECT id FROM projects_dataset WHERE project_id = %s AND name = %s", [project.pk, name])
-        row = cursor.fetchone()
-        is_new = is_new and row is None
-        if row is None:
-            cursor.execute(
-                "INSERT INTO projects_dataset (project_id, name, kind) VALUES (%s, %s, %s) RETURNING id",
-                [project.pk, name, kind],
-            )
-            row = cursor.fetchone()
-        cursor.execute("INSERT INTO staged_datasets VALUES (%s, %s, %s)", [number, name, row[0]])
+    # By name, as a check and an import that wait for each other's datasets would never end.
+    for number, (name, kind) in sorted(enumerate(checked.datasets), key=lambda each: each[1]):
+        # A check doesn't lock the project, so an import may have inserted the dataset and not yet committed it: the
+        # insertion waits for its end, after which another statement sees the row.
+        cursor.execute(
+            """INSERT INTO projects_dataset (project_id, name, kind) VALUES (%s, %s, %s)
+               ON CONFLICT (project_id, name) DO NOTHING""",
+            [project.pk, name, kind],
+        )
+        is_new = is_new and cursor.rowcount == 1
+        cursor.execute(
+            """INSERT INTO staged_datasets
+               SELECT %s, name, id FROM projects_dataset WHERE project_id = %s AND name = %s""",
+            [number, project.pk, name],
+        )
     return is_new
 
 

@@ -1,16 +1,17 @@
 """An import beside acts on the annotators whose judgments it has."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from annotate.imports import full_hits
+from annotate.imports import full_hits, writing
 from annotate.integrity import verifying
 from annotate.models import Judgment
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
-from projects.importing import Kind
+from projects.importing import Checked, FileRefused, Kind
 from projects.models import Membership, Project
 from tests.annotate.imports.import_steps import import_text
 from tests.concurrency import start_beside
@@ -48,3 +49,29 @@ def test_a_removal_waits_for_an_import_of_the_same_annotator(
     assert Judgment.objects.count() == 2
     assert not Judgment.objects.filter(is_counted=True).exists()
     assert verifying.verify() == []
+
+
+def test_a_check_beside_an_import_of_the_same_new_datasets_compares_with_them(
+    project: Project, owner: Membership, tmp_path: Path
+) -> None:
+    header = "dataset,id,passage,question,reference,candidate\n"
+    paths = {name: tmp_path / name for name in ("one.csv", "other.csv", "third.csv")}
+    paths["one.csv"].write_text(f"{header}b,c0,P,Q,R,A\na,c1,P,Q,R,A\n")
+    paths["other.csv"].write_text(f"{header}a,c1,P,Q,R,B\nb,c0,P,Q,R,B\n")
+    paths["third.csv"].write_text(f"{header}a,c2,P,Q,R,B\n")
+
+    def check(name: str) -> Checked:
+        return writing.check_file(project=project, path=paths[name], name=name, folder=tmp_path / f"{name}.spool")
+
+    one = check("one.csv")
+    beside: list[Any] = []
+
+    def start() -> None:
+        beside.extend(start_beside(partial(check, name)) for name in ("other.csv", "third.csv"))
+
+    writing.write(project=project, checked=one, actor=owner, finish=start)
+    refused, fine = (finish() for finish in beside)
+    assert isinstance(refused, FileRefused), refused
+    assert "is already in the project" in str(refused.problems[0])
+    assert isinstance(fine, Checked), fine
+    assert fine.report.linked == {"passages": 1, "questions": 1}
