@@ -4,6 +4,7 @@ from typing import Any
 
 from annotate.imports.staging import Progress, count, create, refuse_rows, stage
 from projects.importing import Checked, Report, Warned
+from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.questions import UNITED
 from projects.models import Project
 
@@ -28,7 +29,10 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
         "passages": count(cursor, "staged_passages WHERE is_known"),
         "questions": count(cursor, "staged_questions WHERE is_known"),
     }
-    return _link_candidates(cursor, checked)
+    only_judgments = _link_candidates(cursor, checked)
+    if not only_judgments:
+        _refuse_many_references(cursor, checked)
+    return only_judgments
 
 
 def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
@@ -220,21 +224,37 @@ def _set_parent(cursor: Any, table: str, column: str, parents: str) -> None:
     cursor.execute(f"ANALYZE {table}")
 
 
+_FURTHER_REFERENCES = """staged_references r JOIN staged_questions q ON q.key = r.question
+    CROSS JOIN LATERAL (SELECT coalesce(max(x.position), -1) AS position FROM projects_reference x
+                        WHERE x.question_id = q.id) last
+    WHERE q.is_known AND NOT EXISTS (
+        SELECT 1 FROM projects_reference x WHERE x.question_id = q.id AND x.text = r.text)"""
+_FURTHER_POSITION = "last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position)"
+"""Further references of existing questions come after those that they have; a text that is there is skipped."""
+
+
+def _refuse_many_references(cursor: Any, checked: Checked) -> None:
+    """Refuse rows that give an existing question more references than a file may give it."""
+    most = DEFAULT_LIMITS.list_entries
+    refuse_rows(
+        cursor,
+        checked,
+        "reference",
+        f"""SELECT line, 'its question would have more than {most:,} references in the project' AS reason
+            FROM (SELECT r.line, {_FURTHER_POSITION} AS position FROM {_FURTHER_REFERENCES}) further
+            WHERE position >= {most}""",
+    )
+
+
 def _write_references(cursor: Any, report: Report) -> None:
     cursor.execute(
         """INSERT INTO projects_reference (question_id, position, text, opinion)
            SELECT q.id, r.position, r.text, r.opinion FROM staged_references r
            JOIN staged_questions q ON q.key = r.question WHERE NOT q.is_known ORDER BY r.question, r.position"""
     )
-    # Further references of existing questions come after those that they have; a text that is there already is skipped.
     cursor.execute(
-        """INSERT INTO projects_reference (question_id, position, text, opinion)
-           SELECT q.id, last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position), r.text, r.opinion
-           FROM staged_references r JOIN staged_questions q ON q.key = r.question
-           CROSS JOIN LATERAL (SELECT coalesce(max(x.position), -1) AS position FROM projects_reference x
-                               WHERE x.question_id = q.id) last
-           WHERE q.is_known AND NOT EXISTS (
-               SELECT 1 FROM projects_reference x WHERE x.question_id = q.id AND x.text = r.text)"""
+        f"""INSERT INTO projects_reference (question_id, position, text, opinion)
+            SELECT q.id, {_FURTHER_POSITION}, r.text, r.opinion FROM {_FURTHER_REFERENCES}"""
     )
     if cursor.rowcount:
         report.linked[ADDS_REFERENCES] = cursor.rowcount

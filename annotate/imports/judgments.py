@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotate.imports import full_hits
-from annotate.imports.staging import Progress, create, refuse_rows, stage
+from annotate.imports.staging import Progress, count, create, refuse_rows, stage
 from annotate.models import Batch
 from annotate.models.conditions import is_counted, is_judgeable, is_member
 from measures.rubric import CORRECTNESS, CriterionSpec, ScaleKind
@@ -26,6 +26,8 @@ NOT_IMPORTED = {
 """Why a judgment of a file is left out, by the key in the report of the import."""
 SLOT_NAME = "Unknown annotator {}"
 """The name of the placeholder for the n-th score of a list that names no annotators."""
+MOST_ANNOTATORS = 32_767
+"""Of one candidate in a file: the most that a batch can store as its number of judgments."""
 _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,
              annotator_id bigint, criterion_id bigint"""
 
@@ -173,6 +175,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, 
            WHERE m.kind NOT IN ('imported', 'unknown')""",
     )
     _skip_impossible(cursor, report)
+    _refuse_many_annotators(cursor, checked)
     cursor.execute("SELECT count(*) FROM staged_values")
     left = int(cursor.fetchone()[0])
     report.judgments = left
@@ -259,6 +262,24 @@ def _skip_impossible(cursor: Any, report: Report) -> None:
     )
     if cursor.rowcount:
         report.skipped["of_removed"] = cursor.rowcount
+
+
+def _refuse_many_annotators(cursor: Any, checked: Checked) -> None:
+    many = f"SELECT candidate_id FROM staged_values GROUP BY candidate_id HAVING count(*) > {MOST_ANNOTATORS}"
+    if not count(cursor, f"({many}) many"):
+        return  # nearly always, and then nothing has to be sorted
+    refuse_rows(
+        cursor,
+        checked,
+        "annotator",
+        f"""SELECT line, format('“%%s” has judgments of more than {MOST_ANNOTATORS:,} annotators',
+                                left(external_id, 60)) AS reason
+            FROM (SELECT v.line, c.external_id,
+                         dense_rank() OVER (PARTITION BY v.candidate_id ORDER BY v.annotator) AS place
+                  FROM staged_values v JOIN projects_candidate c ON c.id = v.candidate_id
+                  WHERE v.candidate_id IN ({many})) each
+            WHERE place > {MOST_ANNOTATORS}""",
+    )
 
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:

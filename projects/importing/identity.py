@@ -71,7 +71,11 @@ class SeenQuestions:
 
     def has_reference(self, key: int, mark: bytes) -> bool:
         kept = self._references[key]
-        return any(kept[start : start + DIGEST] == mark for start in range(0, len(kept), DIGEST))
+        at = kept.find(mark)
+        # Found across the border of two others, it is none of them.
+        while at % DIGEST and at >= 0:
+            at = kept.find(mark, at + 1)
+        return at >= 0
 
     def add_reference(self, key: int, mark: bytes) -> int:
         """Add a reference by its digest and return its position."""

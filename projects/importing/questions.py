@@ -162,6 +162,11 @@ class QuestionRows(PassageRows):
             mark = digest(text)
             if seen.has_reference(key, mark):
                 continue  # further candidates of the question repeat its references
+            if seen.n_references(key) >= self.limits.list_entries:
+                most = f"{self.limits.list_entries:,}"
+                reason = f"adds a reference to a question that already has {most}, which is the most"
+                self.notes.problem(line, self._name_reference_column(), reason)
+                return
             if below is not None and place > 1 and filters.overlap(references[0][0], text) < below:
                 seen.add_reference(key, mark)
                 self.add_reference_candidate(line, dataset, question, text, place)
@@ -170,6 +175,11 @@ class QuestionRows(PassageRows):
                 self.notes.warn(UNITED, line)
             dataset.references += 1
             self.spool.add("references", f"{key}\t{seen.add_reference(key, mark)}\t{line}", (text, opinion))
+
+    def _name_reference_column(self) -> str:
+        if self.plan.references:
+            return self.plan.references[0][0]
+        return self.columns.get("references") or self.columns.get("choices", "")
 
     def _read_listed_references(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):

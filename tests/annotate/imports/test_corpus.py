@@ -172,6 +172,20 @@ def test_a_candidate_that_becomes_its_own_reference_gives_a_warning(take: Any) -
     assert len(take(header + "d,P2,Q,One,One\n").warnings) == 0
 
 
+def test_a_question_of_the_project_gets_no_more_references_than_a_file_may_give_it(take: Any) -> None:
+    header = "id,passage,question,reference,candidate\n"
+    take(header + "".join(f"c{n},P,Q,R{n},A{n}\n" for n in range(998)))
+    take(f"{header}d1,P,Q,R998,B1\nd2,P,Q,R5,B2\n")
+    with pytest.raises(FileRefused) as caught:
+        take(f"{header}e1,P,Q,R7,B3\ne2,P,Q,R999,B4\ne3,P,Q,R1000,B5\ne4,P,Q,R1001,B6\n")
+    assert [(each.line, each.column, each.lines) for each in caught.value.problems] == [(4, "reference", (4, 5))]
+    assert caught.value.problems[0].reason == "its question would have more than 1,000 references in the project"
+    take(f"{header}e1,P,Q,R7,B3\ne2,P,Q,R999,B4\n")
+    assert list(Reference.objects.order_by("position").values_list("position", flat=True)) == list(range(1000))
+    # What is there already adds nothing.
+    take(f"{header}f1,P,Q,R7,B7\n")
+
+
 def test_two_datasets_keep_their_ids_apart(take: Any) -> None:
     take(HEADER + ROWS, dataset="one")
     take(HEADER + ROWS, dataset="two")

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.db.models import Count
 
-from annotate.imports import writing
+from annotate.imports import judgments, writing
 from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
@@ -386,3 +386,14 @@ def test_the_command_takes_the_options_of_the_page(candidates: None, project: Pr
         "5,candidate_id: no candidate “c9” in the project,c9,1,1",
         "6,too few cells: 2 instead of 3",
     ]
+
+
+@pytest.mark.usefixtures("candidates")
+def test_a_candidate_has_no_more_annotators_than_a_batch_counts(take: Any) -> None:
+    most = judgments.MOST_ANNOTATORS
+    rows = "".join(f"c0,w{n:05},4\nc1,w{n:05},4\n" for n in range(most))
+    with pytest.raises(FileRefused) as caught:
+        take(f"id,rater,correctness\n{rows}c1,w99999,4\n")
+    assert [(each.line, each.column) for each in caught.value.problems] == [(2 * most + 2, "annotator")]
+    assert caught.value.problems[0].reason == "“c1” has judgments of more than 32,767 annotators"
+    assert not Batch.objects.exists()

@@ -230,6 +230,15 @@ def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) 
     assert "merged (1: line 3)" in desk.warnings(checked)
 
 
+def test_a_question_has_as_many_references_as_a_list_may_have(desk: Desk) -> None:
+    few = replace(DEFAULT_LIMITS, list_entries=3)
+    rows = [f"{n},P,Q,R{n % 3},C{n}" for n in range(6)]
+    assert desk.texts(desk.check(write_csv(*rows), limits=few), "text", "references") == ["R0", "R1", "R2"]
+    refusal = desk.refuse(write_csv(*rows, "6,P,Q,R6,C6", "7,P,Q,R7,C7", "8,P,Q,R0,C8"), limits=few)
+    assert [(each.line, each.column, each.lines) for each in refusal.problems] == [(8, "reference", (8, 9))]
+    assert refusal.problems[0].reason == "adds a reference to a question that already has 3, which is the most"
+
+
 def test_references_come_in_numbered_columns_in_lists_and_with_opinions(desk: Desk) -> None:
     header = "question,candidate,reference,reference_opinion,reference_3,reference_2,reference_2_opinion\n"
     checked = desk.check(write_csv("Q,C,R1,Yes,R3,R2,No", header=header))
