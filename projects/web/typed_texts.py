@@ -4,6 +4,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
+from projects.errors import Refused
 from projects.language.characters import find_forbidden
 
 
@@ -19,6 +20,14 @@ def check_typed(value: object) -> None:
     raise ValidationError(
         sentence.format(line=found.line, column=found.column, code=found.code), code="forbidden_character"
     )
+
+
+def read_typed(text: str) -> str:
+    """Return a text that was sent beside a form, checked as a text field checks its own. Raises Refused."""
+    try:
+        return str(forms.CharField(required=False).clean(text))
+    except ValidationError as error:
+        raise Refused(" ".join(error.messages)) from error
 
 
 def guard_text_fields() -> None:

@@ -121,6 +121,10 @@ def verify(name: str) -> ModelFolder:
 
 def remove(name: str) -> None:
     """Delete a model; scores that were computed with it stay. Raises Refused while a run needs it."""
+    try:
+        check_name(name)
+    except BadFolder as problem:
+        raise Refused(str(problem)) from problem
     if live := MetricRun.objects.filter(settings__model=name, state__in=Job.LIVE).select_related("project").first():
         raise Refused(
             f"{live.title} is being computed with “{name}” in {live.project.name}. Wait until it ends, or cancel it."

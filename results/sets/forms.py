@@ -185,7 +185,10 @@ class RetireForm(ReplacementForm):
     """Why a set is retired, and which set replaces it, if there is one already."""
 
     why = forms.CharField(
-        label="Reason", widget=forms.Textarea(attrs={"rows": 3}), help_text="Shown to everyone who uses the set."
+        label="Reason",
+        max_length=retiring.WHY_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Shown to everyone who uses the set.",
     )
     replacement = _SetField(
         queryset=JudgmentSet.objects.none(),

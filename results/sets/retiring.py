@@ -15,6 +15,7 @@ from results.sets.settings import Settings
 NOTE = "RETIRED.md"
 """The file that marks the downloads of a retired set."""
 TAKEN_OUT = "After the set was frozen, an annotator withdrew consent or deleted their account, and removed their work."
+WHY_LENGTH = 2_000
 SLACK_SECONDS = 10
 """How long before the snapshot a withdrawal may be timed that the snapshot does not see yet."""
 
@@ -27,6 +28,8 @@ def retire(
     why = why.strip()
     if not why:
         raise Refused("Enter the reason for retiring the set. Its readers will see it.")
+    if len(why) > WHY_LENGTH:
+        raise Refused(f"The reason is longer than {WHY_LENGTH:,} characters.")
     locked = _lock(judgment_set)
     if not locked.is_frozen:
         raise Refused("Only a frozen set can be retired.")

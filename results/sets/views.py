@@ -20,6 +20,7 @@ from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.previews import Preview
 from projects.web.refusals import refusals
+from projects.web.typed_texts import read_typed
 from results.models import JudgmentSet
 from results.sets import depositing, downloads, freezing, readme, retiring
 from results.sets.agreement_table import tabulate_agreement
@@ -58,8 +59,9 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST":
         try:
             _make_preview(project, form).require_confirmed(request)
+            name = read_typed(request.POST.get("name", ""))
             judgment_set = freezing.request_set(
-                project=project, actor=request.membership, name=request.POST.get("name", ""), settings=form.settings()
+                project=project, actor=request.membership, name=name, settings=form.settings()
             )
         except Refused as refused:
             refusal = refused.message
@@ -124,7 +126,7 @@ def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpRe
         retiring.retire(
             judgment_set=judgment_set,
             actor=request.membership,
-            why=request.POST.get("why", ""),
+            why=read_typed(request.POST.get("why", "")),
             replacement=RetireForm(judgment_set, request.POST).read_replacement(),
         )
     return redirect(judgment_set)

@@ -18,6 +18,7 @@ from projects.models import Project
 from projects.tables.responses import answer_table
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
+from projects.web.typed_texts import read_typed
 from results.models import Study
 from results.scope.human_sources import keep_choice
 from results.studies import causes, presentation, running
@@ -138,7 +139,7 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
             actor=request.membership,
             candidate=int(candidate),
             compared=sent.get("compared", ""),
-            cause=sent.get("cause", ""),
+            cause=read_typed(sent.get("cause", "")),
         )
         messages.success(request, "Cause saved.")
     query = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})

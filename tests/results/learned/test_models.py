@@ -218,6 +218,6 @@ def test_the_page_shows_states_and_use_and_verifies_and_removes(
     assert "broken was removed" in post("remove", "broken")
     assert "There is no model “tiny”" in post("remove", "tiny")
     assert list(models_dir.iterdir()) == []
-    for name in ("..", "", "../downloads/tiny", "x" * 200):
+    for name in ("..", "", "../downloads/tiny", "x" * 200, "a\0"):
         assert "can&#x27;t be the name of a model" in post("remove", name)
         assert "can&#x27;t be the name of a model" in post("verify", name)

@@ -286,3 +286,21 @@ def test_the_replacement_of_a_retired_set_is_chosen_later(project: Project, mana
     page = desk.post(f"{LIST}1/succeed/", {"replacement": "2"}, follow=True).content.decode()
     assert "It is replaced by judgment set 2 already." in page
     assert JudgmentSet.objects.count() == 2
+
+
+@pytest.mark.parametrize("character", ["\0", "\x01", "\ufffe"])
+def test_names_and_reasons_of_sets_have_no_forbidden_characters(
+    project: Project, manager: Membership, desk: Client, character: str
+) -> None:
+    canonical(project)
+    page = confirm(desk, NEW, {"texts": "on"}, name=f"a{character}b")
+    assert page.status_code == 422
+    assert "haracter" in page.text.split('role="alert">')[1].split("</p>")[0]
+    assert not JudgmentSet.objects.exists()
+    freeze(project, manager)
+    page = desk.post(f"{LIST}1/retire/", {"why": f"a{character}b"}, follow=True)
+    assert page.status_code == 200
+    desk.post(f"{LIST}1/retire/", {"why": "x" * 2_001})
+    assert JudgmentSet.objects.get().retired_at is None
+    desk.post(f"{LIST}1/retire/", {"why": "x" * 2_000})
+    assert len(JudgmentSet.objects.get().retired_why) == 2_000

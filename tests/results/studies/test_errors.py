@@ -95,6 +95,8 @@ def test_a_cause_is_given_kept_and_counted(
 @pytest.mark.parametrize(
     ("over", "message"),
     [
+        ({"cause": "a\0"}, "Null characters are not allowed."),
+        ({"cause": "a\x01"}, "the character U+0001"),
         ({"cause": "x" * 61}, "The cause is longer than 60 characters."),
         ({"candidate": 2**40}, "This candidate is not in the list."),
         ({"compared": "f" * 64}, "This candidate is not in the list."),
