@@ -12,6 +12,7 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value, format_number
 from projects import log
 from projects.errors import Refused
+from projects.language.names import shorten_name
 from projects.models import Act, Criterion, Membership, Rubric
 from projects.rubric.rubrics import CriterionOnPage, describe_on_page
 
@@ -120,7 +121,7 @@ def add_items(
     wrong = [
         f"Item {n}: {fault.part} {fault.reason}"
         for n, spec in enumerate(specs, start=1)
-        for fault in find_faults(spec, criteria)
+        for fault in _find_faults_of_new(spec, test.rubric, criteria)
     ]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
@@ -139,6 +140,19 @@ def add_items(
     )
     log.record(test.project, actor, Act.ADD_QUALIFICATION_ITEMS, test, after={"n_items": len(items), "how": how})
     return items
+
+
+def _find_faults_of_new(spec: ItemSpec, rubric: Rubric, criteria: Sequence[CriterionOnPage]) -> list[Fault]:
+    """Return the errors of an item that is about to be stored, which names criteria of the rubric only.
+
+    A stored item also has ratings on criteria of earlier rubrics.
+    """
+    known = set(Criterion.objects.filter(rubric=rubric).values_list("key", flat=True))
+    return find_faults(spec, criteria) + [
+        Fault("expected", f"names “{shorten_name(key, 60)}”, which is no criterion of the test")
+        for key in spec.expected
+        if key not in known
+    ]
 
 
 def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> None:
@@ -166,7 +180,8 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.retired_at is not None:
         raise Refused("This item is retired, so it can’t be changed.")
-    wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, find_quality_criteria(test.rubric))]
+    faults = _find_faults_of_new(spec, test.rubric, find_quality_criteria(test.rubric))
+    wrong = [f"{fault.part} {fault.reason}" for fault in faults]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
     before = _describe_for_log(item)

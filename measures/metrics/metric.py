@@ -301,3 +301,5 @@ def _check(name: str, value: Any, default: Any, allowed: Mapping[str, Any]) -> N
             raise ValueError(f"{name} must be {kind} from {allowed['low']:g} to {high:g}, not {value!r}.")
     elif isinstance(default, bool) and not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, not {value!r}.")
+    elif isinstance(default, str) and not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, not {value!r}.")

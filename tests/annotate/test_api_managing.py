@@ -192,6 +192,23 @@ def test_the_qualification_test_is_created_filled_and_opened(data: Project, scri
     assert script.get(first.replace(str(edited["id"]), str(edited["id"] + 99))).status_code == 404
 
 
+@pytest.mark.parametrize("key", ["x\0", "x\ud800", "clarity", ""])
+def test_an_item_names_criteria_of_its_test_only(data: Project, script: Script, key: str) -> None:
+    make_test(data)
+    item = {"question": "Who?", "answer": "Ann", "expected": {"correctness": [4, 5]}}
+    wrong = {**item, "answer": "Bob", "expected": {"correctness": [4, 5], key: [1, 2]}}
+    refused = script.send("qualification/items/", {"items": [item, wrong]})
+    assert refused.status_code == 409, refused.content
+    assert "which is no criterion of the test" in refused.json()["detail"]
+    n_items = script.read("qualification/items/")["count"]
+    added = script.send("qualification/items/", {"items": [item]}).json()["ids"][0]
+    refused = script.put(f"{script.root}qualification/items/{added}/", wrong, content_type=JSON)
+    assert refused.status_code == 409, refused.content
+    listed = script.read("qualification/items/")
+    assert listed["count"] == n_items + 1
+    assert all(each["expected"].keys() == {"correctness"} for each in listed["results"])
+
+
 def test_a_qualification_is_granted_and_revoked(data: Project, script: Script, annotator: Membership) -> None:
     make_test(data)
     decision = {"annotator": annotator.pseudonym, "kind": "granted", "why": "Pilot"}

@@ -253,3 +253,6 @@ def test_scripts_ask_for_a_metric_and_read_its_scores(corpus: Project, researche
     assert [(each["id"], each["state"], each["n_refused"]) for each in listed["results"]] == [(run["id"], "done", 1)]
     assert script.read(f"metrics/{run['id']}/")["report"]["summary"]["score"] == 0.5
     assert script.send("metrics/", {"metric": "exakt"}).status_code == HTTPStatus.CONFLICT
+    for value in (1, ["x"], {"x": 1}, None, True, "x\0", "\ud800"):
+        refused = script.send("metrics/", {"metric": "sas", "settings": {"model": value}})
+        assert refused.status_code == HTTPStatus.CONFLICT, refused.content
