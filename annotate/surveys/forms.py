@@ -1,5 +1,6 @@
 """The form of a survey: its introduction and a formset of questions."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -8,7 +9,8 @@ from django.core.exceptions import ValidationError
 
 from annotate.models import Survey, SurveyQuestion
 from annotate.onboarding.survey_form import list_languages
-from annotate.onboarding.surveys import describe_question, read_range
+from annotate.onboarding.surveys import describe_question
+from projects.language.names import shorten_name
 
 Kind = SurveyQuestion.Kind
 
@@ -16,6 +18,8 @@ MOST_QUESTIONS = 30
 MOST_OPTIONS = 50
 MOST_POINTS = 11
 OPTION_LENGTH = 200
+# No answer has more digits. Stored ranges may: `read_range` reads those too.
+_RANGE = re.compile(r"-?[0-9]{1,10}(?:\s*[-–]\s*-?[0-9]{1,10})?")
 KINDS = (
     (Kind.CHOICE, "choice: one of several answers"),
     (Kind.NUMBER, "number"),
@@ -116,7 +120,7 @@ class QuestionForm(forms.Form):
         elif not cleaned.get("is_required"):
             self.add_error("is_required", "A question that screens out must be required.")
         elif unknown := [entry for entry in named if not _is_answer(kind or "", entry, cleaned["options"])]:
-            self.add_error("screens_out", f"“{unknown[0]}” is no answer to this question.")
+            self.add_error("screens_out", f"“{shorten_name(unknown[0])}” is no answer to this question.")
 
     def question(self) -> dict[str, Any]:
         """Return the question of a valid form, without what its kind doesn't have."""
@@ -140,7 +144,7 @@ def _is_answer(kind: str, entry: str, options: Iterable[str]) -> bool:
         return entry in options
     if kind == Kind.LANGUAGE:
         return entry in dict(list_languages())
-    return read_range(entry) is not None
+    return _RANGE.fullmatch(entry) is not None
 
 
 def _read_lines(text: str) -> list[str]:

@@ -144,6 +144,9 @@ def test_who_is_screened_out_gets_no_work_and_who_has_worked_is_not(
         ({"kind": "number", "screens_out": ["0-17", "99"]}, 17, True),
         ({"kind": "number", "screens_out": ["0-17", "99"]}, 18, False),
         ({"kind": "number", "screens_out": ["-5--1"]}, -3, True),
+        # As earlier versions of the editor let them through.
+        ({"kind": "number", "screens_out": ["18-" + "9" * 190], "screens_others": True}, 30, False),
+        ({"kind": "number", "screens_out": ["٣"]}, 3, True),
         ({"kind": "number", "screens_out": ["18-65"], "screens_others": True}, 17, True),
         ({"kind": "number", "screens_out": ["18-65"], "screens_others": True}, 18, False),
         ({"kind": "language", "screens_out": ["en"], "screens_others": True}, "de", True),
@@ -205,6 +208,11 @@ def test_the_editor_previews_checks_and_saves_versions(
     assert "Nothing was saved. Correct the fields marked below first." in wrong.text
     assert "“many” is no answer to this question." in wrong.text
     assert "Enter 2 to 50 answers" in wrong.text
+    for entry in ("9" * 5_000, "0" * 300, "0-" + "0" * 300, "٣", "1-٣", "10000000000"):
+        wrong = client.post(address, {**sent, "questions-0-screens_out": entry})
+        assert wrong.status_code == 422
+        assert f"“{entry[:20]}" in wrong.text
+        assert "is no answer to this question." in wrong.text
     assert client.post(address, sent).status_code == 302
     survey = Survey.objects.get()
     assert [each.text for each in survey.questions.all()] == ["Sex?", "<b>Age?"]
