@@ -165,7 +165,9 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     test = fetch_test(project)
     form = CandidatesForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
+        sent = request.POST.getlist("candidate")
+        # Fewer than 19 digits fit a bigint.
+        chosen = [int(each) for each in sent if each.isascii() and each.isdigit() and len(each) < 19]
         with refusals(request, form):
             made = items_from_candidates.add_candidates(
                 test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data

@@ -1,6 +1,5 @@
 """Items from a file, read row by row: all are added or none, and every error is reported with its line and column."""
 
-import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -276,10 +275,9 @@ class _Rows:
         """Return the range that one number, `4-5`, or a list of both ends gives."""
         value = record.get(column)
         if isinstance(value, str) and value.lstrip().startswith("["):
-            try:
-                value = json.loads(value)
-            except ValueError:
-                self.notes.problem(line, column, f"is “{value[:30]}”, which is not a list")
+            before = self.notes.total
+            value = self.values.entries(value, column, line)
+            if self.notes.total != before:
                 return (0.0, 0.0)
         if isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
             value = [found[1], found[2]]

@@ -320,7 +320,8 @@ def test_items_come_from_candidates_with_known_scores(project: Project, client: 
     assert "4.50" in page
     assert page.count('name="candidate"') == 2
     given: dict[str, Any] = {"purpose": "practice", "tolerance": "0.5"}
-    assert "No item is selected" in post(client, f"{TEST}items/candidates/", 422, **given)
+    for wrong in ([], ["9" * 5_000], ["9" * 19, "x"]):
+        assert "No item is selected" in post(client, f"{TEST}items/candidates/", 422, candidate=wrong, **given)
     post(client, f"{TEST}items/candidates/", candidate=[known.pk], **given)
     item = QualificationItem.objects.get()
     assert (item.candidate, item.purpose, item.tolerance) == (known, "practice", 0.5)
