@@ -4,10 +4,13 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import orjson
 from django import forms
 
 from annotate.models import ProlificStudy
 from annotate.prolific import submissions
+from projects.importing.readers.json_values import DECODER, NotTaken, explain, explain_value
+from projects.language.characters import find_forbidden_within
 from projects.web.forms import ValuesForm
 
 _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
@@ -33,16 +36,24 @@ class StudyForm(ValuesForm):
         help_text="In units of your account’s currency, such as 2.50.",
     )
 
+    filters = forms.CharField(
+        label="Filters (JSON)",
+        required=False,
+        max_length=20_000,
+        help_text="Who is invited, as in Prolific’s API: a list such as "
+        '[{"filter_id": "fluent-languages", "selected_values": ["19"]}]. Leave it empty for everyone.',
+        widget=forms.Textarea(attrs={**_PLAIN, "rows": 3, "dir": "ltr"}),
+    )
+
     class Meta:
         model = ProlificStudy
-        fields = ("title", "description", "estimated_minutes", "places", "most_places", "filters")
+        fields = ("title", "description", "estimated_minutes", "places", "most_places")
         labels = {
             "title": "Title",
             "description": "Description",
             "estimated_minutes": "Estimated time (minutes)",
             "places": "Places to begin with",
             "most_places": "Places at most",
-            "filters": "Filters (JSON)",
         }
         help_texts = {
             "title": "Participants see it in their list of studies.",
@@ -50,8 +61,6 @@ class StudyForm(ValuesForm):
             "places": "Participants who may come at first. On Prolific places can only rise.",
             "most_places": "Places follow the open places here, up to this number. "
             "You see what it costs before you publish.",
-            "filters": "Who is invited, as in Prolific’s API: a list such as "
-            '[{"filter_id": "fluent-languages", "selected_values": ["19"]}]. Leave it empty for everyone.',
         }
         widgets = {"description": forms.Textarea(attrs={"rows": 5})}
 
@@ -61,15 +70,23 @@ class StudyForm(ValuesForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk:
             self.initial["reward"] = Decimal(self.instance.reward_cents) / 100
-        self.fields["filters"].required = False
-        self.fields["filters"].widget = forms.Textarea(attrs={**_PLAIN, "rows": 3, "dir": "ltr"})
+        self.initial["filters"] = json.dumps(self.instance.filters, ensure_ascii=False)
 
     def clean_filters(self) -> list[dict[str, Any]]:
-        found = self.cleaned_data.get("filters") or []
+        try:
+            found = DECODER.decode(self.cleaned_data["filters"] or "[]")
+        except json.JSONDecodeError as error:
+            raise forms.ValidationError(f"This can’t be read: {explain(error)}.") from error
+        except (NotTaken, RecursionError) as error:
+            raise forms.ValidationError(f"This can’t be stored: {explain_value(error)}.") from error
+        if forbidden := find_forbidden_within(found):
+            raise forms.ValidationError(f"A text contains {forbidden.name}, which can’t be stored. Remove it.")
+        try:
+            orjson.dumps(found)  # as it is sent to Prolific
+        except orjson.JSONEncodeError as error:
+            raise forms.ValidationError("This is nested too deeply to be sent.") from error
         if not isinstance(found, list) or not all(isinstance(each, dict) and each.get("filter_id") for each in found):
             raise forms.ValidationError("Enter a list of objects, each with filter_id.")
-        if len(json.dumps(found)) > 20_000:
-            raise forms.ValidationError("These filters are too long.")
         return found
 
     def read_values(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from projects.importing.questions import QuestionRows, References
 from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
-from projects.language.characters import Forbidden, find_forbidden
+from projects.language.characters import find_forbidden_within
 from projects.language.names import shorten_name
 
 PAIR_NOT_HIGHER = (
@@ -241,7 +241,7 @@ class CandidateRows(QuestionRows):
     def _refuse_forbidden(self, line: int, record: dict[str, Any]) -> bool:
         """Refuse the first column with a forbidden character and return true, or return false if there is none."""
         for name, value in record.items():
-            if found := _find_forbidden([name, value]):
+            if found := find_forbidden_within([name, value]):
                 self.notes.problem(line, shorten_name(name), found.problem)
                 return True
         return False
@@ -343,18 +343,3 @@ class CandidateRows(QuestionRows):
 
 
 _NULL = "\\N"
-
-
-def _find_forbidden(value: Any) -> Forbidden | None:
-    """Return the first forbidden character in the texts and keys of a JSON value, which may be nested deeply."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            if found := find_forbidden(value):
-                return found
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-    return None

@@ -7,6 +7,7 @@ allowed. So are DEL and the controls from U+0080, which XML only discourages.
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import Any
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -53,6 +54,21 @@ def find_forbidden(text: str) -> Forbidden | None:
         return None
     before = _LINE_END.split(text[: found.start()])
     return Forbidden(found.group(), found.start() + 1, len(before), len(before[-1]) + 1)
+
+
+def find_forbidden_within(value: Any) -> Forbidden | None:
+    """Return the first forbidden character in the texts and keys of a JSON value, which may be nested deeply."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if found := find_forbidden(value):
+                return found
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+    return None
 
 
 def remove_forbidden(text: str) -> str:
