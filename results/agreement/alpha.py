@@ -25,7 +25,7 @@ from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
-from results.scope.scopes import read_scope
+from results.scope.scopes import SEVERAL_SCALES, explain_several_scales, read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
 # own; then only the requested level gets intervals, in place of all four.
@@ -133,7 +133,9 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
     return {
         "report": report,
         "entering": count_inclusion(scope).as_dict(),
-        "ceiling": one_against_others(frame, rng=np.random.default_rng(SEED)),
+        "ceiling": one_against_others(frame, rng=np.random.default_rng(SEED))
+        if scope.criterion.has_one_scale
+        else SEVERAL_SCALES,
         "reliability": measure_ceiling(scope, frame, Design(settings.get("design", Design.ONE_WAY))),
     }
 
@@ -142,7 +144,7 @@ def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceilin
     """Return the reliability of the mean ratings of a scope, and the highest correlation that it allows."""
     # Means over several scales are no gold scores.
     if not scope.criterion.has_one_scale:
-        return Undefined(reason="the criterion was asked on several scales")
+        return SEVERAL_SCALES
     return compute_ceiling(frame, design=design)
 
 
@@ -289,8 +291,10 @@ def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level:
 
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of agreement over time shows."""
+    """Return what the page of agreement over time shows; a criterion on several scales is refused."""
     scope = read_scope(project, settings)
+    if not scope.criterion.has_one_scale:
+        return {"refusal": explain_several_scales(scope.criterion)}
     frame = fetch_judgments(scope)
     shares = does_share_passages(frame)
     unit = settings.get("unit") or (PASSAGES if shares else ITEMS)

@@ -15,7 +15,7 @@ from measures.quality.others import AlphaEffect, Others, against_others, alpha_e
 from measures.rubric import Level
 from projects.models import Project
 from results.scope.excluded import count_inclusion
-from results.scope.scopes import read_scope
+from results.scope.scopes import explain_several_scales, read_scope
 
 MOST_PEOPLE = 200
 """The most annotators that are listed, those with most ratings."""
@@ -37,8 +37,13 @@ class Person:
 
 
 def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the annotators' page shows; nothing about people where scores were imported without names."""
+    """Return what the annotators' page shows; nothing about people where scores were imported without names.
+
+    A criterion on several scales is refused.
+    """
     scope = read_scope(project, settings)
+    if not scope.criterion.has_one_scale:
+        return {"refusal": explain_several_scales(scope.criterion)}
     frame = fetch_judgments(scope)
     pairs = pair_agreements(frame)
     # One nameless score is enough: nobody knows whom it would be counted for.

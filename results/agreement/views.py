@@ -26,6 +26,8 @@ PAGES = {
     "time": ("results/agreement/time.html", charts.chart_time, tables.tabulate_time),
 }
 """The template, the charts and the tables of each kind of figures."""
+ON_SEVERAL_SCALES = ("agreement",)
+"""Kinds whose page has figures of a criterion on several scales: counts, and why the others are undefined."""
 
 
 @requires(Right.READ)
@@ -35,7 +37,7 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     form = AgreementForm(project, request.GET or None)
     context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "few": FEW_UNITS}
     context["confidence"] = CONFIDENCE
-    scope = choose_scope(request, form, template, context)
+    scope = choose_scope(request, form, template, context, needs_one_scale=kind not in ON_SEVERAL_SCALES)
     if isinstance(scope, HttpResponse):
         return scope
     state = fetch_figures(request, kind, form.settings(kind, scope))
@@ -43,6 +45,8 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
     if isinstance(state, HttpResponse):
         return state
     context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
+    if state.figures and "refusal" in state.figures:
+        return render(request, template, {**context, "refusal": state.figures["refusal"], "figures": None})
     if state.figures and kind == "agreement":
         context |= _describe_interval(state.figures["report"])
     if state.figures:
@@ -75,7 +79,8 @@ def _describe_interval(report: Mapping[str, Any]) -> dict[str, Any]:
 @snapshot()
 def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
     query_form = AgreementForm(project, request.GET or None)
-    figures = require_figures(project, kind, query_form.settings(kind, require_scope(query_form)))
+    scope = require_scope(query_form, needs_one_scale=kind not in ON_SEVERAL_SCALES)
+    figures = require_figures(project, kind, query_form.settings(kind, scope))
     return answer_chart(project, PAGES[kind][1](figures), name, form)
 
 
@@ -84,6 +89,6 @@ def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: 
 @snapshot()
 def agreement_table(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
     query_form = AgreementForm(project, request.GET or None)
-    scope = require_scope(query_form)
+    scope = require_scope(query_form, needs_one_scale=kind not in ON_SEVERAL_SCALES)
     figures = require_figures(project, kind, query_form.settings(kind, scope))
     return answer_table(project, PAGES[kind][2](figures, criterion=scope.criterion.name), name, form, stem="agreement")

@@ -10,14 +10,15 @@ from annotate.frames.stages import default_stage, left_out
 from annotate.models import Adjudication, Batch, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
 from measures.columns import UNIT, VALUE
-from projects.models import Candidate, Project
+from projects.models import Candidate, Criterion, Project
 
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The aggregated score of an item on one criterion, from the judgments that are included."""
+    """The aggregated score of an item on one criterion and scale, from the judgments that are included."""
 
     criterion: str
+    scale: str
     n: int
     mean: float
     median: float
@@ -32,6 +33,7 @@ class Rating:
     pk: int
     criterion_key: str
     criterion: str
+    scale: str
     pseudonym: str
     kind: str
     value: float | None
@@ -87,30 +89,37 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     apart = set(Batch.objects.filter(pk__in=left_out(project, default_stage(project))).values_list("number", flat=True))
     # In the order of ids a later rating of the same annotator replaces the earlier one under an older rubric.
     newest = {
-        (rating.criterion_key, rating.pseudonym): rating
+        (rating.criterion_key, rating.scale, rating.pseudonym): rating
         for rating in sorted(ratings, key=lambda each: each.pk)
         if rating.is_counted and rating.turned is not None and rating.batch not in apart
     }
-    rows = [(each.criterion_key, each.turned) for each in newest.values()]
+    # Scores on different scales are never pooled.
+    rows = [((each.criterion_key, each.scale), each.turned) for each in newest.values()]
     figures = gold_scores(pd.DataFrame(rows, columns=[UNIT, VALUE]).astype({VALUE: float})).to_dict("index")
-    names = {rating.criterion_key: rating.criterion for rating in ratings}
+    names = {(rating.criterion_key, rating.scale): rating.criterion for rating in ratings}
     adjudications = {
-        row.criterion.key: row
+        (row.criterion.key, _name_scale(row.criterion)): row
         for row in Adjudication.objects.filter(candidate=candidate)
         .select_related("criterion", "adjudicator")
         .order_by("pk")
     }
     return [
         ItemScore(
-            criterion=names[str(key)],
-            n=found["n"],
-            mean=found["mean"],
-            median=found["median"],
-            sd=found["sd"] if found["n"] > 1 else None,
-            adjudication=adjudications.get(str(key)),
+            criterion=names[part],
+            scale=part[1],
+            n=figures[part]["n"],
+            mean=figures[part]["mean"],
+            median=figures[part]["median"],
+            sd=figures[part]["sd"] if figures[part]["n"] > 1 else None,
+            adjudication=adjudications.get(part),
         )
-        for key, found in figures.items()
+        for part in sorted(names)
+        if part in figures
     ]
+
+
+def _name_scale(criterion: Criterion) -> str:
+    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
 
 
 def _turn_value(judgment: Judgment) -> float | None:
@@ -126,6 +135,7 @@ def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> 
         pk=judgment.pk,
         criterion_key=judgment.criterion.key,
         criterion=judgment.criterion.name,
+        scale=_name_scale(judgment.criterion),
         pseudonym=judgment.annotator.pseudonym,
         kind=judgment.annotator.kind,
         value=judgment.value,

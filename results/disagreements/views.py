@@ -94,6 +94,8 @@ def _choose_list(request: ProjectRequest, scope: Scope, by: str) -> Items | Pass
 
 
 def _show_pairs(request: ProjectRequest, figures: dict[str, Any] | None, scope: Scope) -> dict[str, Any]:
+    if figures and "refusal" in figures:
+        return {"refusal": figures["refusal"], "figures": None}
     if not figures or "computed" not in figures["pairs"]:
         return {"undefined": figures["pairs"]["reason"] if figures else ""}
     query = request.GET.copy()

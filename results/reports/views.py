@@ -21,31 +21,46 @@ from projects.models import Project
 from results.models import Report
 from results.reports.reports import ReportState, find_report, request_report
 from results.scope.forms import JudgmentsForm
+from results.scope.scopes import explain_several_scales
 
 
 def choose_scope(
-    request: ProjectRequest, form: JudgmentsForm, template: str, context: Mapping[str, Any]
+    request: ProjectRequest,
+    form: JudgmentsForm,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    needs_one_scale: bool = True,
 ) -> Scope | HttpResponse:
-    """Return the judgments that a page's form selects, or the page to answer with where it selects none.
+    """Return the judgments that a page's form selects, or the page to answer with where it can show none.
 
-    That is the case before a criterion is in use, after an invalid choice, and for a batch without the criterion.
+    That is the case before a criterion is in use, after an invalid choice, for a batch without the criterion, and for
+    a criterion on several scales unless the page allows these.
     """
     if not form.criteria:
         return render(request, template, context)
     if form.is_bound and not form.is_valid():
         return render(request, template, context, status=HTTPStatus.BAD_REQUEST)
     try:
-        return form.scope()
+        return _read_scope(form, needs_one_scale=needs_one_scale)
     except Refused as refusal:
         return render(request, template, {**context, "refusal": refusal.message})
 
 
-def require_scope(form: JudgmentsForm) -> Scope:
-    """Return the judgments that the address of a chart selects. Raises Http404 where it selects none."""
+def require_scope(form: JudgmentsForm, *, needs_one_scale: bool = True) -> Scope:
+    """Return the judgments that the address of a chart selects. Raises Http404 where the page would show none."""
     if form.criteria and (not form.is_bound or form.is_valid()):
         with suppress(Refused):
-            return form.scope()
+            return _read_scope(form, needs_one_scale=needs_one_scale)
     raise Http404("This chart does not exist.")
+
+
+def _read_scope(form: JudgmentsForm, *, needs_one_scale: bool) -> Scope:
+    scope = form.scope()
+    # Asked here and not only of the figures: those that are stored may be from before a second scale.
+    if needs_one_scale and not scope.criterion.has_one_scale:
+        raise Refused(explain_several_scales(scope.criterion))
+    return scope
 
 
 def require_figures(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,12 @@ from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_u
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.columns import ANNOTATOR
+from measures.outcome import Undefined
 from projects.errors import Refused
 from projects.models import Membership, Project
+
+SEVERAL_SCALES = Undefined(reason="the criterion was asked on several scales")
+"""What a figure is that would pool scores on several scales, where others of its page are defined."""
 
 
 def find_batch(project: Project, number: int) -> Batch:

@@ -1,6 +1,7 @@
 """Judged batches for tests of the results: written as rows, or imported from a file as people do."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ from django.utils import timezone
 
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import CriterionColumn, Kind, Options
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
+from projects.rubric.rubrics import create_rubric, describe_criterion
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.measures.frames import CANONICAL
 
@@ -77,6 +80,14 @@ def judge(
                 not_counted_reason="" if counted else "surplus",
             )
     return batch
+
+
+def judge_on_slider(project: Project, ratings: Ratings, *, level: Level = Level.ORDINAL) -> Batch:
+    """A batch under a newer version of the rubric, which asks the same criterion on a slider of 0 to 100."""
+    spec = describe_criterion(project.rubrics.order_by("-version")[0].criteria.get())
+    slider = replace(spec, scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100), anchors={}, level=level)
+    rubric = create_rubric(project, name="Slider", preset="custom", criteria=[slider])
+    return judge(project, ratings, rubric=rubric)
 
 
 def canonical(project: Project, **over: Any) -> Batch:

@@ -25,7 +25,7 @@ from results.agreement.alpha import (
     measure_ceiling,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
-from results.scope.scopes import choose_criterion_to_measure, find_batch
+from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
 
 # More than a page allows, as nobody waits for a command in front of a browser.
 MOST_RESAMPLES = 100_000
@@ -156,7 +156,7 @@ def _list_warnings(report: AgreementReport) -> list[str]:
 
 
 def _compute_pairs(scope: Scope) -> dict[str, Any]:
-    pairs = pair_agreements(fetch_judgments(scope))
+    pairs = pair_agreements(fetch_judgments(scope)) if scope.criterion.has_one_scale else SEVERAL_SCALES
     if isinstance(pairs, Undefined):
         return {"pairs": None, "undefined_pairs": pairs.reason}
     return {"n_pairs": pairs.n_pairs, "pairs": [_write_undefined(asdict(pair)) for pair in pairs.computed]}

@@ -16,11 +16,10 @@ from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.rating_patterns import fetch_ratings
 from annotate.frames.stages import Stage
 from measures.agreement import Agreement, krippendorff_alpha
-from measures.rubric import Level, Scale, ScaleKind
+from measures.rubric import Level
 from projects.importing import Kind
 from projects.jobs import running
 from projects.models import Criterion, Membership, Project
-from projects.rubric.rubrics import create_rubric, describe_criterion
 from results.agreement.alpha import measure_agreement
 from results.management.commands.agreement import Command
 from results.models import Report
@@ -34,8 +33,10 @@ from tests.factories import (
     make_rubric,
 )
 from tests.measures.frames import CANONICAL
+from tests.page_reader import read
 from tests.people import SignIn
-from tests.results.judged_batches import PUBLISHED, answer, canonical, judge, take_file
+from tests.projects.api.client import Script
+from tests.results.judged_batches import PUBLISHED, answer, canonical, judge, judge_on_slider, take_file
 
 
 def make_scope(project: Project, **over: Any) -> Scope:
@@ -193,22 +194,22 @@ def test_reversed_scores_are_turned(project: Project) -> None:
 
 def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: Membership, client_of: SignIn) -> None:
     canonical(project)
-    spec = describe_criterion(Criterion.objects.get())
-    slider = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
-    other = create_rubric(project, name="other", preset="custom", criteria=[_with_scale(spec, slider)])
     candidate = project.datasets.get().candidates.order_by("external_id")[0]
-    judge(project, {candidate: {make_membership(project): 90.0}}, rubric=other)
-    output = answer("agreement", "--project", "bridges")
+    judge_on_slider(project, {candidate: {make_membership(project): 90.0}})
+    output = answer("agreement", "--project", "bridges", "--pairs", "--ceiling")
     assert output["alpha"] is None
     assert "several scales" in output["undefined"]
-    assert round(answer("agreement", "--project", "bridges", "--batch", "1")["alpha"], 3) == 0.815
-    assert "several scales" in client_of(researcher).get("/p/bridges/agreement/").content.decode()
-
-
-def _with_scale(spec: Any, scale: Scale) -> Any:
-    from dataclasses import replace
-
-    return replace(spec, scale=scale, anchors={})
+    assert output["pairs"] is None
+    assert "several scales" in output["undefined_pairs"]
+    assert "several scales" in output["undefined_ceiling"]
+    one_batch = answer("agreement", "--project", "bridges", "--batch", "1", "--pairs")
+    assert (round(one_batch["alpha"], 3), one_batch["n_pairs"]) == (0.815, 6)
+    page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    assert "several scales" in page
+    values = [row["Value"] for row in read(page).rows("Reliability and ceiling")]
+    assert values == ["—a", "—a"], "the ceiling, and one person against the others, for the same reason"
+    figures = Script(researcher).read("agreement/")["figures"]
+    assert "several scales" in figures["ceiling"]["reason"]
 
 
 def test_unknown_annotators_are_no_persons(

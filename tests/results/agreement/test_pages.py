@@ -13,15 +13,16 @@ from annotate.models import Judgment
 from measures.pairs import Pairs, pair_agreements
 from projects.jobs.queue import Job
 from projects.jobs.running import run
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project
 from results.models import Report
 from results.reports import reports
 from tests.factories import make_corpus, make_membership, make_project
 from tests.measures.frames import CANONICAL, from_table
 from tests.page_reader import Rows, read
 from tests.people import SignIn
+from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex, read_caption
-from tests.results.judged_batches import answer, canonical, judge
+from tests.results.judged_batches import answer, canonical, judge, judge_on_slider
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +95,25 @@ def test_agreement_over_time_is_by_the_day_of_the_last_rating(
     rows = table(client_of(researcher), TIME, "Alpha by period")
     assert [row["Period of last rating"] for row in rows] == ["2026-03-01", "2026-03-02", "2026-03-03"]
     assert rows[-1]["Alpha, cumulative"] == "0.8154"
+
+
+def test_annotators_and_time_refuse_a_criterion_on_several_scales(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    people = Membership.objects.filter(judgments__isnull=False).distinct()
+    client, script = client_of(researcher), Script(researcher)
+    before = [client.get(f"{url}tables/{name}.csv") for url, name in ((ANNOTATORS, "pairs"), (TIME, "time"))]
+    assert [each.status_code for each in before] == [200, 200]
+    judge_on_slider(project, {rated[0]: {person: 20.0 * n for n, person in enumerate(people)}})
+    for url, kind, name in ((ANNOTATORS, "annotators", "pairs"), (TIME, "time", "time")):
+        page = client.get(url).content.decode()
+        assert "was asked on several scales (slider 0 to 100; points 1 to 5). Choose one batch." in page
+        assert "How these numbers are computed" not in page
+        for file in (f"charts/{name}.svg", f"tables/{name}.csv"):
+            assert client.get(url + file).status_code == 404
+            assert client.get(url + file, {"batch": 1}).status_code == 200
+        assert "several scales" in script.read("agreement/", kind=kind)["figures"]["refusal"]
+        assert "refusal" not in script.read("agreement/", kind=kind, batch=1)["figures"]
 
 
 def test_imported_judgments_are_not_shown_over_time(

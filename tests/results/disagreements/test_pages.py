@@ -5,14 +5,16 @@ import statistics
 
 import pytest
 
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
+from annotate.reviews import adjudication
 from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
 from tests.page_reader import Screen, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
-from tests.results.judged_batches import canonical, judge
+from tests.results.judged_batches import canonical, judge, judge_on_slider
 
 pytestmark = pytest.mark.django_db
 
@@ -103,3 +105,35 @@ def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
     assert (score["Judgments"], score["Mean"]) == ("3", f"{(4 + 2 + 5) / 3:.2f}")
     (on_list,) = screen(client_of, researcher, SCORES, text=rated[0].external_id).rows("Candidates with their scores")
     assert on_list["Mean"] == score["Mean"], "both pages go by one rule"
+
+
+def test_an_item_rated_on_two_scales_has_a_score_on_each(
+    project: Project, rated: list[Candidate], manager: Membership, client_of: SignIn
+) -> None:
+    people = Membership.objects.filter(judgments__isnull=False).distinct().order_by("pk")
+    adjudication.adjudicate(
+        project=project, actor=manager, candidate=rated[0], criterion=criteria_in_use(project)[0], value=1
+    )
+    judge_on_slider(project, {rated[0]: {person: 60.0 + 10 * n for n, person in enumerate(people)}})
+    page = screen(client_of, manager, f"{SCORES}items/{rated[0].pk}/")
+    assert len(page.rows("Ratings of this candidate")) == 6
+    scores = page.rows("Aggregated scores of this candidate")
+    assert [(each["Scale"], each["Judgments"], each["Mean"], each["Adjudicated score"][:4]) for each in scores] == [
+        ("points 1 to 5", "3", "2.67", "1 by"),
+        ("slider 0 to 100", "3", "70.00", "no"),
+    ]
+
+
+def test_lists_of_disagreements_refuse_a_criterion_on_several_scales(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    people = Membership.objects.filter(judgments__isnull=False).distinct()
+    judge_on_slider(project, {rated[0]: {person: 60.0 + 10 * n for n, person in enumerate(people)}})
+    client, address = client_of(researcher), f"{SCORES}disagreements/"
+    for by in ("items", "passages", "pairs"):
+        page = client.get(address, {"by": by})
+        assert "was asked on several scales" in page.content.decode()
+        assert client.get(f"{address}tables/{by}.csv", {"by": by}).status_code == 404
+        one_batch = client.get(address, {"by": by, "batch": 2})
+        assert "was asked on several scales" not in one_batch.content.decode()
+        assert client.get(f"{address}tables/{by}.csv", {"by": by, "batch": 2}).status_code == 200

@@ -3,7 +3,6 @@
 import math
 import re
 import statistics
-from dataclasses import replace
 
 import pytest
 from django.core.cache import cache
@@ -14,16 +13,15 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Gold, read_gold_rule
 from measures.gold_rules import GoldRule
-from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
-from projects.models import Candidate, Criterion, LogEntry, Membership, Project
-from projects.rubric.rubrics import create_rubric, describe_criterion
+from projects.models import Candidate, LogEntry, Membership, Project
+from results.reports import reports
 from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.page_reader import Rows, Screen, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex, read_caption
-from tests.results.judged_batches import VALUES, canonical, judge
+from tests.results.judged_batches import VALUES, canonical, judge, judge_on_slider
 
 pytestmark = pytest.mark.django_db
 
@@ -183,9 +181,7 @@ def test_krippendorffs_example_has_the_ranks_that_scipy_gives(
 def test_a_criterion_on_several_scales_has_no_score_over_them(
     project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
 ) -> None:
-    spec = replace(describe_criterion(Criterion.objects.get()), scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100))
-    other = create_rubric(project, name="other", preset="custom", criteria=[spec])
-    judge(project, {rated[0]: {make_membership(project): 90.0, make_membership(project): 10.0}}, rubric=other)
+    judge_on_slider(project, {rated[0]: {make_membership(project): 90.0, make_membership(project): 10.0}})
     client = client_of(researcher)
     for page in ("", "planner/"):
         assert "on several scales" in client.get(SCORES + page).content.decode()
@@ -193,3 +189,19 @@ def test_a_criterion_on_several_scales_has_no_score_over_them(
     assert "on several scales: correctness" in client.get(f"{SCORES}systems/").content.decode()
     (part,) = screen(client, batch="2").rows("Candidates by human score")[:-1]
     assert part["50–60"] == "1", "a longer scale is cut into ten bins"
+
+
+def test_without_figures_a_criterion_on_several_scales_has_no_list(
+    project: Project,
+    rated: list[Candidate],
+    researcher: Membership,
+    client_of: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge_on_slider(project, {rated[0]: {make_membership(project): 90.0}})
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
+    client = client_of(researcher)
+    page = client.get(SCORES).content.decode()
+    assert "on several scales" in page
+    assert read(page).rows("Candidates with their scores") == []
+    assert len(screen(client, batch="1").rows("Candidates with their scores")) == 4
