@@ -71,7 +71,8 @@ class CandidateScores:
         self.rule, self.adjudication_wins = rule, adjudication_wins
         self.has_adjudicated = has_adjudicated
         self.n_known = n_known
-        self.norms = figures["norms"] if figures else []
+        # Without a number of annotators some are unknown, and then no candidate of the scope has a z score.
+        self.norms = figures["norms"] if figures and figures["n_annotators"] is not None else []
         """The annotators' means and deviations from the stored figures; without them no z score is shown yet."""
 
     def count(self) -> int:
@@ -125,14 +126,17 @@ class CandidateScores:
         import pandas as pd
 
         from annotate.frames.judgments_frame import fetch_judgments
+        from measures.columns import ANNOTATOR
         from measures.gold_scores import apply_adjudications, gold_by, gold_scores
         from results.scores.gold import fetch_adjudicated, read_baselines
 
         frame = fetch_judgments(self.scope, only=ids)
         scores = gold_scores(frame)
         adjudicated = fetch_adjudicated(self.scope) if self.has_adjudicated else pd.Series(dtype="float64")
-        z = gold_by(GoldRule.Z, frame, norms=read_baselines({"norms": self.norms}))
-        golds = gold_by(self.rule, frame, norms=read_baselines({"norms": self.norms}))
+        # Nameless scores that are newer than the norms have no z score, and take none from others on this page.
+        known = frame[frame[ANNOTATOR].notna()]
+        z = gold_by(GoldRule.Z, known, norms=read_baselines({"norms": self.norms}))
+        golds = z if self.rule is GoldRule.Z else gold_by(self.rule, frame)
         if self.adjudication_wins and isinstance(golds, pd.Series):
             golds = apply_adjudications(golds, adjudicated, rule=self.rule)
         found = Candidate.objects.select_related("question__passage", "dataset").in_bulk(ids)

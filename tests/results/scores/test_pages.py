@@ -14,7 +14,10 @@ from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Gold, read_gold_rule
 from measures.gold_rules import GoldRule
 from projects.errors import Refused
+from projects.jobs import running
+from projects.jobs.queue import Job
 from projects.models import Candidate, LogEntry, Membership, Project
+from results.models import Report
 from results.reports import reports
 from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
@@ -134,6 +137,52 @@ def test_scores_without_names_have_no_z(project: Project, researcher: Membership
         "some annotators are unknown" in row["Spearman's rho"]
         for row in page.rows("Rank correlation of aggregation methods")
     )
+
+
+def give_nameless_scores(project: Project) -> None:
+    """Two nameless scores of each candidate of a dataset of their own, which stands last by name."""
+    candidates = make_corpus(project, name="two", n_candidates=3).candidates.all()
+    people = [make_membership(project, kind=Membership.Kind.UNKNOWN, user=None) for _ in range(2)]
+    judge(project, {candidate: dict.fromkeys(people, 3 + n % 2) for n, candidate in enumerate(candidates)})
+
+
+def list_z(client: Client, name: str, **query: str) -> dict[str, str]:
+    """The z scores, or the gold scores, of the list by candidate."""
+    return {row["Candidate"]: row[name] for row in screen(client, **query).rows("Candidates with their scores")}
+
+
+def test_a_z_score_does_not_depend_on_which_candidates_share_its_page(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    """One nameless score anywhere leaves the whole scope without z scores, as the figures above the list say."""
+    client = client_of(researcher)
+    give_nameless_scores(project)
+    assert "some annotators are unknown" in screen(client, rule="z", dataset="one").facts["Mean gold score"]
+    for query in ({}, {"dataset": "one"}, {"sort": "-z"}, {"text": rated[0].external_id}):
+        for name in ("Mean z", "Gold score"):
+            assert set(list_z(client, name, rule="z", **query).values()) == {"none"}
+    assert "none" not in list_z(client, "Mean z", batch="1").values()
+
+
+def test_beside_older_figures_nameless_scores_take_no_z_score_from_others(
+    project: Project,
+    rated: list[Candidate],
+    researcher: Membership,
+    client_of: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
+    client = client_of(researcher)
+    client.post(SCORES)
+    assert running.run(Report, Report.objects.get().pk, reports.make, only_reads=True) == Job.State.DONE
+    before = list_z(client, "Mean z")
+    assert "none" not in before.values()
+    give_nameless_scores(project)
+    for query in ({}, {"dataset": "one"}, {"sort": "-z"}):
+        for name in ("Mean z", "Gold score"):
+            now = list_z(client, name, rule="z", **query)
+            assert {candidate: now[candidate] for candidate in before} == before
+            assert {z for candidate, z in now.items() if candidate not in before} <= {"none"}
 
 
 def test_simulated_annotators_are_named_as_such(project: Project, researcher: Membership, client_of: SignIn) -> None:
