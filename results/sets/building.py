@@ -200,13 +200,14 @@ def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> li
 
 
 def _read_levels(about: Terms, judgments: Judgments) -> dict[ScaledCriterion, Level]:
-    """Return the level of measurement of each criterion, as its newest rubric has it."""
-    levels: dict[str, Level] = {}
-    # Rubrics come with the newest first, whose level wins.
-    for rubric in about["rubrics"]:
-        for criterion in rubric["criteria"]:
-            levels.setdefault(criterion["key"], Level(criterion["level"]))
-    return {criterion: levels[criterion.key] for criterion in judgments.parts}
+    """Return the level of measurement of each criterion and scale, as the newest rubric with that scale has it."""
+    levels: dict[ScaledCriterion, Level] = {}
+    # Rubrics come with the newest first, whose level wins; own rubrics win over imported ones, as on pages.
+    for rubric in sorted(about["rubrics"], key=lambda each: bool(each["is_imported"])):
+        for each in rubric["criteria"]:
+            criterion = ScaledCriterion(each["key"], each["kind"], each["low"], each["high"])
+            levels.setdefault(criterion, Level(each["level"]))
+    return {criterion: levels[criterion] for criterion in judgments.parts}
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

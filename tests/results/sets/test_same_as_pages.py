@@ -1,6 +1,7 @@
 """A set says what the pages say, to the last digit."""
 
 import csv
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -13,13 +14,14 @@ from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
 from measures.rubric import Level
 from projects.models import Membership, Project
+from projects.rubric.rubrics import create_rubric, describe_criterion
 from results.agreement.alpha import AlphaInterval, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
-from tests.results.judged_batches import answer, canonical, judge
+from tests.results.judged_batches import answer, canonical, judge, judge_on_slider
 from tests.results.sets.frozen_sets import freeze, table
 
 
@@ -55,6 +57,32 @@ def test_both_intervals_are_those_of_the_agreement_page(
     (stored,) = csv.DictReader(client.get(f"{page}tables/criteria.csv").content.decode().splitlines())
     assert float(stored["Alpha low"]) == pytest.approx(line.interval.low)
     check_latex(client.get(f"{page}tables/criteria.tex").content.decode())
+
+
+def test_each_scale_has_the_level_of_its_own_rubric(project: Project, manager: Membership) -> None:
+    """Own rubrics name a criterion before imported ones, however new these are; a newer scale is no newer version."""
+    people = [make_membership(project) for _ in range(3)]
+    question = make_question(make_passage(make_dataset(project)))
+    candidates = make_candidates(question, 5)
+    on_points = {
+        each: {who: 1.0 + (n * (1 + m)) % 5 for m, who in enumerate(people)} for n, each in enumerate(candidates)
+    }
+    judge(project, on_points)
+    judge_on_slider(
+        project,
+        {each: {who: 25 * (value - 1) for who, value in given.items()} for each, given in on_points.items()},
+        level=Level.INTERVAL,
+    )
+    nominal = replace(describe_criterion(project.rubrics.get(version=1).criteria.get()), level=Level.NOMINAL)
+    imported = create_rubric(project, name="File", preset="custom", criteria=[nominal], is_imported=True)
+    judge(project, {make_candidates(question, 1)[0]: {people[0]: 3.0}}, rubric=imported)
+    parts = {part["scale_kind"]: part for part in freeze(project, manager).facts["criteria"]}
+    for kind, number, level in (("ordinal", 1, Level.ORDINAL), ("continuous", 2, Level.INTERVAL)):
+        batch = project.batches.get(number=number)
+        (criterion,) = criteria_in_use(project, batch)
+        line = measure_agreement(Scope(project=project, criterion=criterion, batch=batch), level=level).main
+        assert parts[kind]["level"] == criterion.level == level
+        assert parts[kind]["agreement"]["alpha"] == pytest.approx(line.alpha, abs=1e-12)
 
 
 def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Membership) -> None:
