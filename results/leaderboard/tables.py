@@ -6,7 +6,7 @@ from typing import Any
 from projects.charts.drawing import Chart
 from results.leaderboard.figures import ALPHA, LEAST_SHARE
 from results.studies.charts import draw_estimates
-from results.studies.tables import Column, Estimate, Missing, Table, Value, read_value
+from results.studies.tables import Column, Estimate, Missing, Table, Value, name_falling, read_value
 
 Figures = Mapping[str, Any]
 PERCENT = 100
@@ -139,7 +139,7 @@ def list_notes(figures: Figures) -> list[str]:
         notes.append("No metric was trained with a dataset held out.")
     if figures["why_no_pairs"]:
         notes.append(f"Minimal pairs: {figures['why_no_pairs']}.")
-    return notes
+    return [*notes, *name_falling((each["label"], each.get("segment", each.get("own"))) for each in figures["metrics"])]
 
 
 def _list_tested(figures: Figures) -> list[Figures]:

@@ -56,7 +56,8 @@ class ScoreFileForm(ScoreOptionsForm):
     file = forms.FileField(
         label="File",
         max_length=None,
-        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA predictions.",
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA predictions. A higher score must mean a "
+        "better answer: negate error rates, such as TER or WER, before you upload them.",
     )
     field_order = ("file", "dataset")
 

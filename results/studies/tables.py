@@ -1,6 +1,6 @@
 """Figures of stored results as cells of tables."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from projects.tables.reading import read_number, read_value
@@ -27,6 +27,7 @@ __all__ = [
     "Value",
     "Wording",
     "divide_by_ceiling",
+    "name_falling",
     "read_ceiling",
     "read_number",
     "read_one_person",
@@ -63,3 +64,16 @@ def divide_by_ceiling(value: Value, ceiling: Value) -> float | None:
     if isinstance(value, Estimate) and isinstance(ceiling, Estimate):
         return value.value / ceiling.value
     return None
+
+
+def name_falling(correlations: Iterable[tuple[str, Any]]) -> list[str]:
+    """Return a sentence for each metric whose correlation with people is significantly negative.
+
+    `correlations` gives each metric's label and its stored correlation; the interval of such a one lies below 0.
+    """
+    read = ((label, read_value(stored)) for label, stored in correlations)
+    return [
+        f"{label}: scores fall as human scores rise. If lower is better for this metric, upload its negative."
+        for label, value in read
+        if isinstance(value, Estimate) and value.high is not None and value.high < 0
+    ]

@@ -18,7 +18,8 @@ from results.score_import.rows import SCORE_FIELDS
 class Command(ProjectCommand):
     help = (
         "Import scores by other metrics, matched by dataset and candidate id. Wrong rows are listed and skipped; a "
-        "file that cannot be read is refused as a whole."
+        "file that cannot be read is refused as a whole. A higher score must mean a better answer: negate error rates "
+        "first."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

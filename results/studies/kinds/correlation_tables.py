@@ -19,6 +19,7 @@ from results.studies.tables import (
     Value,
     Wording,
     divide_by_ceiling,
+    name_falling,
     read_ceiling,
     read_one_person,
     read_value,
@@ -92,7 +93,13 @@ def _make_whole(about: About) -> Section:
             notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
         ),
         charts=[draw_metrics("overall", title, drawn, about.one_against_others, about.reliability, axis="Pearson's r")],
-        note=" ".join([_explain_intervals(units, is_repeated=is_repeated), *explain_ceiling(about)]),
+        note=" ".join(
+            [
+                *name_falling((about.labels[subject], figures["whole"][subject]["pearson"]) for subject in order),
+                _explain_intervals(units, is_repeated=is_repeated),
+                *explain_ceiling(about),
+            ]
+        ),
     )
 
 

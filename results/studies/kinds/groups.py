@@ -18,7 +18,7 @@ from results.studies.intervals import PASSAGES, Intervals
 from results.studies.kinds.kind import About, Figures, Kind, Section, check_candidates
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store_number
-from results.studies.tables import Column, Estimate, Table, Value, read_value
+from results.studies.tables import Column, Estimate, Table, Value, name_falling, read_value
 
 GROUP_BY, UNDEFINED_AS = "group_by", "undefined_as"
 BY_QUESTION, BY_SYSTEM, NONE = "question", "system", "none"
@@ -130,7 +130,12 @@ def make_sections(about: About) -> list[Section]:
             "Correlation within groups",
             Table("groups", title, columns, rows, about.captioned(title, about.resampling)),
             charts=[draw_estimates("groups", title, drawn, axis="mean Pearson's r")],
-            note=_explain_groups(figures),
+            note=" ".join(
+                [
+                    *name_falling((about.labels[each], figures["metrics"][each]["pearson"]) for each in order),
+                    _explain_groups(figures),
+                ]
+            ),
         )
     ]
 

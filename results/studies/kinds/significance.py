@@ -41,6 +41,7 @@ from results.studies.tables import (
     Value,
     Wording,
     divide_by_ceiling,
+    name_falling,
     read_ceiling,
     read_one_person,
     read_value,
@@ -147,7 +148,12 @@ def _make_metrics(about: About) -> Section:
         "The metrics",
         Table("metrics", title, columns, rows, about.captioned(caption, about.resampling), foot=foot),
         charts=[draw_metrics("metrics", title, found, about.one_against_others, about.reliability, axis="Pearson's r")],
-        note=" ".join(explain_ceiling(about)),
+        note=" ".join(
+            [
+                *name_falling((about.labels[subject], about.figures["metrics"][subject]) for subject in order),
+                *explain_ceiling(about),
+            ]
+        ),
     )
 
 

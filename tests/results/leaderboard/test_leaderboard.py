@@ -30,6 +30,7 @@ from tests.results.studies.factories import give_scores, list_candidates, make_s
 pytestmark = pytest.mark.django_db
 
 HERE = "/p/bridges/leaderboard/"
+UPLOAD_THE_NEGATIVE = "If lower is better for this metric, upload its negative."
 SETTINGS: dict[str, Any] = {
     "criterion": "correctness", "stage": "full", "batch": None, "blind": False, "gold": "mean", "controls": True,
     "adjudication_wins": False, "datasets": [], "splits": [],
@@ -101,6 +102,23 @@ def test_a_metric_with_few_scores_is_named_and_not_ranked(
     assert rows(figures)["Near"]["pairs"] == Missing("scored 0 of 1 pairs")
     there = rows(compute(judged, datasets=["news"]))
     assert isinstance(there["Trained"]["rank"], int), "on its own dataset it has all scores"
+
+
+def test_an_error_rate_is_named_as_falling_with_human_scores(
+    judged: Project, runs: list[MetricRun], owner: Membership, client_of: SignIn
+) -> None:
+    assert not any("scores fall" in note for note in list_notes(compute(judged)))
+    near = {each.candidate_id: each.value or 0 for each in runs[0].scores.all()}
+    give_scores(judged, owner, "TER", {candidate: 1 - value for candidate, value in near.items()})
+    give_scores(judged, owner, "WER", {candidate: -value for candidate, value in list(near.items())[:16]})
+    wanted = [f"{name}: scores fall as human scores rise. {UPLOAD_THE_NEGATIVE}" for name in ("TER", "WER")]
+    notes = list_notes(compute(judged))
+    assert [note for note in notes if "scores fall" in note] == wanted, "the second one is not ranked"
+    client = client_of(owner)
+    client.post(HERE)
+    do_job(Report.objects.get())
+    assert all(sentence in client.get(HERE).content.decode() for sentence in wanted)
+    assert wanted[0].split(".")[0] in client.get(f"{HERE}tables/metrics.md").content.decode()
 
 
 def do_job(report: Report) -> dict[str, Any]:

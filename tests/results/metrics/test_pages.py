@@ -134,6 +134,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_imported_under_a_nam
     corpus: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
+    assert "negate error rates" in client.get(address("score-file-new", corpus)).content.decode()
     content = b'candidate_id,bleurt,rank\nnarrative-right,0.9,1\nghost,1,2\nnarrative-wrong,"0,1",3\nalone,=1+1,4\n'
     upload = SimpleUploadedFile("bleurt.csv", content, "text/csv")
     there = client.post(address("score-file-new", corpus), {"file": upload}).headers["Location"]

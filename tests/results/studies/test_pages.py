@@ -9,8 +9,10 @@ import pytest
 from django.test import Client
 
 from projects.models import LogEntry, Membership, Passage, Project
+from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
+from results.studies.presentation import list_sections
 from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
@@ -64,6 +66,26 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
     assert (log.actor, log.after["seed"], log.after["settings"]["criterion"]) == (researcher, 1000, "correctness")
     listed = read(client.get(STUDIES).content.decode()).rows("Metric evaluations")
     assert [row["Name"] for row in listed] == ["My significance", "My systems", "My correlation"]
+
+
+@pytest.mark.parametrize("kind", ["correlation", "groups", "significance"])
+def test_an_error_rate_is_named_as_falling_with_human_scores(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn, kind: str
+) -> None:
+    """On the page alone: files of evaluations are in frozen sets, whose words stay."""
+    client, scores = client_of(researcher), runs[0].scores.all()
+    ter = give_scores(judged, researcher, "TER", {each.candidate_id: 1 - (each.value or 0) for each in scores})
+    options = {"group_by": "none"} if kind == "groups" else {}
+    with_ter, without = (
+        study(judged, researcher, chosen, kind, n_resamples=100, options=options)
+        for chosen in ([*runs[:2], ter], runs[:2])
+    )
+    assert (with_ter.state, without.state) == (Study.State.DONE, Study.State.DONE), with_ter.error
+    sentence = "TER: scores fall as human scores rise. If lower is better for this metric, upload its negative."
+    assert read_page(client.get(with_ter.get_absolute_url())).count("scores fall") == 1
+    assert sentence in read_page(client.get(with_ter.get_absolute_url()))
+    assert "scores fall" not in read_page(client.get(without.get_absolute_url()))
+    assert not any("scores fall" in write(each.table, "md") for each in list_sections(with_ter))
 
 
 def test_a_script_reads_what_the_page_shows(judged: Project, runs: list[MetricRun], researcher: Membership) -> None:
