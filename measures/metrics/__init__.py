@@ -11,7 +11,7 @@ from measures.metrics import rouge_n as rouge_n
 from measures.metrics.metric import Answers, Broken, MeanMetric, Metric, setting
 from measures.metrics.registry import METRICS, make, register
 from measures.metrics.scoring import Scores, score, score_column, score_corpus, score_slice
-from measures.metrics.signature import Signature, format_signature, make_from_signature, parse_signature
+from measures.metrics.signature import Signature, decode_letters, format_signature, make_from_signature, parse_signature
 from measures.metrics.top_n import TopN, top_n_accuracy
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Scores",
     "Signature",
     "TopN",
+    "decode_letters",
     "format_signature",
     "make",
     "make_from_signature",

@@ -1,6 +1,8 @@
 """Signatures: a configured metric on one line, as a paper prints it, and read back from it."""
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -134,6 +136,28 @@ def parse_signature(text: str) -> Signature:
     return Signature(name=unquote(name), settings=settings, version=version, packages=packages, origin=origin)
 
 
+def decode_letters(text: str) -> str:
+    """Return a signature with the letters of all scripts as they are, for people who read it.
+
+    Parameters
+    ----------
+    text : str
+        As `format_signature` returns it.
+
+    Returns
+    -------
+    str
+        What `parse_signature` reads as the same signature: signs and spaces stay percent-encoded.
+
+    Examples
+    --------
+    >>> decode_letters("bertscore|origin:file|column:f%C3%BCr%20alle|sha256:9f86d081884c")
+    'bertscore|origin:file|column:für%20alle|sha256:9f86d081884c'
+    """
+    # ASCII, whose signs divide the parts, is left as it is.
+    return re.sub("(?:%[89A-F][0-9A-F])+", lambda found: _decode(found[0]), text)
+
+
 def make_from_signature(text: str) -> Metric:
     """Return the configured metric that a signature names.
 
@@ -179,6 +203,11 @@ def make_from_signature(text: str) -> Metric:
 
 def _quote(text: str) -> str:
     return quote(text, safe="+")
+
+
+def _decode(text: str) -> str:
+    # Letters and the marks on them; other signs may look like our own, or like nothing.
+    return "".join(each if unicodedata.category(each)[0] in "LM" else quote(each) for each in unquote(text))
 
 
 def _quote_key(key: str) -> str:

@@ -39,6 +39,15 @@ def name_part(name: str) -> SafeString:
 
 
 @register.filter
+def decode_letters(signature: str) -> str:
+    """Return a signature with the letters of all scripts as they are."""
+    # Loading every metric takes a while, which other pages need not wait for.
+    from measures import metrics
+
+    return metrics.decode_letters(signature)
+
+
+@register.filter
 def alpha(value: float | None) -> str:
     """Return alpha with four digits, as it is published, and a real minus sign."""
     return "" if value is None else format_score(value, 4)

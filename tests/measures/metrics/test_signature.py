@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from measures.metrics import METRICS, MeanMetric, format_signature, make_from_signature, parse_signature, setting
+from measures.metrics import (
+    METRICS,
+    MeanMetric,
+    decode_letters,
+    format_signature,
+    make_from_signature,
+    parse_signature,
+    setting,
+)
 from measures.metrics.registry import Registered
 
 ALLOWED = re.compile(r"[A-Za-z0-9_.~+%-]+(\|[A-Za-z0-9_.~+%-]+:[A-Za-z0-9_.~+%-]*)*")
@@ -67,6 +75,15 @@ def test_any_name_and_value_is_escaped_and_read_back(
     found = parse_signature(text)
     assert (found.name, found.settings, found.packages, found.version) == (name, settings, packages, version)
     assert found.origin == "file"
+    shown = decode_letters(text)
+    assert parse_signature(shown) == found, "as pages show it, it reads back as the same"
+    assert (shown.count("|"), shown.count(":")) == (text.count("|"), text.count(":"))
+
+
+def test_letters_of_every_script_are_shown_and_signs_stay_encoded() -> None:
+    settings = {"column": "Bewertung für 一|two: à la\u200b％"}
+    text = format_signature("संकेत", settings, origin="file")
+    assert decode_letters(text) == "संकेत|origin:file|column:Bewertung%20für%20一%7Ctwo%3A%20à%20la%E2%80%8B%EF%BC%85"
 
 
 @dataclass(frozen=True, kw_only=True)

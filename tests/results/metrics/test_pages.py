@@ -21,6 +21,7 @@ from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
+from results.score_import import importing
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.page_reader import read
 from tests.previews import confirm, find_seal
@@ -209,6 +210,25 @@ def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
     for again in (client.post(check, {}, follow=True), client.post(replace, {"file": corrected}, follow=True)):
         assert "message--error" in again.content.decode()
     assert MetricRun.objects.get().n_scored == 1
+
+
+def test_pages_show_the_letters_of_a_signature_and_files_the_line_to_cite(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    job = receive(corpus, researcher, "id,Note für|Text\nnarrative-right,0.5\n")
+    importing.request_import(job=job, actor=researcher, names={"Note für|Text": "Übersetzung"})
+    importing.run(job.pk)
+    run = MetricRun.objects.get()
+    shown, cited = (
+        f"{name}|origin:file|column:Note%20{word}%7CText|sha256:{job.sha256[:12]}"
+        for name, word in (("Übersetzung", "für"), ("%C3%9Cbersetzung", "f%C3%BCr"))
+    )
+    for page in (address("metric-list", corpus), address("metric-show", corpus, run.pk)):
+        assert f">{shown}<" in client.get(page).content.decode()
+    assert run.signature == cited
+    given = b"".join(client.get(address("metric-scores", corpus, run.pk, "csv")).streaming_content).decode()  # type: ignore[attr-defined]
+    assert given.splitlines()[1].endswith(cited)
 
 
 def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
