@@ -14,7 +14,7 @@ from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
 from results.studies.presentation import list_sections
 from tests.factories import make_membership
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex
@@ -253,3 +253,14 @@ def test_without_judgments_or_metrics_the_form_says_what_comes_first(
         response = client.get(f"{STUDIES}new/", {"kind": kind})
         assert '<form method="post" action="?kind=' not in response.content.decode()
     assert ask(client, []).status_code == 422
+
+
+def test_a_list_that_is_named_by_its_heading_shows_its_own_name_to_screen_readers_alone(
+    judged: Project, runs: list[MetricRun], manager: Membership, client_of: SignIn
+) -> None:
+    study(judged, manager, runs[:1], n_resamples=100)
+    for address, name in ((f"{STUDIES}new/", "Metrics"), ("/p/bridges/sets/new/", "Metric evaluations")):
+        page = condense(client_of(manager).get(address).content.decode())
+        assert f"<h2>{name}</h2>" in page
+        (legend,) = re.findall(rf"<legend([^>]*)>\s*{name}\b", page)
+        assert "visually-hidden" in legend
