@@ -73,7 +73,7 @@ def name_falling(correlations: Iterable[tuple[str, Any]]) -> list[str]:
     """
     read = ((label, read_value(stored)) for label, stored in correlations)
     return [
-        f"{label}: scores fall as human scores rise. If lower is better for this metric, upload its negative."
+        f"{label}: scores fall as human scores rise. If lower is better for this metric, negate its scores."
         for label, value in read
         if isinstance(value, Estimate) and value.high is not None and value.high < 0
     ]

@@ -30,7 +30,7 @@ from tests.results.studies.factories import give_scores, list_candidates, make_s
 pytestmark = pytest.mark.django_db
 
 HERE = "/p/bridges/leaderboard/"
-UPLOAD_THE_NEGATIVE = "If lower is better for this metric, upload its negative."
+UPLOAD_THE_NEGATIVE = "If lower is better for this metric, negate its scores."
 SETTINGS: dict[str, Any] = {
     "criterion": "correctness", "stage": "full", "batch": None, "blind": False, "gold": "mean", "controls": True,
     "adjudication_wins": False, "datasets": [], "splits": [],

@@ -81,7 +81,7 @@ def test_an_error_rate_is_named_as_falling_with_human_scores(
         for chosen in ([*runs[:2], ter], runs[:2])
     )
     assert (with_ter.state, without.state) == (Study.State.DONE, Study.State.DONE), with_ter.error
-    sentence = "TER: scores fall as human scores rise. If lower is better for this metric, upload its negative."
+    sentence = "TER: scores fall as human scores rise. If lower is better for this metric, negate its scores."
     assert read_page(client.get(with_ter.get_absolute_url())).count("scores fall") == 1
     assert sentence in read_page(client.get(with_ter.get_absolute_url()))
     assert "scores fall" not in read_page(client.get(without.get_absolute_url()))
