@@ -169,7 +169,12 @@ def _find_window(
     if now >= until:
         return Window(until, _("The time to edit this HIT is over."))
     if batch.state == Batch.State.ARCHIVED or shows_repeats(batch, has_items=has_repeats):
-        return Window(why_closed=_("You can't edit submitted HITs of this batch."))
+        return Window(
+            why_closed=_(
+                "HITs like this one can't be edited after you submit them. If something is wrong, tell a project "
+                "manager."
+            )
+        )
     return Window(until)
 
 

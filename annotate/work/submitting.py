@@ -152,14 +152,16 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if assignment.state == Assignment.State.OPEN:
         return
     if assignment.state != Assignment.State.EXPIRED:
-        raise TakesNoAnswers(_("You can't resume this HIT."), assignment.state)
+        raise TakesNoAnswers(
+            _("This HIT has ended, so you can't resume it. Continue with the next one."), assignment.state
+        )
     if withdrawal := explain_withdrawal(annotator):
         raise Refused(withdrawal)
     # The membership is locked, so no other HIT can be opened between this question and the update.
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another open HIT. Submit or return it first."))
     if assignment.batch_state != Batch.State.OPEN:
-        raise Refused(_("This batch isn't open right now."))
+        raise Refused(_("This work isn't open right now. Your ratings are saved; try again later."))
     if not places.reopen(assignment, minutes=assignment.time_limit_minutes, not_blind=not annotator.is_blind):
         raise Refused(_("Others have rated this HIT in the meantime. You can still submit your ratings."))
 

@@ -183,7 +183,7 @@ class RatingKeysForm(forms.Form):
         for action, typed in list(cleaned.items()):
             key = cleaned[action] = typed.lower()
             if not is_possible(key):
-                self.add_error(action, gettext("Use one letter or sign, but no digit and none of - + . ,"))
+                self.add_error(action, gettext("Use one letter or symbol, but no digit and none of - + . ,"))
             elif key in taken:
                 words = gettext("“{key}” is already the key for “{action}”. Choose another one.")
                 self.add_error(action, words.format(key=key, action=ACTIONS[taken[key]][1]))

@@ -37,7 +37,7 @@ def choose_key(user: User, action: str) -> str:
 
 
 def is_possible(key: str) -> bool:
-    """Return whether a key can be given to an action: one letter or sign that rates nothing and types no number."""
+    """Return whether a key can be given to an action: one letter or symbol that rates nothing and types no number."""
     return len(key) == 1 and unicodedata.category(key)[0] in "LPS" and key not in TYPED_IN_NUMBERS
 
 

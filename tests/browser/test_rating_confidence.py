@@ -247,7 +247,7 @@ def test_without_javascript_the_list_comes_from_the_server(signed_in: SignedIn, 
     start(page, annotator.project)
     page.locator("input[name='a0-fluency'][value='7']").check(force=True)
     page.locator("[name=a0-overall]").fill("101")
-    page.get_by_role("button", name="Submit 2 answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     missing = page.get_by_role("alert")
     assert missing.get_by_role("link").all_inner_texts() == ["Answer 1", "Overall", "Answer 2"]
     expect(missing).to_contain_text("101 is outside the scale")

@@ -123,7 +123,7 @@ def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator
     page.keyboard.press("ArrowRight")
     expect(page.locator("[name=a1-overall]")).to_have_value("51")
     page.locator("input[name='a1-fluency'][value='2']").check(force=True)
-    page.get_by_role("button", name="Submit 2 answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     page.wait_for_url("**/desk/")
     assert sorted(Judgment.objects.values_list("criterion__key", "value")) == [
         ("fluency", 2),

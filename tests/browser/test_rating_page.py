@@ -126,7 +126,7 @@ def test_the_keys_are_shown_and_closed_again(page: Page) -> None:
 
 def test_a_submit_with_gaps_lists_them_and_each_line_leads_there(page: Page) -> None:
     page.keyboard.press("4")
-    page.get_by_role("button", name="Submit 3 answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     missing = page.locator("[data-missing]")
     expect(missing).to_be_focused()
     expect(missing).to_contain_text("2 answers still need a rating.")
@@ -378,12 +378,12 @@ def test_it_works_without_javascript(signed_in: SignedIn, annotator: Membership)
     start(page, annotator.project)
     choose(page, 0, 5)
     choose(page, 1, 4)
-    page.get_by_role("button", name="Submit 3 answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     expect(page.get_by_role("alert")).to_contain_text("One answer still needs a rating.")
     expect(page.locator("#e2")).to_have_text("Not rated yet.")
     expect(page.locator("input[name='a1-correctness'][value='4']")).to_be_checked()
     choose(page, 2, 1)
-    page.get_by_role("button", name="Submit 3 answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     page.wait_for_url("**/desk/")
     assert stored_values() == [5, 4, 1]
 

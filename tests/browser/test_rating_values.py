@@ -257,7 +257,7 @@ def read_remarks(page: Page) -> Remarks:
 
 def submit(page: Page) -> None:
     expect(page.locator("[data-count]")).to_have_text(str(N_ITEMS))
-    page.get_by_role("button", name=f"Submit {N_ITEMS} answers").click()
+    page.get_by_role("button", name="Submit ratings").click()
     page.wait_for_url("**/desk/")
 
 

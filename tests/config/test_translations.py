@@ -22,7 +22,7 @@ from projects.language import languages
 
 LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
 THE_SAME = {
-    "de": {"Code", "Name", "Passkeys", "Test", "Text %(number)s"},
+    "de": {"Code", "Name", "Passkeys", "Status", "Test", "Text %(number)s"},
     "es": {"Error %(code)s"},
     "fr": {
         *("%(n)s document", "%(n)s documents", "%(n)s minute", "%(n)s minutes", "{n} minute", "{n} minutes"),

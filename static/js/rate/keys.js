@@ -14,7 +14,7 @@ function digitOf(event) {
 }
 
 // Returns the key as the page names it: letters in lower case (Caps Lock), and where the layout writes another script,
-// the letter or sign that stands at this place on the usual layout.
+// the letter or symbol that is at this place on the usual layout.
 export function keyName({ key, code, shiftKey }) {
   if (/^[A-Z]$/.test(key)) return key.toLowerCase();
   if (/^[\x00-\x7f]|\p{Script=Latin}/u.test(key)) return key;

@@ -164,7 +164,7 @@ def test_generated_questions_have_labels_of_their_own(
     # No sentence of the page, of its fields or of its script calls them answers.
     for words in ("Questions rated", "Comment on generated question 1"):
         assert words in page, words
-    for words in (r'aria-label="[^"]+, generated question 1"', r"\d questions? in this HIT", r"Submit \d questions?"):
+    for words in (r'aria-label="[^"]+, generated question 1"', r"\d questions? in this HIT", r">\s*Submit ratings\s*<"):
         assert re.search(words, page), words
     assert not re.search(r"[Aa]nswer \{n\}|[Ee]very answer|\d answers?\b|end of this answer|answers? still", page)
     missing = client.post(work, {}).content.decode()

@@ -132,7 +132,7 @@ def test_where_answers_may_be_asked_for_again_they_are_not_shown_before_the_batc
 ) -> None:
     Batch.objects.update(control_plan=ControlPlan(repeats=2, repeats_every=3).as_json())
     page = read(client, done)
-    assert "once this batch is closed" in page
+    assert "once work on these HITs has ended" in page
     assert "<b>4</b>" not in page
     assert "bold" not in page
     assert "repeat" not in page.lower()
