@@ -206,7 +206,7 @@ def _refuse_without_room(project: Project, n_bytes: int, *, besides: Import | No
     raise Refused(
         f"This file exceeds the project's {room} of storage: imported files take {written} and unfinished imports "
         f"{waiting}. Cancel unfinished imports, import on the command line (which keeps no original), or ask the "
-        "site's operator for more storage."
+        "site administrator for more storage."
     )
 
 

@@ -17,7 +17,7 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Project, User
 
-EXISTS = "This site already has an account, so this page is closed. Sign in, or ask whoever runs the site."
+EXISTS = "This site already has an account, so this page is closed. Sign in, or ask the site administrator."
 GROUPS, GROUP = 4, 5
 """The length of the code: 20 characters of base 32 have 100 bits, so that no one can guess it."""
 

@@ -42,7 +42,7 @@ PAGE_SECONDS = 30
 """CPU time for reading a file while somebody waits for the page: much more than the beginning of any file takes."""
 VERSION = 1
 """Raised when the form of kept results or the rules of the readers change: what was kept before is read again."""
-_TOO_MUCH = "split it into smaller files, or ask the site's operator for a higher limit"
+_TOO_MUCH = "split it into smaller files, or ask the site administrator for a higher limit"
 
 program = ForkingProgram("projects.importing.reading_program")
 

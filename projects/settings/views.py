@@ -47,6 +47,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "shown": [_NAMES_OF_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "second_factor_required": requires_second_factor(project),
         "fee_percent": SettingsForm.make_initial(project)["fee_percent"],
+        "keep_days": settings.KEEP_DELETED_DAYS,
     }
     return render(request, "projects/settings/show.html", context)
 
@@ -71,7 +72,9 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(request, form, field="typed"):
             lifecycle.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
-            messages.success(request, f"{project.name} deleted. The site administrator can restore it.")
+            days = settings.KEEP_DELETED_DAYS
+            until = f" for {days} day{'s' if days > 1 else ''}" if days else ""
+            messages.success(request, f"{project.name} deleted. The site administrator can restore it{until}.")
             return redirect("annotate:desk")
     context = {"form": form, "keep_days": settings.KEEP_DELETED_DAYS}
     return render(request, "projects/settings/project_delete.html", context)

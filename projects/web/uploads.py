@@ -179,7 +179,7 @@ def refuse_without_quota(actor: Membership, n_bytes: int, *, n_replaced: int = 0
             message = (
                 f"This file of {n_bytes / MB:,.1f} MB doesn't fit. {what} may take {most / MB:,.1f} MB: {amounts} are "
                 "stored. Cancel unfinished imports, discard score files, import on the command line (which keeps no "
-                "original), or ask the site's operator for more storage."
+                "original), or ask the site administrator for more storage."
             )
             raise Refused(message, field="file")
 

@@ -29,8 +29,8 @@ def add_webhook(*, actor: Membership, url: str, events: Sequence[str]) -> tuple[
         resolve(target)
     except NotAllowed as refusal:
         raise Refused(
-            f"{target.host} has no public address. Check its spelling. Only the operator can allow an internal host, "
-            "by the setting WEBHOOK_ALLOWED_HOSTS.",
+            f"{target.host} has no public address. Check its spelling. Only the site administrator can allow an "
+            "internal host, by the setting WEBHOOK_ALLOWED_HOSTS.",
             field="url",
         ) from refusal
     chosen = [event for event in Event.values if event in events]

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -13,6 +14,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.settings import lifecycle, purging
 from tests.access_world import make_world
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
@@ -91,3 +93,14 @@ def test_the_command_purges_only_what_is_deleted(
     call_command("purge_project", "bridges", "--yes")
     assert "Deleted" in capsys.readouterr().out
     assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("days", "promise"), [(30, "for 30 days; then its data are deleted for good."), (0, "at any time")]
+)
+def test_the_settings_say_how_long_a_deleted_project_can_be_restored(
+    owner: Membership, client_of: SignIn, settings: Settings, days: int, promise: str
+) -> None:
+    settings.KEEP_DELETED_DAYS = days
+    page = client_of(owner).get(reverse("projects:project-settings", args=[owner.project.slug])).content.decode()
+    assert f"The site administrator can restore it {promise}" in " ".join(page.split())
