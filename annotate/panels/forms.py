@@ -44,15 +44,15 @@ class PanelForm(ValuesForm):
         fields = ("name", *(name for rows in GROUPS.values() for row in rows for name in row))
         labels = {
             "name": "Name",
-            "participant_parameter": "Parameter with the participant’s id",
-            "session_parameter": "Parameter with the session’s id",
-            "study_parameter": "Parameter with the study’s id",
-            "study_id": "Id of the study",
+            "participant_parameter": "Parameter with the participant’s ID",
+            "session_parameter": "Parameter with the session’s ID",
+            "study_parameter": "Parameter with the study’s ID",
+            "study_id": "ID of the study",
             "hits_per_session": "HITs per session",
             "minutes_per_session": "Minutes per session",
             "minutes_allowed": "Time allowed (minutes)",
             "code_completed": "Code: completed",
-            "has_own_codes": "Give each completed session a random code of its own",
+            "has_own_codes": "Give each completed session its own random code",
             "code_screened_out": "Code: screened out",
             "code_no_consent": "Code: no consent",
             "code_failed_check": "Code: failed check",
@@ -61,7 +61,7 @@ class PanelForm(ValuesForm):
             "paid_by": "Who pays",
             "minutes_expected": "Announced duration (minutes)",
             "reward_cents": "Reward (cents, or the smallest unit)",
-            "screened_out_cents": "Reward for screened out (cents, or the smallest unit)",
+            "screened_out_cents": "Reward when screened out (cents, or the smallest unit)",
             "currency": "Currency",
             "counts_unfinished": "Count HITs of sessions that were returned or timed out",
         }
@@ -80,7 +80,7 @@ class PanelForm(ValuesForm):
             "minutes_expected": "As the platform announces a session. The hourly pay is estimated from it.",
             "reward_cents": "What the platform pays for a completed session. Empty if it pays no money. A change holds "
             "for those who finish afterwards.",
-            "screened_out_cents": "For those whom an answer of a survey screens out. Empty for nothing.",
+            "screened_out_cents": "For participants whom a survey answer screens out. Leave it empty to pay nothing.",
             "currency": "Its three letters, such as USD, GBP or EUR. Rewards are in its smallest unit: 150 is 1.50 EUR "
             "and 150 JPY.",
             "counts_unfinished": "Otherwise their places open again. The ratings are kept in both cases.",
@@ -110,15 +110,15 @@ class PanelForm(ValuesForm):
 
 class LinkForm(forms.Form):
     link = forms.CharField(
-        label="Link to try",
+        label="Link to test",
         max_length=2000,
-        help_text="Paste a link as the platform opens it, with ids filled in. Nothing is stored.",
+        help_text="Paste a link as the platform opens it, with IDs filled in. Nothing is stored.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
     )
 
 
 class RecordForm(forms.Form):
     state = forms.ChoiceField(
-        label="The platform says",
+        label="Platform status",
         choices=[(state.value, PanelSession.State(state).label) for state in BY_PLATFORM],
     )

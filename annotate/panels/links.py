@@ -98,7 +98,7 @@ def check_link(panel: Panel, address: str) -> Ids:
     try:
         parts = urlsplit(address.strip())
     except ValueError as error:
-        raise BadLink("This is no address. Paste the whole link.") from error
+        raise BadLink("This isn’t a web address. Paste the whole link.") from error
     if not parts.path.endswith(make_path(panel)):
         raise BadLink("This is not the link of this panel. Copy the link above again.")
     return read_ids(panel, parse_qs(parts.query, keep_blank_values=True))
@@ -126,5 +126,5 @@ def _read(panel: Panel, query: Mapping[str, Sequence[str]], name: str) -> str:
         raise BadLink(_("The link has no {name}.").format(name=name))
     shape = _SHAPES.get(Panel.Platform(panel.platform), _ID)
     if shape.fullmatch(values[0]) is None:
-        raise BadLink(_("The {name} in the link is not an id.").format(name=name))
+        raise BadLink(_("The {name} in the link is not an ID.").format(name=name))
     return values[0]

@@ -70,7 +70,7 @@ def _check(panel: Panel) -> None:
     if not panel.code_completed and not panel.has_own_codes:
         raise Refused("Enter the code for completed sessions, or give each session its own.", field="code_completed")
     if panel.study_id and not panel.study_parameter:
-        raise Refused("Name the parameter that has the study’s id, or leave the id empty.", field="study_parameter")
+        raise Refused("Name the parameter that has the study’s ID, or leave the ID empty.", field="study_parameter")
     if panel.paid_by != Panel.Payer.PLATFORM and (panel.reward_cents or panel.screened_out_cents):
         raise Refused("This project pays, so the platform has no reward. Leave it empty.", field="reward_cents")
     if panel.return_url:
@@ -92,7 +92,7 @@ def _check_return_url(url: str) -> None:
         raise Refused("The host of the return address can’t have placeholders.", field="return_url")
     if "{" in bare or "}" in bare:
         raise Refused(
-            f"The return address may have the placeholders {', '.join(PLACEHOLDERS)} alone.", field="return_url"
+            f"The return address may contain only the placeholders {', '.join(PLACEHOLDERS)}.", field="return_url"
         )
 
 

@@ -28,7 +28,7 @@ PRESETS = {
         parameters=("PROLIFIC_PID", "SESSION_ID", "STUDY_ID"),
         values=("{{%PROLIFIC_PID%}}", "{{%SESSION_ID%}}", "{{%STUDY_ID%}}"),
         return_url="https://app.prolific.com/submissions/complete?cc={code}",
-        where="Paste it as the study’s external link, and choose “URL parameters” to record participants’ ids.",
+        where="Paste it as the study’s external link, and choose “URL parameters” to record participants’ IDs.",
     ),
     Platform.CONNECT: Preset(
         parameters=("participantId", "assignmentId", "projectId"),

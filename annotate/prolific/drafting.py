@@ -165,7 +165,7 @@ def publish(*, study: ProlificStudy, actor: Membership) -> None:
     if study.panel.ended_at is not None:
         raise Refused("The panel has ended. Create another one.")
     if not following.count_sessions(study.panel):
-        raise Refused("No place is open: open a batch first. Whoever came now would find nothing to do.")
+        raise Refused("No place is open, so participants would find nothing to do. Open a batch first.")
     client = accounts.open_client(actor.project)
     with transaction.atomic():
         lock_actor(actor)
@@ -277,7 +277,7 @@ def _check(panel: Panel, values: dict[str, Any]) -> None:
         raise Refused("The panel’s link needs the parameters of session and study. Set them in the panel first.")
     _check_ranges(values)
     if values["most_places"] < values["places"]:
-        raise Refused("This is less than the places to begin with.", field="most_places")
+        raise Refused("This is less than the initial places.", field="most_places")
     if values["estimated_minutes"] > panel.minutes_allowed:
         raise Refused(f"The panel allows {panel.minutes_allowed} minutes.", field="estimated_minutes")
 

@@ -22,7 +22,7 @@ class AccountForm(forms.Form):
         max_length=200,
         required=False,
         strip=True,
-        help_text="On Prolific under Settings → API tokens. It is stored encrypted and never shown again.",
+        help_text="On Prolific under Settings › API tokens. It is stored encrypted and never shown again.",
         widget=forms.PasswordInput(attrs={**_PLAIN, "autocomplete": "new-password"}),
     )
 
@@ -52,13 +52,13 @@ class StudyForm(ValuesForm):
             "title": "Title",
             "description": "Description",
             "estimated_minutes": "Estimated time (minutes)",
-            "places": "Places to begin with",
-            "most_places": "Places at most",
+            "places": "Initial places",
+            "most_places": "Maximum places",
         }
         help_texts = {
             "title": "Participants see it in their list of studies.",
             "description": "What participants do, what they need for it, and what you do with their data.",
-            "places": "Participants who may come at first. On Prolific places can only rise.",
+            "places": "How many participants may take part at first. On Prolific, places can only be added.",
             "most_places": "Places follow the open places here, up to this number. "
             "You see what it costs before you publish.",
         }
@@ -96,7 +96,7 @@ class StudyForm(ValuesForm):
 
 
 class LimitForm(forms.Form):
-    most_places = forms.IntegerField(label="Places at most", min_value=1, max_value=10_000)
+    most_places = forms.IntegerField(label="Maximum places", min_value=1, max_value=10_000)
 
 
 class RejectForm(forms.Form):

@@ -47,7 +47,7 @@ class QuestionForm(forms.Form):
         label="Answers",
         required=False,
         max_length=MOST_OPTIONS * (OPTION_LENGTH + 2),
-        help_text="Of a choice: one per line.",
+        help_text="For choice questions: one per line.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     low = forms.IntegerField(
@@ -55,29 +55,33 @@ class QuestionForm(forms.Form):
         required=False,
         min_value=-1_000_000,
         max_value=1_000_000,
-        help_text="Of a scale, or of a number.",
+        help_text="For scales and numbers.",
     )
     high = forms.IntegerField(
         label="Highest value",
         required=False,
         min_value=-1_000_000,
         max_value=1_000_000,
-        help_text="A number may leave both empty.",
+        help_text="Optional for numbers.",
     )
-    low_label = forms.CharField(label="Label of the lowest", required=False, max_length=100, help_text="Of a scale.")
-    high_label = forms.CharField(label="Label of the highest", required=False, max_length=100, help_text="Of a scale.")
+    low_label = forms.CharField(
+        label="Label of the lowest value", required=False, max_length=100, help_text="For scales."
+    )
+    high_label = forms.CharField(
+        label="Label of the highest value", required=False, max_length=100, help_text="For scales."
+    )
     is_required = forms.BooleanField(label="Required", required=False, initial=True)
     is_published = forms.BooleanField(
         label="May be published",
         required=False,
-        help_text="Frozen sets can then have the answers of annotators who allow it, by pseudonym.",
+        help_text="Frozen sets can then include the answers of annotators who allow it, by pseudonym.",
     )
     screens_out = forms.CharField(
         label="Screens out",
         required=False,
         max_length=MOST_OPTIONS * (OPTION_LENGTH + 2),
-        help_text="Answers that end the visit, one per line: as above, numbers or ranges such as 0-17, or codes of "
-        "languages such as en.",
+        help_text="Answers that screen the annotator out, one per line: as above, numbers or ranges such as 0-17, or "
+        "language codes such as en.",
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     screens_others = forms.BooleanField(label="Screen out every other answer instead", required=False)

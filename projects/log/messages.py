@@ -137,7 +137,7 @@ VERBS: dict[str, str] = {
     "publish Prolific study": "published the Prolific study of",
     "pause Prolific study": "paused the Prolific study of",
     "start Prolific study": "started the Prolific study of",
-    "raise Prolific places": "raised the most places of the Prolific study of",
+    "raise Prolific places": "raised the maximum places of the Prolific study of",
     "approve Prolific submissions": "approved submissions on Prolific of",
     "reject Prolific submission": "rejected the submission on Prolific of",
     "set up Prolific bonuses": "set up bonuses on Prolific for",

@@ -1,5 +1,7 @@
 """A participant of a panel, on a phone, from the link to the code; and the survey that they answer."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -61,7 +63,8 @@ def test_a_question_shows_what_its_kind_has(signed_in: SignedIn, project: Projec
     page.goto(f"/p/{project.slug}/surveys/before/edit/")
     question = page.locator(".survey-question").first
     answers, lowest, label = (
-        question.get_by_label(name) for name in ("Answers", "Lowest value", "Label of the lowest")
+        question.get_by_label(re.compile(f"^{name}"))
+        for name in ("Answers", "Lowest value", "Label of the lowest value")
     )
     for kind, shown in {
         "choice": (True, False, False),

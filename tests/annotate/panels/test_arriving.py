@@ -135,9 +135,9 @@ def test_an_id_of_somebody_else_opens_nothing(
     ("query", "message"),
     [
         ({"participant": ""}, "has no participant"),
-        ({"participant": "{{%PROLIFIC_PID%}}"}, "is not an id"),
-        ({"participant": "p\x00q"}, "is not an id"),
-        ({"session": "a" * 129}, "is not an id"),
+        ({"participant": "{{%PROLIFIC_PID%}}"}, "is not an ID"),
+        ({"participant": "p\x00q"}, "is not an ID"),
+        ({"session": "a" * 129}, "is not an ID"),
         ({"study": "other"}, "another study"),
     ],
 )

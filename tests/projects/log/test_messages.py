@@ -24,7 +24,7 @@ SAID = {
     "publish Prolific study": ("panel 3", "published the Prolific study of panel 3"),
     "pause Prolific study": ("panel 3", "paused the Prolific study of panel 3"),
     "start Prolific study": ("panel 3", "started the Prolific study of panel 3"),
-    "raise Prolific places": ("panel 3", "raised the most places of the Prolific study of panel 3"),
+    "raise Prolific places": ("panel 3", "raised the maximum places of the Prolific study of panel 3"),
     "approve Prolific submissions": ("panel 3", "approved submissions on Prolific of panel 3"),
     "set up Prolific bonuses": ("panel 3", "set up bonuses on Prolific for panel 3"),
     "pay Prolific bonuses": ("panel 3", "paid bonuses on Prolific for panel 3"),
