@@ -162,7 +162,7 @@ DIFFERENCES = {
     "amount": "Paid there with another amount.",
     "refused": "Not paid there, and owed here.",
     "unanswered": "Approved here, and not confirmed there within an hour. Look there before you send it again.",
-    "silent": "Owed here, and the platform has said nothing of it for a day.",
+    "silent": "Owed here, and the platform has reported nothing for a day.",
     "fee": "Charged there with other fees than the panel’s settings say.",
 }
 
@@ -200,7 +200,7 @@ def _describe_ours(entry: PanelPayment) -> str:
         return ""
     if entry.cancelled_at is not None:
         return "cancelled"
-    return "approved" if entry.approved_at is not None else "owed"
+    return "approved" if entry.approved_at is not None else "awaiting approval"
 
 
 def _join(cents: int | None, currency: str, state: str) -> str:

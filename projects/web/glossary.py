@@ -146,7 +146,7 @@ GLOSSARY = {
         "Pearson's r with its 95 % interval over passages instead of single candidates.",
     ),
     "study-ceiling": Entry(
-        "One person against the others",
+        "Single annotator vs. rest",
         "Correlation of one judgment with the mean of the others, which is no upper bound for a metric.",
     ),
     "study-reliability": Entry(
@@ -306,7 +306,7 @@ GLOSSARY = {
         "Correlation of getting this item right with the rest of the test: low or negative items say little.",
     ),
     "hourly-rate": Entry("Hourly rate", "Earnings divided by active time, in hours; pauses are not counted."),
-    "pay-owed": Entry("Owed", "Earned, but not approved yet."),
+    "pay-owed": Entry("Awaiting approval", "Earned, but not approved yet."),
     "pay-approved": Entry("Approved", "Approved and waiting for the next payment."),
     "controls-degradable": Entry(
         "Degradable",

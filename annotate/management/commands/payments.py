@@ -18,7 +18,10 @@ from projects.models import Membership, Project
 
 
 class Command(ProjectCommand):
-    help = "Show what is owed, approved and paid to each annotator. --pay records a payment and writes its file."
+    help = (
+        "Show what awaits approval, is approved and is paid to each annotator. --pay records a payment and writes its "
+        "file."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -65,7 +68,7 @@ def _as_json(sums: Sums) -> dict[str, Any]:
 
 
 def _format_table(found: list[Balance], total: Sums) -> str:
-    rows = [("annotator", "HITs", "owed", "approved", "paid", "hourly rate")]
+    rows = [("annotator", "HITs", "awaiting approval", "approved", "paid", "hourly rate")]
     for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", total)]:
         rate = sums.hourly.cents_per_hour
         hour = "too little time" if rate is None else format_dollars(rate)

@@ -47,8 +47,8 @@ def test_the_list_shows_balances_stages_and_what_is_due(
     submitted(other_annotator, batch, 3, seconds=5)
     paying.approve_entries(assignment_ids=[work.pk])
     page = see(client, url(project, "payment-list"))
-    assert {name: page.facts[name].split()[0] for name in ("Owed", "Approved", "Paid", "Hourly rate")} == {
-        "Owed": "$0.80",
+    assert {name: page.facts[name].split()[0] for name in ("Awaiting approval", "Approved", "Paid", "Hourly rate")} == {
+        "Awaiting approval": "$0.80",
         "Approved": "$0.40",
         "Paid": "$0.00",
         "Hourly rate": "$2.99",
