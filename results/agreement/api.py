@@ -44,7 +44,7 @@ class Agreement(Figures):
         """Read agreement.
 
         Krippendorff's alpha with its intervals, the reliability of mean ratings with the ceiling for metrics (under
-        `reliability`) and one person against the others (under `ceiling`), pairs of annotators, or alpha over time.
+        `reliability`) and a single annotator vs. rest (under `ceiling`), pairs of annotators, or alpha over time.
 
         Over many judgments the figures are those of the newest job: if they are not current, recompute them.
         """

@@ -1,4 +1,4 @@
-"""Tables of the reliability of mean ratings: the ceiling of a metric, and one person against the others."""
+"""Tables of the reliability of mean ratings: the ceiling of a metric, and a single annotator vs. rest."""
 
 import math
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def tabulate_reliability(figures: Figures, *, criterion: str) -> list[Table]:
         rows.append(["Reliability of a single judgment", found["single"], SINGLE[found["design"]]])
     rows.append(
         [
-            Name("One person against the others", hint="study-ceiling"),
+            Name("Single annotator vs. rest", hint="study-ceiling"),
             read_number(one_person if "reason" in one_person else one_person["r"]),
             "Pearson's r of one judgment, drawn at random, with the mean of the others; no upper bound for a metric",
         ]
@@ -108,6 +108,6 @@ def _describe_interval(found: Figures) -> str:
 def _describe_draws(one_person: Figures) -> str:
     low, high = (format_score(one_person[name], 4) for name in ("low", "high"))
     return (
-        f"One person against the others: {one_person['n_units']:,} candidates and {one_person['n_draws']:,} draws, "
+        f"Single annotator vs. rest: {one_person['n_units']:,} candidates and {one_person['n_draws']:,} draws, "
         f"95 % of them between {low} and {high}, seed {SEED}"
     )

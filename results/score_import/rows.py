@@ -18,7 +18,7 @@ from results.metrics.storing import LARGEST
 from results.score_import.matching import Candidates
 from results.score_import.problems import Problems, format_value
 
-SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate id", "ignore": "Leave out"}
+SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate ID", "ignore": "Leave out"}
 """What a column may be mapped to, apart from a metric."""
 ID_NAMES = ("candidate_id", "id", "item_id", "example_id", "uid", "item", "unit", "candidate")
 PREDICTION = "pred_score"

@@ -64,7 +64,7 @@ class StudySerializer(StrictSerializer):
 class WholeStudySerializer(StudySerializer):
     result = serializers.JSONField(
         allow_null=True,
-        help_text="Metrics with their settings, exclusions, one person against the others (under `ceiling`), the "
+        help_text="Metrics with their settings, exclusions, a single annotator vs. rest (under `ceiling`), the "
         "reliability of the gold scores with the ceiling that it sets for Pearson's r (under `reliability`), and "
         "figures; what is undefined is an object with its reason. Null until it is done.",
     )

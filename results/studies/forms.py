@@ -88,11 +88,11 @@ class StudyForm(FacetsForm):
         error_messages={"required": "Choose what to do with candidates that people may have written."},
     )
     each_split = forms.BooleanField(
-        label="Each split by itself",
+        label="One evaluation per split",
         required=False,
         help_text=(
-            "One evaluation for each split, such as dev and test; two of them are shown side by side. Single figures "
-            "of this type are over all chosen candidates, so that they cannot be divided afterwards."
+            "Creates a separate evaluation for each split, such as dev and test; two of them are shown side by side. "
+            "The figures of this type cover all chosen candidates and can't be divided by split afterwards."
         ),
     )
     resamples = forms.IntegerField(label="Resamples", required=False, min_value=100, max_value=MOST_RESAMPLES)
@@ -181,7 +181,7 @@ class StudyForm(FacetsForm):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         if data.get("each_split") and not 2 <= len(self._list_splits()) <= MOST_SPLITS:
-            self.add_error("each_split", f"Choose 2 to {MOST_SPLITS} splits, or leave out “Each split by itself”.")
+            self.add_error("each_split", f"Choose 2 to {MOST_SPLITS} splits, or leave out “One evaluation per split”.")
         return data
 
     def list_settings(self) -> list[Settings]:

@@ -11,8 +11,6 @@ from projects.models import Project
 from results.scope.gold_settings import GoldSettings
 from results.scope.human_sources import APART, IN, LEAVE_OUT
 
-SETTLED = "a score that was settled on wins"
-
 _HUMANS = {LEAVE_OUT: "left out", APART: "apart", IN: "count as systems"}
 
 
@@ -35,13 +33,13 @@ class Settings(GoldSettings):
 
     @property
     def gold_in_words(self) -> str:
-        """The gold rule as captions have it. Frozen sets hold captions, so these keep their words."""
+        """The gold rule in words."""
         rule = {
             GoldRule.MEAN: "mean of the judgments",
             GoldRule.MEDIAN: "median of the judgments",
             GoldRule.Z: "mean of z scores",
         }[self.gold]
-        return f"{rule}; {SETTLED}" if self.does_adjudication_win else rule
+        return f"{rule}; adjudicated scores replace it" if self.does_adjudication_win else rule
 
     def list_choices(self) -> list[tuple[str, str]]:
         """Return names and values of the candidates and gold scores, without metrics and the options of the kind."""
@@ -56,7 +54,7 @@ class Settings(GoldSettings):
             ("Judgments", judgments),
             *((name, ", ".join(each or "unspecified" for each in values)) for name, values in facets if values),
             *([("Blind judgments only", "yes")] if self.is_blind_only else []),
-            ("Gold score", self.gold_in_words.replace(SETTLED, "adjudicated scores replace it")),
+            ("Gold score", self.gold_in_words),
             ("Minimum judgments per candidate", str(self.least_judgments)),
             ("Missing metric scores", "count as zero" if self.as_zero else "excluded"),
             *([("Raters, for the ceiling", DESIGNS[self.design])] if self.design != Design.ONE_WAY else []),

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-ONE_PERSON = "One person against the others"
+ONE_PERSON = "Single annotator vs. rest"
 CEILING = "Ceiling (for Pearson only)"
 SHARE = Column("share", "Pearson / ceiling", "number")
 

@@ -36,7 +36,7 @@ def write_card(training: Training, plan: Plan, result: Mapping[str, Any]) -> str
         f"- Chosen: learning rate {variant['rate']:g} by the mean of the seeds on dev, seed {variant['seed']}",
         f"- Device: {result['device'] or 'unknown'}",
         "",
-        "## Agreement with people (Pearson's r, 95 % interval over passages)",
+        "## Correlation with human scores (Pearson's r, 95 % interval over passages)",
         "",
         *(f"- {name}: {describe(variant[key], variant, key)}" for key, name in (("dev", "Dev"), ("test", "Test"))),
         "",

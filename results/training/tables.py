@@ -14,7 +14,7 @@ from results.models import Training
 from results.training.figures import HELD_OUT, METRIC
 
 SPLITS = {"dev": "Dev", "test": "Test"}
-_ON_DEV = "Rate, epoch and seed are chosen by dev, so its correlations are somewhat too high; those of test are not."
+_ON_DEV = "Rate, epoch and seed are chosen on dev, so its correlations are somewhat too high; those on test are not."
 _NONE = Missing("no answer of this split")
 
 
@@ -173,12 +173,12 @@ def _make(
     result = training.result or {}
     method = "95 % intervals by the jackknife with Student's t over passages"
     of_means = "; of means by a percentile bootstrap of passages" if mean else ""
-    beside = "" if name == "runs" else " and metrics of words"
+    beside = "" if name == "runs" else " and word-overlap metrics"
     caption = (
         f"{title}: {training.metric}{beside} (judgment set {result['set']['number']}, criterion "
         f"{training.criterion}; {method}{of_means})."
     )
-    notes = [_ON_DEV, f"Encoder: {result['encoder']['name']}. Word metrics compare with the same single reference."]
+    notes = [_ON_DEV, f"Encoder: {result['encoder']['name']}. Word-overlap metrics use the same single reference."]
     return Table(
         name, title, columns, rows, caption, foot=foot, n_keys=n_keys, notes=notes,
         label=f"training-{training.number}-{name}",

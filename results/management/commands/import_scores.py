@@ -17,7 +17,7 @@ from results.score_import.rows import SCORE_FIELDS
 
 class Command(ProjectCommand):
     help = (
-        "Import scores by other metrics, matched by dataset and candidate id. Wrong rows are listed and skipped; a "
+        "Import scores by other metrics, matched by dataset and candidate ID. Wrong rows are listed and skipped; a "
         "file that cannot be read is refused as a whole. A higher score must mean a better answer: negate error rates "
         "first."
     )

@@ -88,7 +88,7 @@ def _make_whole(about: About) -> Section:
             "Correlation with human scores",
             columns,
             rows,
-            about.captioned("Correlation of metrics with people", about.resampling),
+            about.captioned("Correlation of metrics with human scores", about.resampling),
             foot=foot,
             notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
         ),
@@ -222,7 +222,7 @@ def _make_scatters(about: About) -> Iterator[Section]:
                 points["candidates"], points["scores"][subject], points["gold"], strict=True
             )
         ]
-        title, caption = f"{label} vs. human scores", f"{label} and people"
+        title = f"{label} vs. human scores"
         columns = [
             Column("low", f"{label} from", "number"),
             Column("high", "to", "number"),
@@ -235,7 +235,7 @@ def _make_scatters(about: About) -> Iterator[Section]:
         yield Section(
             f"scatter-{place}",
             "Candidates",
-            Table(f"scatter-{place}", title, columns, bands, about.captioned(caption), n_keys=0),
+            Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
             charts=[draw_scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
             note=_explain_points(len(rows), points["n"]),
             choice=label,

@@ -166,12 +166,12 @@ def _list_section(about: About, one: Figures, place: int) -> Section:
     ]
     sides = f"{word_for_page(first)} and {second}"
     caption = f"Largest gaps between {first} and {second}"
-    notes = _caption_scale(about, one)
+    notes = _explain_scale(about, one)
     return Section(
         name,
         "Largest gaps",
         Table(name, f"Largest gaps: {sides}", columns, rows, about.captioned(caption), n_keys=2, notes=notes),
-        note=_explain_scale(about, one),
+        note=" ".join(notes),
         choice=sides,
         template="results/studies/_errors.html",
         detail=_make_error_list(about, one, word_for_page(first), second),
@@ -230,8 +230,8 @@ def _causes_section(about: About, one: Figures, place: int) -> Section:
     )
 
 
-def _explain_scale(about: About, one: Figures) -> str:
-    """Return how the metrics of a list are mapped to the scale of the criterion, as the page explains it."""
+def _explain_scale(about: About, one: Figures) -> list[str]:
+    """Return how each metric of a list is mapped to the scale of the criterion."""
     scale = about.figures["scale"]
     sentences = []
     for subject in filter(None, (one["first"], one["second"])):
@@ -241,21 +241,6 @@ def _explain_scale(about: About, one: Figures) -> str:
             f"{about.labels[subject]} is mapped linearly from {origin}, {span['low']:.3g} to {span['high']:.3g}, to "
             f"{scale['low']:g} to {scale['high']:g}."
         )
-    return " ".join(sentences)
-
-
-def _caption_scale(about: About, one: Figures) -> list[str]:
-    """Return the same for the notes of files, in the words of frozen sets."""
-    scale = about.figures["scale"]
-    sentences = []
-    for subject in filter(None, (one["first"], one["second"])):
-        span = about.figures["spans"][subject]
-        words = (
-            "%(metric)s is laid on %(low)g to %(high)g by its declared range, %(from)g to %(to)g."
-            if span["is_declared"]
-            else "%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g."
-        )
-        sentences.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
     return sentences
 
 

@@ -121,8 +121,8 @@ def _list_excluded(about: About) -> Section:
         for each in figures["listed"]
     ]
     n = sum(figures["reasons"].values())
-    counted = "; ".join(f"{format_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
-    caption = f"Minimal pairs that are left out (n = {n:,} minimal pairs; {counted})."
+    counted = "; ".join(f"{REASONS.get(name, name)}: {count:,}" for name, count in figures["reasons"].items())
+    caption = f"Excluded minimal pairs (n = {n:,} minimal pairs; {counted})."
     notes = _note_excluded(figures, n, len(rows))
     table = Table("left-out", "Excluded minimal pairs", columns, rows, caption, n_keys=2, notes=notes)
     return Section("left-out", "Excluded pairs", table, note=_explain_excluded(figures, len(rows)))
@@ -132,26 +132,18 @@ def _explain_excluded(figures: Figures, n_listed: int) -> str:
     """Return how many pairs are excluded and why, as the page explains it."""
     n = sum(figures["reasons"].values())
     counted = "; ".join(f"{REASONS.get(name, name)}: {count:,}" for name, count in figures["reasons"].items())
-    sentences = [f"{n:,} pairs are excluded. {counted}."]
-    if n > n_listed:
-        sentences.append(f"The first {n_listed:,} are listed.")
-    if NOT_HIGHER in figures["reasons"]:
-        sentences.append("Check pairs whose first candidate has no higher human score: the two may be swapped.")
-    return " ".join(sentences)
+    return " ".join([f"{n:,} pairs are excluded. {counted}.", *_note_excluded(figures, n, n_listed)])
 
 
 def _note_excluded(figures: Figures, n: int, n_listed: int) -> list[str]:
-    """Return the same for the notes of files, in the words of frozen sets."""
     sentences = [f"The first {n_listed:,} are listed."] if n > n_listed else []
     if NOT_HIGHER in figures["reasons"]:
-        sentences.append(
-            "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
-        )
+        sentences.append("Check pairs whose first candidate has no higher human score: the two may be swapped.")
     return sentences
 
 
 def _make_caption(about: About, title: str) -> str:
-    by = "%(title)s; which candidate of a pair is better goes by %(human)s"
+    by = "%(title)s; the better candidate of a pair is determined by %(human)s"
     return about.captioned(by % {"title": title, "human": about.figures["human"]}, about.resampling)
 
 

@@ -116,7 +116,7 @@ def make_sections(about: About) -> list[Section]:
                 read_value(each[GIVEN]),
             ]
         )
-    title = "Pairs of answers in the order of people, 0 to 1"
+    title = "Share of pairs of answers ordered as by human scores, 0 to 1"
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject][CROSS_FIT])) for subject in order]
     table = Table(
         "pairwise", title, columns, rows, about.captioned(title, about.resampling), foot=_make_floors(figures)
@@ -129,7 +129,7 @@ def make_sections(about: About) -> list[Section]:
             charts=[draw_estimates("pairwise", title, drawn, axis="accuracy, cross-fit")],
             note=(
                 f"{figures['n_pairs']:,} pairs of answers to {figures['n_questions']:,} questions, each question with "
-                "the same weight. A tie of the metric counts if people tie the pair too. 95 % CI in brackets."
+                "the same weight. A tie of the metric counts if the human scores tie too. 95 % CI in brackets."
             ),
         )
     ]

@@ -142,7 +142,10 @@ def _make_metrics(about: About) -> Section:
         columns.append(SHARE)
         rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
         foot = [[*foot[0], None], [CEILING, ceiling, None]]
-    title, caption = "Pearson's r of each metric with human scores", "Pearson's correlation of each metric with people"
+    title, caption = (
+        "Pearson's r of each metric with human scores",
+        "Pearson's correlation of each metric with human scores",
+    )
     return Section(
         "metrics",
         "The metrics",
@@ -184,7 +187,7 @@ def _make_matrices(about: About) -> Iterator[Section]:
             ]
             for first in order
         ]
-        tested = "p of one-sided tests: the metric of the row follows people better than that of the column"
+        tested = "p of one-sided tests that the metric of the row correlates better with human scores than the column's"
         yield Section(
             name,
             "Pairwise significance",
@@ -256,9 +259,8 @@ def _make_pairs(about: About) -> Section:
         ]
         for pair in better
     ]
-    caption = "Each pair of metrics, the one that follows people better first"
     title = "Each pair of metrics, the higher correlation first"
-    words = about.captioned(caption, about.bootstrap)
+    words = about.captioned(title, about.bootstrap)
     return Section(
         "pairs",
         "Each pair",

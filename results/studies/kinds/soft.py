@@ -103,7 +103,7 @@ def make_sections(about: About) -> list[Section]:
         each = figures["metrics"][subject]
         plain: Value = Missing(each["reason"]) if "reason" in each else each["plain"]
         rows.append([about.labels[subject], read_value(_read_soft(each)), plain])
-    title = "Agreement with people on pairs of systems, 0 to 1"
+    title = "Agreement with human scores on pairs of systems, 0 to 1"
     drawn = [(about.labels[subject], read_value(_read_soft(figures["metrics"][subject]))) for subject in order]
     return [
         Section(
@@ -139,10 +139,10 @@ def _explain(figures: Figures) -> str:
 
 def list_limits(settings: Settings, figures: Figures) -> list[str]:
     limits = [
-        "Each pair of systems has a one-sided p by people and one by the metric (paired sign-flip test).",
-        "The soft accuracy is 1 minus their mean difference, so pairs of which people are unsure matter little.",
+        "Each pair of systems has a one-sided p from human scores and one from the metric (paired sign-flip test).",
+        "The soft accuracy is 1 minus their mean difference, so pairs on which human scores are unsure matter little.",
         "In the plain accuracy a pair counts if both sides put it in the same order; a tie of one side alone is wrong.",
-        "The p-values are shares of patterns, as published: they compare, and test nothing.",
+        "The p-values are shares of patterns, as published: they are compared, not used as tests.",
     ]
     if settings.options.get(SIGNS) != BY_PASSAGE:
         limits.append("Questions of one passage are not independent: flip the signs by passage where they share them.")

@@ -208,7 +208,7 @@ def _draw_chart(about: About, name: str, found: Figures) -> Chart:
                     {"weight": point["weight"], "metric": about.labels[subject], "pearson": value.value, **ends}
                 )
     # An evaluation that was stored without a ceiling has one person against the others to compare with.
-    words, level = "one person against the others", read_one_person(found["ceiling"])
+    words, level = "single annotator vs. rest", read_one_person(found["ceiling"])
     if "reliability" in found:
         words, level = "ceiling", read_ceiling(found["reliability"])
     line = (level.value, f"{words} {level.value:.3f}") if isinstance(level, Estimate) else None

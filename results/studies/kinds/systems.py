@@ -192,7 +192,7 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
         "Draws share questions, so their points are not independent. There is no p-value and no interval.",
         "With few systems, each of them strongly affects the correlation.",
         "Metrics with a corpus score, such as BLEU, are scored over each draw as a corpus; others are means.",
-        "One person against the others: one judgment of each candidate, drawn at random, and the mean of the rest.",
+        "Single annotator vs. rest: one judgment of each candidate, drawn at random, and the mean of the rest.",
         "That is no upper bound for a metric. No ceiling is given: means of systems are more reliable than golds.",
     ]
     if settings.as_zero:

@@ -39,7 +39,7 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
         for (label, value), subject in zip(found, order, strict=True)
     ]
     foot: list[list[Value]] = [[about.one_person, read_one_person(figures["ceiling"]["draws"]), "mean"]]
-    caption = "Pearson's correlation of metrics with people over systems on drawn questions"
+    caption = "Pearson's correlation of metrics with human scores over systems, on drawn questions"
     title = "Pearson's r of metrics with human scores over systems, drawn questions"
     # The points are the same for every metric.
     n = figures["draws"][order[0]]["n"] if is_drawn else 0
@@ -62,7 +62,6 @@ def _make_clouds(about: About) -> Iterator[Section]:
             {"system": system or UNNAMED.page, "metric": metric, "human": human}
             for system, metric, human in zip(points["system"], points["metric"], points["human"], strict=True)
         ]
-        caption = f"{label} and people on drawn questions"
         title = f"{label} vs. human scores, drawn questions"
         columns = [
             Column("system", "System"),
@@ -77,7 +76,7 @@ def _make_clouds(about: About) -> Iterator[Section]:
         ]
         chart = draw_scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
         note = _explain_points(len(rows), found["n"])
-        whole = Table(f"draw-{place}", title, columns, table, _make_caption(about, caption))
+        whole = Table(f"draw-{place}", title, columns, table, _make_caption(about, title))
         yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
 
 
@@ -100,7 +99,7 @@ def _make_systems(about: About) -> Section:
     ]
     foot: list[list[Value]] = [[about.one_person, read_one_person(figures["ceiling"]["whole"]), None, None]]
     n = len(figures["whole"][order[0]]["systems"])
-    caption = f"Correlation of metrics with people over {n} systems, one point each"
+    caption = f"Correlation of metrics with human scores over {n} systems, one point each"
     title = f"Correlation with human scores over {n} systems"
     drawn = [(about.labels[subject], read_number(figures["whole"][subject]["pearson"])) for subject in order]
     return Section(
@@ -120,7 +119,6 @@ def _make_points(about: About) -> Iterator[Section]:
                 found["systems"], found["metric"], found["human"], found["n_items"], strict=True
             )
         ]
-        caption = f"{label} and people, system by system"
         title = f"{label} vs. human scores by system"
         columns = [
             Column("system", "System"),
@@ -131,7 +129,7 @@ def _make_points(about: About) -> Iterator[Section]:
         spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
-        whole = Table(f"system-{place}", title, columns, table, _make_caption(about, caption))
+        whole = Table(f"system-{place}", title, columns, table, _make_caption(about, title))
         yield Section(f"system-{place}", "Each system", whole, charts=[chart], choice=label)
 
 

@@ -226,7 +226,7 @@ def _explain(figures: Figures) -> str:
 
 def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        "One threshold holds for all metrics, which use their ranges differently: compare each metric with people.",
+        "One threshold holds for all metrics, which use their ranges differently: compare each with human scores.",
         "A list counts if each of its first answers has a score, so an answer without one never counts as a poor one.",
         "The reciprocal rank of a list without a good answer among the first is 0.",
     ]

@@ -50,7 +50,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
         response = client.get(made.get_absolute_url())
         page = response.content.decode()
         assert "all scores are equal" in page, "a constant metric is undefined, with its reason"
-        assert "One person against the others" in page
+        assert "Single annotator vs. rest" in page
         for metric in (made.result or {})["metrics"]:
             assert f">{MetricRun.objects.get(pk=metric['run']).signature}<" in page
         assert "<b>away</b>" not in page
@@ -104,12 +104,12 @@ def test_each_split_is_evaluated_by_itself_and_shown_side_by_side(
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     client, new = client_of(researcher), f"{STUDIES}new/?kind=significance"
-    assert "Each split by itself" not in read_page(client.get(new)), "the project has no splits"
+    assert "One evaluation per split" not in read_page(client.get(new)), "the project has no splits"
     passages = Passage.objects.filter(dataset__project=judged).order_by("pk")
     passages.update(split="dev")
     Passage.objects.filter(pk__in=passages.values("pk")[:5]).update(split="test")
-    assert "Each split by itself" in read_page(client.get(new))
-    assert "Each split by itself" not in read_page(client.get(f"{STUDIES}new/?kind=correlation"))
+    assert "One evaluation per split" in read_page(client.get(new))
+    assert "One evaluation per split" not in read_page(client.get(f"{STUDIES}new/?kind=correlation"))
     refused = ask(client, runs, "significance", each_split="on", splits=["dev"])
     assert (refused.status_code, Study.objects.count()) == (422, 0)
     assert "Choose 2 to 10 splits" in read_page(refused)

@@ -94,7 +94,7 @@ def test_the_command_studies_given_scores_too(table_8: Study, project: Project) 
     asked = ("--project", project.slug, "--seed", "1", "--markdown", "--table", "datasets")
     call_command("study", "pairs", *asked, "--option", f"human={GOLDS}", stdout=output)
     assert "| Good | 85.0" in output.getvalue()
-    assert "goes by gold scores first" in output.getvalue()
+    assert "determined by gold scores first" in output.getvalue()
 
 
 def test_what_is_left_out_is_listed_with_its_reason(project: Project, manager: Membership) -> None:

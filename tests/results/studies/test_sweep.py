@@ -58,7 +58,7 @@ def test_the_bonus_for_the_right_opinion_raises_the_correlation(
         "1.00",
         "1.50",
         "2.00",
-        "One person against the others",
+        "Single annotator vs. rest",
         "Ceiling (for Pearson only)",
     ]
     assert "No candidate answers an entity question" in answer
