@@ -158,13 +158,13 @@ class NewBatchSerializer(StrictSerializer):
 
 class LimitsSerializer(StrictSerializer):
     max_hits_per_annotator = serializers.IntegerField(
-        required=False, allow_null=True, **bounds("max_hits_per_annotator"), help_text="Null for no cap."
+        required=False, allow_null=True, **bounds("max_hits_per_annotator"), help_text="Null for no limit."
     )
     max_hits_per_day = serializers.IntegerField(
-        required=False, allow_null=True, **bounds("max_hits_per_day"), help_text="Per annotator; null for no cap."
+        required=False, allow_null=True, **bounds("max_hits_per_day"), help_text="Per annotator; null for no limit."
     )
     max_share = StrictFloatField(
-        required=False, allow_null=True, **bounds("max_share"), help_text="From 0 to 1; null for no cap."
+        required=False, allow_null=True, **bounds("max_share"), help_text="From 0 to 1; null for no limit."
     )
     is_pay_prorated = StrictBooleanField(
         required=False, help_text="Whether short HITs pay their share. Only a draft can change it."
@@ -263,7 +263,7 @@ class BatchShow(ProjectEndpoint):
     @extend_schema(
         request=LimitsSerializer,
         responses=BatchSerializer,
-        examples=[OpenApiExample("A cap", value={"max_hits_per_annotator": 20}, request_only=True)],
+        examples=[OpenApiExample("A limit", value={"max_hits_per_annotator": 20}, request_only=True)],
     )
     def patch(self, request: Request, slug: str, number: int) -> Response:
         """Change the limits of a batch.

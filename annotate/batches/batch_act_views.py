@@ -96,7 +96,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             judgments_wanted.change_caps(batch=batch, actor=request.membership, caps=form.caps())
-            messages.success(request, "Caps saved.")
+            messages.success(request, "Limits saved.")
             return redirect("annotate:batch-show", project.slug, number)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)

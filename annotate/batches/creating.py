@@ -137,7 +137,7 @@ def create_batch(
     terms = check_terms(project, terms)
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then create the batch.")
+        raise Refused("This project has no rubric yet. Choose one under Task › Rubric, then create the batch.")
     rows = _choose(project, selection, terms) if rows is None else rows
     number = next_number(project, Batch)
     batch = Batch.objects.create(

@@ -122,11 +122,11 @@ def change_caps(*, batch: Batch, actor: Membership | None, caps: Mapping[str, fl
     """
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
-        raise Refused("No one works on this batch any more, so caps don’t apply.")
+        raise Refused("No one works on this batch any more, so limits don’t apply.")
     if locked.has_named_annotators and any(
         caps.get(name) is not None for name in ("max_hits_per_annotator", "max_share")
     ):
-        raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
+        raise Refused("Each chosen annotator rates everything, so limits don’t apply.")
     before = {name: getattr(locked, name) for name in CAPS}
     after = {**before, **caps}
     # The caller's batch gets the new values too; only these columns are written.

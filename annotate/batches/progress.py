@@ -221,11 +221,11 @@ WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND {is_work("h")}
 _REASONS = {
     "nobody": "The project has no active annotator who may take HITs.",
     "named gone": "Only chosen annotators may take them, and none of those is active.",
-    "named": "Only chosen annotators may take them, and all active ones have had them before.",
-    "served": "All active annotators have had them before.",
-    "few": "They need more people than there are active annotators who haven’t had them before.",
+    "named": "Only chosen annotators may take them, and all active ones have already seen them.",
+    "served": "All active annotators have already seen them.",
+    "few": "Too few active annotators are left who haven’t seen them.",
     "unqualified": "The remaining annotators have not passed the qualification test.",
-    "caps": "The remaining annotators have reached this batch’s cap on HITs.",
+    "caps": "The remaining annotators have reached this batch’s limit of HITs.",
 }
 
 

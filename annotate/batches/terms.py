@@ -127,7 +127,7 @@ def _check_named(project: Project, terms: Terms) -> int:
             "candidates or collect them again."
         )
     if terms.max_hits_per_annotator is not None or terms.max_share is not None:
-        raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
+        raise Refused("Each chosen annotator rates everything, so limits don’t apply.")
     return n_named
 
 

@@ -144,7 +144,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
     presentation.check()
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then create the plan.")
+        raise Refused("This project has no rubric yet. Choose one under Task › Rubric, then create the plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
     missing = compute_missing(
         fetch_coverage(

@@ -50,7 +50,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
     """Return the project's test, created as a draft if there is none. Raises Refused without a rubric."""
     rubric = rubrics.current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then create the test.")
+        raise Refused("This project has no rubric yet. Choose one under Task › Rubric, then create the test.")
     test, is_new = QualificationTest.objects.get_or_create(
         project=project,
         defaults={"rubric": rubric, "instructions": _find_instructions(project), "seed": secrets.randbelow(2**31)},

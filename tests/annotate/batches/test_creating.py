@@ -299,7 +299,7 @@ def test_named_annotators_each_rate_everything(
     assert {named.annotator for named in batch.named_annotators.all()} == set(people)
     with pytest.raises(Refused, match="gets 2 judgments, not 3"):
         make(project, judgments=3, annotators=people)
-    with pytest.raises(Refused, match="caps don’t apply"):
+    with pytest.raises(Refused, match="limits don’t apply"):
         make(project, judgments=None, annotators=people, max_hits_per_annotator=1)
     with pytest.raises(Refused, match="twice"):
         make(project, judgments=None, annotators=(annotator, annotator))

@@ -268,9 +268,9 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
             rate(person)
     assert find_stuck_places(open_batch).n_places == 0
     judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
-    assert reasons(open_batch) == [("All active annotators have had the", 2, [2])]
+    assert reasons(open_batch) == [("All active annotators have already", 2, [2])]
     make_membership(project)
-    assert reasons(open_batch) == [("They need more people than there a", 1, [2])]
+    assert reasons(open_batch) == [("Too few active annotators are left", 1, [2])]
 
 
 def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch, annotator: Membership) -> None:
@@ -280,7 +280,7 @@ def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch,
     again = create_batch(project=open_batch.project, actor=None, terms=Terms(judgments=1))
     lifecycle.open_batch(batch=again, actor=None)
     assert isinstance(serving.claim(annotator), serving.NoWork)
-    assert reasons(again) == [("All active annotators have had the", 3, [1, 2, 3])]
+    assert reasons(again) == [("All active annotators have already", 3, [1, 2, 3])]
 
 
 def test_a_returned_hit_sticks_and_an_expired_one_does_not(

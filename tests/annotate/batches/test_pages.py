@@ -190,7 +190,7 @@ def test_a_batch_that_nobody_has_worked_on_says_so(
 ) -> None:
     page = body(client_of(manager), url("batch-show", 1))
     assert "no submissions yet" in page
-    assert "They need more people than there are active annotators" in page
+    assert "Too few active annotators are left who haven’t seen them." in page
     assert "Invite more people" in page
 
 

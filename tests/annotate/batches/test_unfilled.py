@@ -70,7 +70,8 @@ def test_raising_the_caps_frees_the_places(
     submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     assert isinstance(serving.claim(annotator), serving.NoWork)
     assert kinds(batch) == [("caps", 2)]
-    assert "Raise the caps" in client.get(reverse("annotate:batch-show", args=[batch.project.slug, 1])).content.decode()
+    page = client.get(reverse("annotate:batch-show", args=[batch.project.slug, 1])).content.decode()
+    assert "Raise the limits" in page
     client.post(
         caps_url(batch), {**sent, "max_hits_per_annotator": "", "max_hits_per_day": "10", "max_share_percent": "66.67"}
     )
@@ -159,7 +160,7 @@ def test_named_annotators_and_archives_take_no_caps(
     lifecycle.open_batch(batch=named, actor=None)
     lifecycle.close(batch=named, actor=None)
     lifecycle.archive(batch=named, actor=None)
-    assert "caps don’t apply" in client.post(caps_url(named), sent).content.decode()
+    assert "limits don’t apply" in client.post(caps_url(named), sent).content.decode()
 
 
 def test_a_batch_is_complete_when_its_last_place_is_submitted(

@@ -36,7 +36,7 @@ def test_the_page_that_deletes_a_project_says_what_is_unfinished(
     for sentence in (
         "1 HIT in progress: what its annotator has not submitted yet",
         "1 open batch.",
-        "1 panel: whoever the platform sends",
+        "1 panel: people whom the platform sends",
         "$12.50 that 1 annotator has earned and not been paid.",
     ):
         assert sentence in page
