@@ -334,7 +334,7 @@ API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, lea
 METRICS_TOKEN = env.text("METRICS_TOKEN", default="")
 REQUEST_METRICS_DIR = env.text("PROMETHEUS_MULTIPROC_DIR", default="")
 
-# Without EMAIL_HOST the site sends no e-mail. Links in messages need the public address.
+# Without EMAIL_HOST the site sends no email. Links in messages need the public address.
 EMAIL_HOST = env.text("EMAIL_HOST", default="")
 EMAIL_PORT = env.number("EMAIL_PORT", default=587)
 EMAIL_HOST_USER = env.text("EMAIL_HOST_USER", default="")
@@ -345,7 +345,7 @@ EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", default="")
 SENDS_EMAIL = bool(EMAIL_HOST)
 if SENDS_EMAIL and not (DEFAULT_FROM_EMAIL and SITE_URL):
-    raise ImproperlyConfigured("To send e-mail, set EMAIL_FROM and SITE_URL as well as EMAIL_HOST.")
+    raise ImproperlyConfigured("To send email, set EMAIL_FROM and SITE_URL as well as EMAIL_HOST.")
 
 # Hosts that webhooks may reach although they lead to internal addresses; while developing, a listener on this machine.
 WEBHOOK_ALLOWED_HOSTS = env.words("WEBHOOK_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])

@@ -106,7 +106,7 @@ KINDS = (
         "Share of items with a known correct rating that were rated within the accepted range.",
     ),
     FigureKind(
-        *("degraded", "Degraded answers scored lower (p)", "Degraded test (p)", ("degraded", "p"), "p"),
+        *("degraded", "Degraded test (p)", "Degraded test (p)", ("degraded", "p"), "p"),
         "Probability of a difference this large if degraded answers were scored no lower than their originals.",
     ),
     FigureKind(
@@ -172,8 +172,8 @@ KINDS = (
         "Share of the HITs taken.",
     ),
     FigureKind(
-        *("poor", "Rejected in spot checks", "Rejected in review", ("poor", "share"), "share"),
-        "Share of the items checked by a reviewer.",
+        *("poor", "Rejected in review", "Rejected in review", ("poor", "share"), "share"),
+        "Share of the items that a reviewer rated in spot checks.",
     ),
     FigureKind(
         *("reviewers", "Mean difference from reviewers", "Δ to reviewers", ("reviewers", "mean_difference"), "number"),

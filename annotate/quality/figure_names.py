@@ -14,7 +14,7 @@ FINDINGS: dict[str, str] = {
     "weak_together": "Several weak indicators",
     "follows_length": "Scores follow answer length",
     "straight_line": "Nearly always the same score",
-    "reviewed_poor": "Rejected in spot checks",
+    "reviewed_poor": "Rejected in review",
     "repeats_inconsistent": "Inconsistent on repeats",
     "biased": "Rates higher or lower than others",
     "too_fast": "Very fast",

@@ -26,8 +26,8 @@ _SHARES: dict[str, str] = {
     "length_above": "Correlation with length: excess over others’",
     "same_share": "Share of one score: poor from",
     "same_above": "Share of one score: excess over others’, relative to the remainder",
-    "poor_good": "Items rejected in spot checks: good",
-    "poor_poor": "Items rejected in spot checks: poor",
+    "poor_good": "Items rejected in review: good",
+    "poor_poor": "Items rejected in review: poor",
     "typical_least": "Lowest median correlation used for comparison",
     "bias_part": "Mean difference from others, relative to the scale",
     "pace_part": "Time per word, relative to others’ median",
@@ -64,7 +64,7 @@ class RulesForm(forms.Form):
     )
     least_items = forms.IntegerField(label="Minimum items before an alert", min_value=5, max_value=10_000)
     degraded_test = forms.ChoiceField(
-        label="Test of degraded answers",
+        label="Degraded test",
         choices=[(each.test.value, each.name) for each in DESCRIPTIONS],
         widget=forms.RadioSelect,
     )

@@ -113,7 +113,9 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
         adjudication.set_rule(project=project, actor=request.membership, wins=wins)
         messages.success(
             request,
-            "The adjudicated score is now the gold score." if wins else "The annotators’ mean is now the gold score.",
+            "Adjudicated scores are now gold scores."
+            if wins
+            else "Gold scores are now computed from the annotators’ scores alone.",
         )
     return redirect("annotate:adjudication-list", project.slug)
 

@@ -40,8 +40,8 @@ class NewProjectForm(forms.Form):
     start = forms.ChoiceField(
         label="Start from",
         required=False,
-        help_text="A template has a rubric and matching instructions. A copy has the settings, rubric, instructions, "
-        "consent form and qualification test of a project that you manage, but no data and no people.",
+        help_text="A template is a preset rubric with matching instructions. A copy has the settings, rubric, "
+        "instructions, consent form and qualification test of a project that you manage, but no data and no people.",
     )
     language = forms.ChoiceField(
         label="Language of the annotators' pages",

@@ -110,7 +110,7 @@ def webhook_resend(request: ProjectRequest, project: Project, webhook_id: int, d
     delivery = get_object_or_404(_fetch(project, webhook_id).deliveries, pk=delivery_id)
     with refusals(request):
         delivering.send_again(delivery=delivery)
-        messages.success(request, "Message queued. It has the same id as before.")
+        messages.success(request, "Message queued. It has the same ID as before.")
     return redirect("projects:webhook-show", project.slug, webhook_id)
 
 

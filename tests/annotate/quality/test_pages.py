@@ -183,7 +183,7 @@ def test_each_degraded_test_can_be_chosen_and_is_explained(office: Client, proje
     page = office.get(f"{BASE}rules/")
     form = page.context["form"]
     sent = {name: form[name].value() for name in form.fields}
-    explained = read(page.content.decode()).rows("Tests of degraded answers")
+    explained = read(page.content.decode()).rows("Degraded tests")
     assert [row["Test"].lower() for row in explained] == [name.lower() for name in NAMES.values()]
     assert all(row["Compares"] and row["Needs"] and row["Use it"] for row in explained)
     for test in DegradedTest:

@@ -185,7 +185,10 @@ def test_the_page_shows_ratings_side_by_side_and_stores_a_score(
     assert Adjudication.objects.get().value == 5
     client.post(f"{LIST}rule/", {"wins": "1"})
     assert QualityRules.objects.get().adjudication_wins
-    assert "is the gold score" in client.get(LIST).content.decode()
+    assert "Adjudicated scores take precedence" in client.get(LIST).content.decode()
+    client.post(f"{LIST}rule/", {})
+    QualityRules.objects.update(gold_rule="median")
+    assert "computed from the annotators’ scores alone" in client.get(LIST).content.decode()
     assert client_of(researcher).get(LIST).status_code == 200
     assert client_of(researcher).post(f"{LIST}{wide.pk}/", wanted).status_code == 403
     client.post(f"{LIST}{wide.pk}/", {**wanted, "act": "take back"})

@@ -25,7 +25,7 @@ def test_the_guide_names_the_shipped_levels() -> None:
         "Scores ignore the references": (str(shipped.overlap_good), str(shipped.overlap_poor)),
         "Scores follow answer length": (str(shipped.length_above), str(shipped.length_poor)),
         "Nearly always the same score": (str(shipped.same_above), percent(shipped.same_share)),
-        "Rejected in spot checks": (percent(shipped.poor_good), percent(shipped.poor_poor)),
+        "Rejected in review": (percent(shipped.poor_good), percent(shipped.poor_poor)),
     }
     for kind, (good, poor) in levels.items():
         assert good in rows[kind][0], kind
