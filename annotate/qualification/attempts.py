@@ -230,7 +230,9 @@ def _check_open(attempt: Attempt) -> None:
 
 
 def _expire(attempt: Attempt, now: datetime) -> None:
-    attempt.state, attempt.finished_at = State.EXPIRED, now
+    # One left lying ended when its time was up: a waiting time that began now would end for nobody.
+    ended_at = now if attempt.due_at is None else min(now, attempt.due_at)
+    attempt.state, attempt.finished_at = State.EXPIRED, ended_at
     attempt.save(update_fields=["state", "finished_at"])
 
 

@@ -177,6 +177,19 @@ def test_one_waits_between_attempts(project: Project, annotator: Membership) -> 
     assert attempts.begin(annotator=annotator).n == 2
 
 
+def test_the_wait_after_an_attempt_left_lying_begins_when_its_time_was_up(
+    project: Project, annotator: Membership
+) -> None:
+    make_test(project, wait_hours=5, time_limit_minutes=10)
+    first = attempts.begin(annotator=annotator)
+    turn_back(first, hours=5)
+    with pytest.raises(Refused, match=r"You can try again from .* UTC\. You have 1 attempt left"):
+        attempts.begin(annotator=annotator)
+    turn_back(first, minutes=11)
+    assert "1 attempt left" in why(annotator)
+    assert attempts.begin(annotator=annotator).n == 2
+
+
 def test_who_has_passed_cannot_begin_again(project: Project, annotator: Membership) -> None:
     make_test(project)
     take(annotator)
