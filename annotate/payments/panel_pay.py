@@ -128,8 +128,10 @@ def follow_session(session: PanelSession, *, told_at: datetime | None = None) ->
     if session.state in (State.RETURNED, State.TIMED_OUT, State.REJECTED):
         cancel(stored)
     elif cents := find_reward(session):
+        # The panel's terms may have changed since: who has finished is owed what was announced to them.
+        before = stored.exclude(cents=None).values_list("cents", flat=True).first()
         annotator = session.participant.membership
-        owe(panel=session.panel, key=key, kind=Kind.REWARD, cents=cents, annotator=annotator, session=session)
+        owe(panel=session.panel, key=key, kind=Kind.REWARD, cents=before or cents, annotator=annotator, session=session)
     if session.state == State.APPROVED:
         approve(stored)
     if told_at is not None and session.state in _SAID and stored.exists():

@@ -83,6 +83,23 @@ def test_a_reward_follows_its_session(project: Project, manager: Membership) -> 
     assert ledger.list_balances(project) == []  # the platform's money is not the project's
 
 
+@pytest.mark.parametrize("by_way_of", [State.SUBMITTED, State.TIMED_OUT])
+def test_a_changed_reward_holds_for_those_who_finish_afterwards(
+    project: Project, manager: Membership, by_way_of: PanelSession.State
+) -> None:
+    panel = make_panel(manager, **TERMS)
+    open_batch(project, n_hits=9)
+    pia = arrive(panel, "pia", Outcome.COMPLETED)
+    Panel.objects.update(reward_cents=200)
+    sessions.record(session_of(panel, "pia"), by_way_of, at=NOW)
+    sessions.record(session_of(panel, "pia"), State.APPROVED, at=NOW + timedelta(minutes=5))
+    assert session_of(panel, "pia").state == State.APPROVED
+    assert (reward_of(pia).cents, reward_of(pia).told) == (150, Told.PAID)
+    assert reward_of(pia).approved_at is not None
+    panel.refresh_from_db()
+    assert reward_of(arrive(panel, "ada", Outcome.COMPLETED)).cents == 200
+
+
 def test_a_set_is_owed_once_and_only_where_the_platform_pays(project: Project, manager: Membership) -> None:
     open_batch(project, n_hits=2)
     panel = make_panel(manager, **TERMS)
