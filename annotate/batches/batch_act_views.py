@@ -48,12 +48,16 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     if act in ("pay-by-item", "pay-in-full"):
         lifecycle.change_short_hit_pay(batch=batch, actor=actor, is_prorated=act == "pay-by-item")
         return "Pay for short HITs saved. Check the expected cost."
+    if act == "pin":
+        message = "The batch now uses the latest rubric, instructions and consent form."
+        if lifecycle.adopt_newest_texts(batch=batch, actor=actor):
+            message += " Its controls were deleted, because they are for the older scale. Generate them again."
+        return message
     acts = {
         "pause": (lifecycle.pause, "Batch paused. HITs in progress can still be finished."),
         "close": (lifecycle.close, "Batch closed. HITs in progress can still be finished."),
         "archive": (lifecycle.archive, "Batch archived. Its judgments still count in all results."),
         "delete": (lifecycle.delete_draft, "Draft deleted."),
-        "pin": (lifecycle.adopt_newest_texts, "The batch now uses the latest rubric, instructions and consent form."),
     }
     run, message = acts[act]
     run(batch=batch, actor=actor)

@@ -1,18 +1,19 @@
 """The life of a batch: opened, paused, closed, reopened, archived, or deleted as a draft."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from annotate import places
 from annotate.batches import trials
-from annotate.batches.control_plan import clear_pool
+from annotate.batches.control_plan import clear_pool, list_pool
 from annotate.batches.creating import describe
-from annotate.models import Assignment, Batch, BatchAnnotator
+from annotate.models import Assignment, Batch, BatchAnnotator, ControlJob
 from projects import log
 from projects.errors import Refused
-from projects.models import Act, Consent, Instructions, Membership
+from projects.models import Act, Consent, Instructions, Membership, Rubric
 from projects.rubric import rubrics
 from projects.texts.versions import current_consent, current_instructions
 
@@ -117,10 +118,11 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
 
 
 @transaction.atomic
-def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
-    """Let a draft use the project's latest rubric, instructions and consent. Raises Refused once it was opened.
+def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> bool:
+    """Let a draft use the project's latest rubric, instructions and consent; return whether its controls were deleted.
 
-    Locks the batch, so that the rubric which an opening freezes is the one that the batch keeps.
+    Controls name the correct ratings on the scales of the older rubric, and fit no others. Raises Refused once the
+    batch was opened. Locks the batch, so that the rubric which an opening freezes is the one that the batch keeps.
     """
     _lock(batch)
     rubric = rubrics.current_rubric(batch.project)
@@ -133,6 +135,13 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
         raise Refused(
             "Only a draft can change its rubric, because judgments stay with the version they were made under."
         )
+    is_rescaled = list_pool(batch).exists() and _list_scales(batch.rubric) != _list_scales(rubric)
+    if is_rescaled:
+        if ControlJob.objects.filter(batch=batch, state__in=ControlJob.LIVE).exists():
+            raise Refused(
+                "Controls are being generated on the older scale. Wait until that is done, or cancel it first."
+            )
+        clear_pool(batch)
     Batch.objects.filter(pk=batch.pk).update(rubric=rubric, instructions=instructions, consent=consent)
     log.record(
         batch.project,
@@ -142,6 +151,11 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
         before=_list_versions(batch.rubric.version, batch.instructions, batch.consent),
         after=_list_versions(rubric.version, instructions, consent),
     )
+    return is_rescaled
+
+
+def _list_scales(rubric: Rubric) -> set[tuple[Any, ...]]:
+    return set(rubric.criteria.values_list("key", "kind", "low", "high", "is_reversed", "used_for_quality"))
 
 
 @transaction.atomic

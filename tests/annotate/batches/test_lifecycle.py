@@ -2,23 +2,29 @@ import json
 import uuid
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.control_plan import ControlPlan
 from annotate.batches.creating import create_batch
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.terms import Terms
+from annotate.controls.making import make_pool
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project
+from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import answered, assert_equation
-from tests.factories import make_corpus, make_instructions, make_membership, make_rubric
+from tests.factories import make_batch, make_corpus, make_instructions, make_membership, make_rubric
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +144,26 @@ def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project
     lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "is_kept"),
+    [({}, True), ({"statement": "Is it right?"}, True), ({"high": 7}, False), ({"is_reversed": True}, False)],
+)
+def test_controls_of_a_draft_go_with_the_scale_that_they_are_for(
+    project: Project, manager: Membership, client_of: SignIn, change: dict[str, Any], is_kept: bool
+) -> None:
+    make_places(project)
+    batch = make_batch(project, is_open=False, controls=ControlPlan(known_per_hit=1))
+    make_pool(batch=batch, actor=None)
+    newest = make_rubric(project)
+    newest.criteria.update(**change)
+    url = reverse("annotate:batch-state", args=[project.slug, batch.number])
+    page = client_of(manager).post(url, {"act": "pin"}, follow=True).text
+    assert ("Its controls were deleted" in page) != is_kept
+    assert Item.objects.filter(pool_of=batch).exists() == is_kept
+    batch.refresh_from_db()
+    assert batch.rubric == newest
 
 
 def test_a_draft_may_take_the_newest_versions_an_open_batch_not(batch: Batch, project: Project) -> None:
