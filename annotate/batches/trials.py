@@ -6,7 +6,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotate.models import Assignment, Batch
-from annotate.models.conditions import is_counted, is_item, is_work
+from annotate.models.conditions import is_counted, is_in_use, is_item, is_work
 from projects.errors import Refused
 from projects.models import Project, Rubric
 
@@ -69,7 +69,7 @@ def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT h.id, array_agg(i.candidate_id) FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
-               WHERE h.batch_id = %s AND {is_work("h")} AND {is_item("i")}
+               WHERE h.batch_id = %s AND {is_work("h")} AND {is_item("i")} AND {is_in_use("i")}
                  AND (%s OR h.id = ANY(%s)) GROUP BY h.id ORDER BY h.id""",
             [batch.pk, hit_ids is None, list(hit_ids or ())],
         )

@@ -12,6 +12,7 @@ from annotate.batches import creating, judgments_wanted, lifecycle, trials
 from annotate.batches.creating import plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, QualificationTest
 from annotate.work import submitting
@@ -133,6 +134,19 @@ def test_more_and_fewer_judgments_include_those_of_trials(project: Project) -> N
     assert judgments_wanted.plan_wanted(batch=full, judgments=1).n_removed == 3 + 4
     judgments_wanted.change_wanted(batch=full, actor=None, judgments=1)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [0, 1]
+
+
+def test_a_withdrawn_candidate_asks_for_no_more_judgments_of_the_others(project: Project, manager: Membership) -> None:
+    """Its judgments of the trial count no longer, and nobody is shown it any more."""
+    in_trial = make_corpus(project, name="in trial", n_candidates=3)
+    trial = run_trial(project, judgments=2, n_annotators=2, n_items=3)
+    full = make(project, judgments=3, trial=trial, use_of_trial="count")
+    broken = in_trial.candidates.first()
+    assert broken is not None
+    withdraw_candidate(project=project, actor=manager, candidate=broken, why="Cut off.")
+    assert judgments_wanted.plan_wanted(batch=full, judgments=4).n_added == 1
+    judgments_wanted.change_wanted(batch=full, actor=None, judgments=4)
+    assert full.hits.get().places_wanted == 2
 
 
 def test_a_counted_trial_says_what_opening_it_again_means(
