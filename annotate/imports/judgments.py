@@ -121,7 +121,6 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, 
     transaction ends.
     """
     cursor.execute("ANALYZE staged_values")
-    _refuse_repeated(cursor, checked, report)
     # A placeholder and an imported annotator of the same name must not become one: a placeholder is not a person.
     refuse_rows(
         cursor,
@@ -142,6 +141,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report, 
                WHERE n.project_id = m.project_id AND n.imported_name = v.annotator)))""",
         [project.pk],
     )
+    _refuse_repeated(cursor, checked, report)
     if locks:
         cursor.execute(
             """SELECT id FROM projects_membership WHERE id IN (SELECT annotator_id FROM staged_values)
@@ -283,14 +283,19 @@ def _refuse_many_annotators(cursor: Any, checked: Checked) -> None:
 
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
-    """Drop repeated judgments of one annotator in the file; different values are refused unless the options choose."""
+    """Drop repeated judgments of one annotator in the file; different values are refused unless the options choose.
+
+    An annotator whom the project knows may stand in the file under both of their names.
+    """
     # Temporary rows have no key of their own; ctid, their physical address, is stable within this transaction.
     direction = "DESC" if checked.options.repeated == "last" else "ASC"
     nulls = "LAST" if checked.options.repeated == "last" else "FIRST"
     placed = f"""SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
                         first_value(value) OVER same AS first_value, row_number() OVER same AS number
-                 FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion
-                                                    ORDER BY judged_at {direction} NULLS {nulls}, line {direction})"""
+                 FROM staged_values WINDOW same AS (
+                     PARTITION BY candidate_id, criterion, annotator_id,
+                                  CASE WHEN annotator_id IS NULL THEN annotator END
+                     ORDER BY judged_at {direction} NULLS {nulls}, line {direction})"""
     if not checked.options.repeated:
         where = "on line" if checked.report.unit == LINE else f"in {checked.report.unit}"
         refuse_rows(

@@ -199,6 +199,17 @@ def test_the_same_judgment_twice_in_a_file_is_taken_once(candidates: None, take:
     assert (report.judgments, report.skipped) == (2, {"repeated": 1})
 
 
+def test_an_annotator_under_both_of_their_names_in_a_file_is_one(candidates: None, take: Any, project: Project) -> None:
+    """As in a file merged from the original one and an export."""
+    take("id,rater,correctness\nc0,w1,4\n")
+    pseudonym = Membership.objects.get(imported_name="w1").pseudonym
+    with pytest.raises(FileRefused) as caught:
+        take(f"id,rater,correctness\nc1,w1,4\nc1,{pseudonym},5\n")
+    assert "another value on line 2" in caught.value.problems[0].reason
+    report = take(f"id,rater,correctness\nc1,w1,4\nc1,{pseudonym},4\n")
+    assert (report.judgments, report.skipped) == (1, {"repeated": 1})
+
+
 def test_a_criterion_is_the_same_one_across_rubric_versions(candidates: None, take: Any) -> None:
     take("id,rater,correctness\nc0,w1,4\n")
     report = take("id,rater,c,f\nc0,w1,4,2\n", criteria=("c=correctness:1-5", "f=fluency:1-7"))
