@@ -4,13 +4,13 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.utils.text import capfirst
 
 from annotate.batches import trials
 from annotate.batches.control_plan_forms import PresentationForm
 from annotate.batches.selection import Selection, count_by_facet
-from annotate.batches.terms import MAX_JUDGMENTS, Terms
+from annotate.batches.terms import KINDS_THAT_RATE, MAX_JUDGMENTS, Terms
 from annotate.batches.terms_forms import CapsForm
 from annotate.models import Batch, QualificationTest
 from annotate.payments.ledger import pays_anything
@@ -150,10 +150,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         for name, rows in counts.items():
             self._offer(name, rows)
         self.fields["annotators"].queryset = (  # type: ignore[attr-defined]
-            project.memberships.active()
-            .annotators()
-            .filter(Q(kind=Membership.Kind.PERSON) | Q(kind=Membership.Kind.SIMULATED))
-            .select_related("user")
+            project.memberships.active().annotators().filter(kind__in=KINDS_THAT_RATE).select_related("user")
         )
         self.fields["annotators"].label_from_instance = _format_name  # type: ignore[attr-defined]
         self._offer_trial_and_test()

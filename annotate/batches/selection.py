@@ -10,6 +10,7 @@ from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, Q
 from django.db.models.functions import Coalesce
 
 from annotate.batches.cutting import sample_passages
+from annotate.batches.terms import KINDS_THAT_RATE
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.models import Batch, Item
 from annotate.models.conditions import is_judgeable
@@ -170,8 +171,11 @@ def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value
 
 
 def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership, ...]:
-    """Return active annotators by username or pseudonym, in the given order. Raises Refused for an unknown name."""
-    active = project.memberships.active().annotators().select_related("user")
+    """Return active annotators by username or pseudonym, in the given order.
+
+    Raises Refused for any other name, also that of an imported annotator, who can't sign in.
+    """
+    active = project.memberships.active().annotators().filter(kind__in=KINDS_THAT_RATE).select_related("user")
     # By username too, since managers know it; where one member's username is another's pseudonym, the username wins.
     known = {person.pseudonym: person for person in active}
     known |= {person.user.get_username(): person for person in active if person.user}

@@ -12,6 +12,8 @@ from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
 
+KINDS_THAT_RATE = (Membership.Kind.PERSON, Membership.Kind.SIMULATED)
+"""The kinds of annotators who take HITs; the others are the authors of imported judgments."""
 MAX_JUDGMENTS = 1_000
 RANGES: dict[str, tuple[float, float]] = {
     "judgments": (1, MAX_JUDGMENTS),
@@ -108,7 +110,8 @@ def require_completed(value: int | None) -> int:
 
 def _check_named(project: Project, terms: Terms) -> int:
     for person in terms.annotators:
-        if person.project_id != project.pk or not person.is_annotator or not person.is_active:
+        is_of_project = person.project_id == project.pk and person.kind in KINDS_THAT_RATE
+        if not (is_of_project and person.is_annotator and person.is_active):
             raise Refused(
                 f"{person.pseudonym} is not an active annotator of this project.",
                 field="annotators",

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.batches.creating import create_batch, plan_batch
-from annotate.batches.selection import Selection
+from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item
 from projects.errors import Refused
@@ -308,9 +308,14 @@ def test_named_annotators_each_rate_everything(
 def test_only_active_annotators_can_be_named(project: Project, researcher: Membership) -> None:
     make_corpus(project)
     suspended = make_membership(project, standing=Membership.Standing.SUSPENDED)
-    for person in (researcher, suspended):
+    imported = Membership.objects.create(
+        project=project, kind=Membership.Kind.IMPORTED, imported_name="w1", role="annotator", is_annotator=True
+    )
+    for person in (researcher, suspended, imported):
         with pytest.raises(Refused, match="not an active annotator"):
             make(project, judgments=None, annotators=(person,))
+    with pytest.raises(Refused, match="not an active annotator"):
+        find_annotators(project, [imported.pseudonym])
 
 
 @pytest.mark.parametrize(
