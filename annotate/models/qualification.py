@@ -112,6 +112,8 @@ class Attempt(models.Model):
     rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="+")
     # The items that were drawn for this attempt, in shown order.
     layout = ArrayField(models.BigIntegerField())
+    pass_share = models.FloatField(null=True, blank=True)
+    """The pass mark that the annotator was told; None for attempts of earlier versions, which have that of the test."""
     draft = models.JSONField(default=dict)
     answers = models.JSONField(null=True, blank=True)
     n_right = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -133,6 +135,10 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return str(self.uuid)
+
+    @property
+    def share_needed(self) -> float:
+        return self.test.pass_share if self.pass_share is None else self.pass_share
 
 
 class Grant(models.Model):

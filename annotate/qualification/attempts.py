@@ -212,6 +212,7 @@ def _create_attempt(test: QualificationTest, annotator: Membership, purpose: str
         purpose=purpose,
         n=n,
         rubric_id=test.rubric_id,
+        pass_share=test.pass_share,
         layout=draw_items(test, pool, annotator.pk, n) if purpose == Purpose.TEST else [item.pk for item in pool],
         started_at=now,
         due_at=now + timedelta(minutes=test.time_limit_minutes or 0) if is_timed else None,
@@ -242,7 +243,7 @@ def _finish(
     test = attempt.test
     items = [item for page in pages for item in page.items]
     graded = grade_answers(items, answers, keys)
-    has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, test.pass_share)
+    has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, attempt.share_needed)
     seconds = [second for page in attempt.draft.values() for second in page.get("seconds", [])]
     attempt.state = State.PASSED if has_passed else State.FAILED
     attempt.finished_at, attempt.n_right = now, graded.n_right

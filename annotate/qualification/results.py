@@ -59,7 +59,7 @@ class AttemptSummary:
 
     @property
     def n_needed(self) -> int:
-        return least_right(self.n_items, self.attempt.test.pass_share)
+        return least_right(self.n_items, self.attempt.share_needed)
 
     @property
     def tone(self) -> str:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
 from annotate.qualification import admission as qualification_admission
-from annotate.qualification import attempts, design
+from annotate.qualification import attempts, design, results
 from annotate.qualification.admission import GRACE, find_admission
 from annotate.qualification.pages import draw_items, list_pages, read_answers
 from annotate.rating.answers import Incomplete, TakesNoAnswers
@@ -188,6 +188,22 @@ def test_the_wait_after_an_attempt_left_lying_begins_when_its_time_was_up(
     turn_back(first, minutes=11)
     assert "1 attempt left" in why(annotator)
     assert attempts.begin(annotator=annotator).n == 2
+
+
+def test_an_attempt_is_graded_by_the_pass_mark_that_it_began_with(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    test = make_test(project, n_items=4, pass_share=0.5)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt, n_right=2)
+    design.change_settings(test=test, actor=None, values={"pass_share": 1.0})
+    ended = attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
+    assert (ended.state, results.summarise_result(ended, timezone.now()).n_needed) == (State.PASSED, 2)
+    assert take(other_annotator, n_right=2).state == State.FAILED
+    # Attempts of earlier versions have stored none.
+    Attempt.objects.update(pass_share=None)
+    ended.refresh_from_db()
+    assert results.summarise_result(ended, timezone.now()).n_needed == 4
 
 
 def test_who_has_passed_cannot_begin_again(project: Project, annotator: Membership) -> None:
