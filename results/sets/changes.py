@@ -38,10 +38,11 @@ def describe(
     before, after = dict(earlier.settings.list_choices()), dict(settings.list_choices())
     return {
         "against": {"number": earlier.number, "name": earlier.name, "sha256": earlier.sha256},
+        # A choice that is listed only where it is on is off in the other set.
         "settings": [
-            {"name": name, "before": before[name], "after": after[name]}
-            for name in after
-            if before[name] != after[name]
+            {"name": name, "before": before.get(name, "no"), "after": after.get(name, "no")}
+            for name in before | after
+            if before.get(name) != after.get(name)
         ],
         "n_included": {"before": earlier.facts["n_included"], "after": figures["n_included"]},
         "judgments": compare(earlier.long_lines(), long_lines, on_rows),

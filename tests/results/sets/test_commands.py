@@ -55,6 +55,20 @@ def test_any_earlier_set_can_be_compared_with(project: Project) -> None:
         call_command("judgment_set", "3", *PROJECT, "--against", "9")
 
 
+def test_sets_with_and_without_answers_to_surveys_are_compared(project: Project) -> None:
+    for name, *more in (("A",), ("B", "--surveys"), ("C",)):
+        answer("freeze", *PROJECT, "--name", name, *more)
+    stored = [each.facts["changes"] for each in JudgmentSet.objects.order_by("number")]
+    assert [changes and changes["settings"] for changes in stored] == [
+        None,
+        [{"name": "Answers to surveys", "before": "no", "after": "yes"}],
+        [{"name": "Answers to surveys", "before": "yes", "after": "no"}],
+    ]
+    assert answer("judgment_set", "2", *PROJECT, "--against", "1")["changes"] == stored[1]
+    assert answer("judgment_set", "3", *PROJECT, "--against", "2")["changes"] == stored[2]
+    assert answer("judgment_set", "3", *PROJECT, "--against", "1")["changes"]["settings"] == []
+
+
 def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
     answer("freeze", *PROJECT, "--name", "A")
     path = freezing.find_path(JudgmentSet.objects.get())
