@@ -189,6 +189,8 @@ def fill_in(project: Project, given: Mapping[str, Any]) -> TrainingForm:
         if value is None and getattr(field, "choices", None):
             # A browser sends the first of a list that has no other choice.
             value = next((key for key, _label in field.choices), "")  # type: ignore[attr-defined]
+        if isinstance(field, NumbersField) and not isinstance(value, str):
+            value = " ".join(map(str, value))
         values = value if isinstance(value, list | tuple) else [value]
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
     return TrainingForm(project, data)

@@ -21,6 +21,7 @@ from results.models import JudgmentSet, MetricRun, Training
 from results.sets import freezing
 from results.training import computing, files, requesting
 from results.training.forms import TrainingForm
+from results.training.plan import Plan
 from results.training.reading import read_set
 from results.training.tables import list_charts, list_tables
 from tests.factories import make_project
@@ -244,6 +245,15 @@ def test_scores_on_another_scale_and_drawn_splits(
     assert TrainingForm(project).fields["splits"].initial == "passages", "There is no other way then."
     lone = project.judgment_sets.frozen().get()
     assert lone.trainings.count() == 0
+
+
+def test_the_api_trains_with_every_rate_and_seed_that_was_sent(
+    project: Project, frozen: JudgmentSet, encoder: ModelFolder, researcher: Membership
+) -> None:
+    sent = {"name": "grid", "set": 1, "encoder": "tiny", "rates": [1e-05, 0.003], "seeds": [7, 1, 2]}
+    made = Script(researcher, can_write=True).send("trainings/", sent).json()
+    plan = Plan.from_dict(made["settings"])
+    assert (plan.lerc.rates, plan.lerc.seeds) == ((1e-05, 0.003), (7, 1, 2))
 
 
 def test_the_api_and_the_command_train_too(
