@@ -301,6 +301,7 @@ def _save(
     bench: _Bench, found: tuple[Variant, Parts, Trained], result: Mapping[str, Any], weights: Path
 ) -> dict[str, Any]:
     """Write the folder of the model, and return what its row stores; a folder that is not stored is left to tidy."""
+    from measures.neural.lerc import training as lerc
     from measures.neural.lerc.scoring import save_model
 
     variant, parts, _trained = found
@@ -314,7 +315,7 @@ def _save(
             bench.loaded,
             weights,
             settings=bench.settings(variant),
-            seen=Seen.of(parts.train, parts.dev),
+            seen=Seen.of(lerc.list_training_rows(parts, bench.settings(variant)), parts.dev),
             card=text,
             # The leaderboard shows the correlation on the dataset that the model has not learned from.
             details={"name": bench.training.name, "held_out": variant.held_out, "result": dict(result)},

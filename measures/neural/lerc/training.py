@@ -53,7 +53,7 @@ class Task:
 
 def make_task(parts: Parts, settings: Settings, vocabulary: Vocabulary) -> Task:
     """Return the task of predicting scores, with rows added to those of training where the settings say so."""
-    train = augment(parts.train) if settings.augments else list(parts.train)
+    train = list_training_rows(parts, settings)
     return Task(
         train=lay_out_rows(train, settings.inputs, vocabulary),
         targets=np.array([row.score for row in train], np.float64),
@@ -63,6 +63,11 @@ def make_task(parts: Parts, settings: Settings, vocabulary: Vocabulary) -> Task:
         compute_loss=lambda found, wanted: nn.functional.mse_loss(found[:, 0], wanted),
         compute_figure=_correlate,
     )
+
+
+def list_training_rows(parts: Parts, settings: Settings) -> list[Row]:
+    """Return the rows that a network learns from, the added ones included."""
+    return augment(parts.train) if settings.augments else list(parts.train)
 
 
 def make_choice_task(rows: Sequence[Choice], settings: Settings, vocabulary: Vocabulary, *, seed: int) -> Task:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ from results.training.forms import TrainingForm
 from results.training.plan import Plan
 from results.training.reading import read_set
 from results.training.tables import list_charts, list_tables
-from tests.factories import make_project
+from tests.factories import make_candidates, make_membership, make_project, make_question
 from tests.measures.neural.tiny_models import TinyModels
 from tests.people import SignIn
 from tests.projects.api.client import Script
+from tests.results.judged_batches import judge
 from tests.results.sets.frozen_sets import freeze
 from tests.results.studies.factories import list_candidates
-from tests.results.training.factories import add_encoder, do, make_plan, request, train
+from tests.results.training.factories import add_encoder, do, judge_toys, make_plan, request, train
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("neural")]
 
@@ -117,6 +119,24 @@ def test_a_researcher_measures_trains_and_scores(
     assert [each.act for each in LogEntry.objects.filter(object_type="training").order_by("pk")] == [
         "train metric", "delete training",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("augments", "reasons"), [(True, {"seen in training": 2}), (False, {"seen in training": 1})])
+def test_answers_that_are_added_rows_of_training_have_no_score(
+    project: Project, encoder: ModelFolder, owner: Membership, augments: bool, reasons: dict[str, int]
+) -> None:
+    judge_toys(project)
+    question = make_question(Passage.objects.filter(split="train")[0], text="Which animal?", references=("dog",))
+    (judged,) = make_candidates(question, text="cat")
+    judge(project, {judged: {make_membership(project): 3.0}})
+    frozen = freeze(project, owner, "Second")
+    # The reference as an answer: nobody has judged it, but with added rows the model learns that it deserves a 5.
+    added = make_candidates(question, text="dog")[0]
+    made = train(project, owner, frozen, encoder, name="ours", augments=augments, seeds=(1,))
+    assert made.state == "done", made.error
+    run = scoring.run_now(project=project, name="lerc:ours", settings={})
+    found = run.scores.filter(candidate__in=[judged, added], value=None)
+    assert Counter(found.values_list("reason", flat=True)) == reasons
 
 
 def test_tables_train_each_variant_and_keep_no_model(
