@@ -226,14 +226,19 @@ class Project:
         """Return all figures of `agreement` or `scores` as the API has them, over all judgments so far."""
         path = f"{name}/"
         found: Json = self.get(path, **settings)
-        if not found["is_current"]:
-            self.post(path, **settings)
         watch = _Watch("The figures", timeout)
+        is_requested = False
         while not found["is_current"]:
-            if found["state"] in ("failed", "cancelled"):
-                raise JobFailed(f"The figures could not be computed: the job has {found['state']}.", job=found)
-            watch.pause()
-            found = self.get(path, **settings)
+            if found["is_live"]:
+                watch.pause()
+                found = self.get(path, **settings)
+            elif found["state"] and is_requested:
+                raise JobFailed(f"The figures could not be computed: the job ended as “{found['state']}”.", job=found)
+            else:
+                # Whatever ended before this request is no answer to it. Without a state, the job is done, but judgments
+                # have arrived while it ran.
+                found = self.post(path, **settings)
+                is_requested = True
         figures: Json = found["figures"]
         return figures
 

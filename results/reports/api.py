@@ -42,6 +42,7 @@ class StandingSerializer(Query):
         allow_null=True,
         help_text="State of the job that computes newer figures; null if there is none.",
     )
+    is_live = serializers.BooleanField(help_text="Whether that job is unfinished. If so, poll again.")
 
 
 class Figures(ProjectEndpoint):
@@ -60,6 +61,7 @@ class Figures(ProjectEndpoint):
             "is_current": found.is_current,
             "computed_at": found.report.finished_at if found.report else None,
             "state": found.under_way.state if found.under_way else None,
+            "is_live": found.under_way is not None and found.under_way.is_live,
         }
         return dict(StandingSerializer(state).data)
 

@@ -1,6 +1,7 @@
 """The client's methods call the API as it is: each is sent to the real views, without a server in between."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,13 +11,16 @@ import requests
 from django.test import Client as Browser
 from requests.adapters import BaseAdapter
 
-from concord_client import Client, ConcordError
+from concord_client import Client, ConcordError, JobFailed
 from concord_client import Project as RemoteProject
 from projects.api import tokens
 from projects.models import Membership, Project
+from results import tasks
 from results.models import Study
+from results.reports import reports
 from tests import sized_projects
 from tests.annotate.qualification.factories import make_test
+from tests.results.judged_batches import canonical, judge
 from tests.results.studies.factories import do, give_scores, list_candidates
 
 pytestmark = pytest.mark.django_db
@@ -91,6 +95,52 @@ def test_a_managers_week_has_methods(
     assert len({remote.add_pay(who, 50, "Care", key=key)["id"] for _ in range(2)}) == 1
     assert remote.balances().set_index("annotator")["approved"][who] == 50
     assert remote.record_payment(50, note="May")["cents"] == remote.payments()["cents"].sum() == 50
+
+
+def test_figures_are_those_of_the_job_that_was_asked_for(
+    project: Project, manager: Membership, remote: RemoteProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
+    rows = project.reports.order_by("pk")
+    pauses: list[float] = []
+    acts: list[Callable[[], Any]] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        acts.pop(0)()
+
+    def end(state: str, **fields: int) -> Callable[[], Any]:
+        return lambda: rows.filter(pk=rows.latest("pk").pk).update(state=state, **fields)
+
+    def compute() -> None:
+        tasks.make_report(rows.latest("pk").pk)
+
+    monkeypatch.setattr(time, "sleep", pause)
+    acts[:] = [end("failed")]
+    with pytest.raises(JobFailed, match="ended as “failed”"):
+        remote.figures("agreement")
+    # An older job that failed says nothing about the new one.
+    acts[:] = [compute]
+    assert remote.figures("agreement")["report"]["levels"]
+    assert [each.state for each in rows] == ["failed", "done"]
+    n_ratings = remote.agreement()["n_ratings"].max()
+    assert len(rows) == 2, "The figures are current, so no job is asked for."
+
+    # After one interruption a job runs again by itself; after two somebody has to ask.
+    acts[:] = [end("interrupted", n_interruptions=1), end("queued"), end("interrupted", n_interruptions=2)]
+    with pytest.raises(JobFailed, match="ended as “interrupted”"):
+        remote.scores()
+    assert not acts
+
+    # Judgments that came while the job ran are in the figures of the next one.
+    def compute_and_judge() -> None:
+        compute()
+        judge(project, {list_candidates(project)[0]: {manager: 3.0}})
+
+    acts[:] = [compute_and_judge, compute]
+    assert remote.agreement(level="interval")["n_ratings"].max() == n_ratings + 1
+    assert not acts
 
 
 def test_evaluations_are_repeated_cancelled_and_deleted(
