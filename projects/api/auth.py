@@ -18,8 +18,9 @@ from projects.api import tokens
 from projects.api.serializers import BoundedJSONParser, Query, StrictSerializer
 from projects.database.replica import note_write, read_from_replica
 from projects.errors import TooManyRequests
+from projects.language.names import shorten_name
 from projects.models import ApiToken, Guesses, Membership, Project, User
-from projects.web.problems import answer_exception
+from projects.web.problems import LONGEST_NAME, answer_exception
 from projects.web.uploads import stop_if_asked
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
@@ -112,6 +113,7 @@ class Endpoint(APIView):
         super().initial(request, *args, **kwargs)
         if request.method is None or request.method.lower() not in [name.lower() for name in self.allowed_methods]:
             return  # `dispatch` answers 405, which says more than an error about the query would
+        _refuse_repeated(request)
         query = (self.query if request.method in SAFE_METHODS else Query)(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         self.asked = query.validated_data
@@ -182,6 +184,15 @@ def _refuse_token_in_url(request: Request) -> None:
                 "Tokens in URLs are logged and therefore exposed. Revoke this token and send a new one "
                 "in the header “Authorization: Bearer …”."
             )
+
+
+def _refuse_repeated(request: Request) -> None:
+    """Raise ValidationError for parameters that were sent more than once: all but the last would be ignored."""
+    repeated = {name: len(values) for name, values in request.query_params.lists() if len(values) > 1}
+    if repeated:
+        raise exceptions.ValidationError(
+            {shorten_name(name, LONGEST_NAME): f"Sent {n} times. Send it once." for name, n in repeated.items()}
+        )
 
 
 def _count_guess(request: Request) -> None:

@@ -48,5 +48,5 @@ class Leaderboard(Figures):
         return self.request_figures(self.sent(LeaderboardQuery) | KIND)
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        form = self.fill_form(LeaderboardForm, {name: value for name, value in params.items() if name != "kind"})
+        form = self.fill_form(LeaderboardForm, params)
         return form.settings(form.scope(), adjudication.read_gold_rule(self.project))

@@ -23,10 +23,11 @@ class LeaderboardForm(JudgmentsForm):
         self._offer("split", "all splits", list(passages.values_list("split", flat=True).distinct()))
 
     def _offer(self, name: str, every: str, values: list[str]) -> None:
-        if len(values) < 2:
-            del self.fields[name]
-            return
         choices = [(value or NONE, value or "none given") for value in values]
+        if len(choices) < 2:
+            del self.fields[name]
+            self.dropped[name] = [value for value, _label in choices]
+            return
         self.fields[name].choices = [("", every), *choices]  # type: ignore[attr-defined]
 
     def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:

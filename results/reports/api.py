@@ -77,6 +77,9 @@ class Figures(ProjectEndpoint):
         form = form_class(self.project, data)
         if not form.criteria:
             raise Refused("There is no batch yet, so there are no judgments.")
+        for name, value in params.items():
+            if name != "kind" and name not in form.fields:
+                _refuse_without_effect(form, name, str(value))
         if not form.is_valid():
             # A problem response names one parameter; the next wrong one is found by the next request.
             name, sentences = next(iter(form.errors.items()))
@@ -85,3 +88,12 @@ class Figures(ProjectEndpoint):
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def _refuse_without_effect(form: ScopeForm, name: str, value: str) -> None:
+    """Raise Refused for a parameter that the form lacks, unless it is what the figures are of anyway."""
+    if name not in form.dropped:
+        raise Refused(f"“{name}” has no effect on these figures. Leave it out.", field=name)
+    if value not in form.dropped[name]:
+        known = ", ".join(form.dropped[name]) or "none"
+        raise Refused(f"The project has no {name} “{value}”. It has: {known}.", field=name)

@@ -43,6 +43,8 @@ class ScopeForm(forms.Form):
     def __init__(self, project: Project, *args: Any, any_criterion: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project = project
+        self.dropped: dict[str, list[str]] = {}
+        """The values that a script may still send for fields that were dropped, as there is nothing to choose."""
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
         self.kinds = find_batch_kinds(project)
         # Without trials there is one stage, and nothing to choose.
@@ -54,6 +56,7 @@ class ScopeForm(forms.Form):
                 self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]
         else:
             del self.fields["stage"]
+            self.dropped["stage"] = [Stage.FULL, Stage.ALL]
         self.criteria = criteria_in_use(project)
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
         self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotate.reviews import adjudication
-from projects.models import LogEntry, Membership, Project
+from projects.models import LogEntry, Membership, Passage, Project
 from results import tasks
 from results.agreement.alpha import measure_agreement
 from results.models import JudgmentSet, Study
@@ -86,6 +86,51 @@ def test_what_agreement_cannot_be_asked_is_named(
     script = Script(researcher)
     response = script.get(f"{script.root}agreement/", query)
     assert (response.status_code, wrong_fields(response)) == (status, {field})
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "known"),
+    [
+        ("agreement/", {"stage": "trial"}, "full, all"),
+        ("scores/", {"stage": "trial"}, "full, all"),
+        ("scores/", {"stage": "trial", "kind": "systems"}, "full, all"),
+        ("leaderboard/", {"stage": "trial"}, "full, all"),
+        ("leaderboard/", {"dataset": "news"}, "canonical"),
+        ("leaderboard/", {"split": "test"}, "train"),
+        ("leaderboard/", {"split": "(none)"}, "train"),
+    ],
+)
+def test_what_the_project_does_not_have_is_refused_also_where_there_is_no_choice(
+    project: Project, researcher: Membership, path: str, query: dict[str, str], known: str
+) -> None:
+    canonical(project)
+    Passage.objects.update(split="train")
+    script = Script(researcher)
+    field = min(query.keys() - {"kind"})
+    for response in (script.get(f"{script.root}{path}", query), script.send(path, query)):
+        assert (response.status_code, wrong_fields(response)) == (409, {field})
+        sentence = f"The project has no {field} “{query[field]}”. It has: {known}."
+        assert response.json()["errors"] == [{"field": field, "detail": sentence}]
+    assert not project.reports.exists()
+
+
+def test_the_only_value_can_be_named(project: Project, researcher: Membership) -> None:
+    canonical(project)
+    Passage.objects.update(split="")
+    script = Script(researcher)
+    assert (
+        script.read("agreement/", stage="full") == script.read("agreement/") == script.read("agreement/", stage="all")
+    )
+    asked = {"stage": "full", "dataset": "canonical", "split": "(none)"}
+    assert script.read("leaderboard/", **asked)["settings"] == script.read("leaderboard/")["settings"]
+
+
+def test_parameters_of_systems_are_refused_for_gold_scores(project: Project, researcher: Membership) -> None:
+    canonical(project)
+    script = Script(researcher)
+    response = script.get(f"{script.root}scores/", {"test": "graham2016"})
+    assert (response.status_code, wrong_fields(response)) == (409, {"test"})
+    assert "has no effect" in response.json()["detail"]
 
 
 def test_without_judgments_there_is_no_agreement(project: Project, researcher: Membership) -> None:

@@ -129,6 +129,15 @@ def test_an_unknown_field_is_named(researcher: Membership) -> None:
     assert wrong_fields(script.get(f"{ROOT}?%ED%A0%80=1")) != set()
 
 
+def test_a_parameter_is_sent_once(researcher: Membership) -> None:
+    script = Script(researcher)
+    response = script.get(f"{script.root}candidates/?source=a&source=b&page=1&page=1&split=a")
+    assert (response.status_code, wrong_fields(response)) == (400, {"source", "page"})
+    assert "source: Sent 2 times. Send it once." in response.json()["detail"]
+    response = script.get(f"{script.root}candidates/?source=a&source=b&unknown=1&unknown=2")
+    assert (response.status_code, wrong_fields(response)) == (400, {"source", "unknown"})
+
+
 @pytest.mark.parametrize("path", ["/api/v1/nothing/", "/api/v1/projects/%00/", "/api/v1/projects/a.b/"])
 def test_an_address_without_a_route_is_a_problem_too(path: str) -> None:
     response = Client().get(path)
