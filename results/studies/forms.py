@@ -246,4 +246,6 @@ def fill_by_names(
     for name, values in (facets or {}).items():
         if values and name not in form.fields:
             raise Refused(f"The project has no {name.replace('_', ' ')} to choose from.", field=name)
+    if fields.get("stage") == Stage.TRIAL and "stage" not in form.fields:
+        raise Refused("The project has no trial.", field="stage")
     return form

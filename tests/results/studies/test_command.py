@@ -45,6 +45,7 @@ def test_wrong_use_ends_with_2_and_what_the_project_lacks_with_1(
         (("--metric", "nonsense"), 1, "No metric “nonsense”"),
         (("--criterion", "style"), 1, "no criterion “style”"),
         (("--split", "dev"), 1, "no splits to choose from"),
+        (("--stage", "trial"), 1, "has no trial"),
         (("--least", "9"), 1, "too few judgments"),
         (("--table", "nowhere"), 1, "has no table “nowhere”"),
     ):
