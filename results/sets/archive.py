@@ -83,22 +83,37 @@ def read_archive(path: Path) -> Iterator[bytes]:
         yield from _read_chunks(file)
 
 
-def unpack(path: Path, folder: Path, *, inside: str, files: list[File], is_packed: bool) -> Path:
-    """Write the files to `folder/inside`, or the archive to `folder`.
+def unpack(
+    path: Path,
+    folder: Path,
+    *,
+    inside: str,
+    files: list[File],
+    is_packed: bool,
+    note: tuple[str, bytes] | None = None,
+) -> Path:
+    """Write the files to `folder/inside`, or the archive to `folder`; `note` is the name and text of a retirement note.
 
     Raises OSError, also where one of them exists already.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / (f"{inside}.zip" if is_packed else inside)
+    target = folder / (name_archive(inside, is_retired=note is not None) if is_packed else inside)
     if is_packed:
         with target.open("xb") as file:
-            file.writelines(read_archive(path))
+            file.writelines(read_archive(path) if note is None else add_retirement_note(path, inside, *note)[1])
         return target
     target.mkdir()
     for each in files:
         with (target / each.name).open("xb") as file:
             file.writelines(read_file(path, inside, each.name))
+    if note is not None:
+        name, text = note
+        (target / name).write_bytes(text)
     return target
+
+
+def name_archive(inside: str, *, is_retired: bool) -> str:
+    return f"{inside}-retired.zip" if is_retired else f"{inside}.zip"
 
 
 def add_retirement_note(path: Path, inside: str, name: str, text: bytes) -> tuple[int, Iterator[bytes]]:

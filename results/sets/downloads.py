@@ -32,8 +32,9 @@ def stream_archive(project: Project, number: int, *, is_head: bool) -> Streaming
         n_bytes, chunks = archive.add_retirement_note(
             path, folder, retiring.NOTE, retiring.retirement_note(judgment_set)
         )
-        return _stream(f"{folder}-retired.zip", n_bytes, lambda: chunks, is_head)
-    return _stream(f"{folder}.zip", judgment_set.n_bytes, lambda: archive.read_archive(path), is_head)
+        return _stream(archive.name_archive(folder, is_retired=True), n_bytes, lambda: chunks, is_head)
+    name = archive.name_archive(folder, is_retired=False)
+    return _stream(name, judgment_set.n_bytes, lambda: archive.read_archive(path), is_head)
 
 
 def stream_file(

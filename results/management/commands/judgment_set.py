@@ -9,7 +9,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
 from results.models import JudgmentSet
-from results.sets import archive, depositing, freezing
+from results.sets import archive, depositing, freezing, retiring
 from results.sets.changes import describe
 
 
@@ -40,6 +40,9 @@ class Command(ProjectCommand):
             "n_bytes": judgment_set.n_bytes,
             "sha256": judgment_set.sha256,
             "doi": judgment_set.doi,
+            "retired_at": judgment_set.retired_at.isoformat() if judgment_set.retired_at else None,
+            "retired_why": judgment_set.retired_why,
+            "successor": judgment_set.successor.number if judgment_set.successor else None,
             "citation": judgment_set.facts.get("citation", ""),
             "files": judgment_set.files,
         }
@@ -68,6 +71,7 @@ def find_set(project: Project, number: int) -> JudgmentSet:
 
 
 def _write(judgment_set: JudgmentSet, folder: Path, *, is_packed: bool) -> Path:
+    note = (retiring.NOTE, retiring.retirement_note(judgment_set)) if judgment_set.retired_at else None
     try:
         return archive.unpack(
             freezing.find_path(judgment_set),
@@ -75,6 +79,7 @@ def _write(judgment_set: JudgmentSet, folder: Path, *, is_packed: bool) -> Path:
             inside=judgment_set.facts["folder"],
             files=freezing.find_files(judgment_set),
             is_packed=is_packed,
+            note=note,
         )
     except OSError as error:
         raise Refused(f"{error.filename or folder} cannot be written: {error.strerror}.") from error

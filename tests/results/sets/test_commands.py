@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from projects.models import Membership, Project
 from results.models import JudgmentSet
-from results.sets import freezing
+from results.sets import freezing, retiring
 from tests.results.judged_batches import answer, canonical
 
 PROJECT = ("--project", "bridges")
@@ -67,6 +68,31 @@ def test_sets_with_and_without_answers_to_surveys_are_compared(project: Project)
     assert answer("judgment_set", "2", *PROJECT, "--against", "1")["changes"] == stored[1]
     assert answer("judgment_set", "3", *PROJECT, "--against", "2")["changes"] == stored[2]
     assert answer("judgment_set", "3", *PROJECT, "--against", "1")["changes"]["settings"] == []
+
+
+def test_downloads_of_a_retired_set_say_so(project: Project, owner: Membership, tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        answer("freeze", *PROJECT, "--name", name)
+    made, later = JudgmentSet.objects.order_by("number")
+    shown = answer("judgment_set", "1", *PROJECT)
+    assert (shown["retired_at"], shown["retired_why"], shown["successor"]) == (None, "", None)
+    retiring.retire(judgment_set=made, actor=owner, why="Wrong rubric.", replacement=later)
+    shown = answer("judgment_set", "1", *PROJECT, "--verify", "--download", str(tmp_path))
+    assert shown["verified"] is True
+    assert (shown["retired_at"], shown["retired_why"], shown["successor"]) == (
+        made.retired_at and made.retired_at.isoformat(), "Wrong rubric.", 2,
+    )  # fmt: skip
+    note = (Path(shown["folder"]) / retiring.NOTE).read_bytes()
+    assert b"Wrong rubric." in note
+    assert "judgment set 2, “B”".encode() in note
+    packed = Path(answer("judgment_set", "1", *PROJECT, "--zip", "--download", str(tmp_path))["folder"])
+    assert packed.name == "bridges-set-1-retired.zip", "Its name and its bytes are those of the page's download."
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.testzip() is None
+        assert archive.read(f"bridges-set-1/{retiring.NOTE}") == note
+        assert len(archive.namelist()) == len(made.files) + 1
+    with pytest.raises(CommandError, match="cannot be written"):
+        call_command("judgment_set", "1", *PROJECT, "--zip", "--download", str(tmp_path))
 
 
 def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
