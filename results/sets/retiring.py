@@ -1,5 +1,7 @@
 """Retiring: a set that should no longer be used is marked, with the reason and its replacement; its files stay."""
 
+from dataclasses import replace
+
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -9,7 +11,7 @@ from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership, Project
 from results.models import JudgmentSet
-from results.sets import freezing
+from results.sets import freezing, studies
 from results.sets.settings import Settings
 
 NOTE = "RETIRED.md"
@@ -64,21 +66,37 @@ def find_replacements(judgment_set: JudgmentSet) -> QuerySet[JudgmentSet]:
 def request_successor(*, judgment_set: JudgmentSet, actor: Membership) -> JudgmentSet:
     """Request the replacement of a retired set: the same name and settings, the present judgments. Raises Refused.
 
-    A replacement that failed is queued once more. Locks the set.
+    Metric evaluations that a set can no longer hold are left out. A replacement that failed is queued once more. Locks
+    the set.
     """
     locked = _lock(judgment_set)
     _refuse_replaced(locked)
     if locked.successor is not None:
         freezing.start_again(judgment_set=locked.successor)
         return locked.successor
+    settings = Settings.from_dict(judgment_set.settings)
     successor = freezing.request_set(
         project=judgment_set.project,
         actor=actor,
         name=judgment_set.name,
-        settings=Settings.from_dict(judgment_set.settings),
+        settings=replace(settings, studies=studies.keep_usable(judgment_set.project, settings.studies)),
     )
     JudgmentSet.objects.filter(pk=judgment_set.pk).update(successor=successor)
+    why = explain_left_out(judgment_set, successor)
+    _log(Act.REPLACE_JUDGMENT_SET, judgment_set, actor, successor, why=why)
     return successor
+
+
+def explain_left_out(judgment_set: JudgmentSet, successor: JudgmentSet) -> str:
+    """Return which metric evaluations of a set its replacement leaves out and why; empty if it has all."""
+    before, kept = (Settings.from_dict(each.settings).studies for each in (judgment_set, successor))
+    left_out = [str(number) for number in before if number not in kept]
+    if not left_out:
+        return ""
+    return (
+        "Metric evaluations left out, as they were deleted or an annotator has removed work since they ran: "
+        f"{', '.join(left_out)}."
+    )
 
 
 def retire_taken_out() -> int:

@@ -73,6 +73,12 @@ def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:
     return [known[number] for number in wanted]
 
 
+def keep_usable(project: Project, numbers: Iterable[int]) -> tuple[int, ...]:
+    """Return those of these evaluations that a set can hold."""
+    known = {study.number for study in find_studies(project)} if (asked := tuple(numbers)) else set()
+    return tuple(number for number in asked if number in known)
+
+
 def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
     """Write each evaluation and the scores of its metrics into the folder; return their entries in `set.json`."""
     studies = choose_studies(selection.project, selection.settings.studies)

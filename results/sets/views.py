@@ -4,6 +4,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -153,6 +154,8 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
             retiring.choose_replacement(judgment_set=judgment_set, actor=request.membership, replacement=chosen)
             return redirect(judgment_set)
         successor = retiring.request_successor(judgment_set=judgment_set, actor=request.membership)
+        if left_out := retiring.explain_left_out(judgment_set, successor):
+            messages.warning(request, left_out)
         return redirect(successor)
     return redirect(judgment_set)
 

@@ -11,9 +11,9 @@ import pytest
 from django.utils import timezone
 
 from projects.errors import Refused
-from projects.models import ConsentAcceptance, Membership, Project
+from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from results.models import ErrorCause, JudgmentSet, MetricRun, Study
-from results.sets import building, readme
+from results.sets import building, freezing, readme, retiring
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
 from tests.previews import confirm
@@ -139,15 +139,42 @@ def test_nobody_is_named_and_a_set_without_studies_has_none(
 def test_a_study_of_judgments_that_were_removed_since_is_in_no_set(
     project: Project, manager: Membership, made: JudgmentSet, client_of: SignIn
 ) -> None:
-    annotator = next(each for each in project.memberships.all() if each.pseudonym in made.facts["annotators"])
-    ConsentAcceptance.objects.create(
-        membership=annotator, consent=make_consent(project), withdrawn_at=timezone.now(), is_taken_out=True
-    )
+    _take_out_work(project, made)
     with pytest.raises(Refused, match="evaluation 1 cannot be included"):
         freeze(project, manager, studies=(1,))
     assert "studies" not in client_of(manager).get("/p/bridges/sets/new/").context["form"].fields
     Study.objects.update(started_at=timezone.now() + timedelta(minutes=1))
     freeze(project, manager, studies=(1,))
+
+
+def test_a_replacement_leaves_out_the_studies_that_rest_on_removed_work(
+    project: Project, manager: Membership, made: JudgmentSet, client_of: SignIn
+) -> None:
+    Study.objects.filter(number=2).update(started_at=timezone.now() + timedelta(minutes=1))
+    _take_out_work(project, made)
+    assert retiring.retire_taken_out() == 1
+    page = client_of(manager).post("/p/bridges/sets/1/succeed/", follow=True)
+    sentence = "Metric evaluations left out, as they were deleted or an annotator has removed work since they ran: 1."
+    assert [str(each) for each in page.context["messages"]] == [sentence]
+    entry = LogEntry.objects.get(act="replace judgment set")
+    assert (entry.after, entry.why) == ({"successor": 2}, sentence)
+    successor = project.judgment_sets.get(number=2)
+    assert successor.settings == {**made.settings, "studies": [2]}
+    freezing.run(successor.pk)
+    successor.refresh_from_db()
+    assert (successor.state, successor.error) == ("done", "")
+    assert {name for name in list_names(successor) if name.startswith("study-")} >= {"study-2.json"}
+    assert "study-1.json" not in list_names(successor)
+
+
+def test_a_replacement_keeps_studies_without_removed_work(
+    project: Project, manager: Membership, made: JudgmentSet, client_of: SignIn
+) -> None:
+    retiring.retire(judgment_set=made, actor=manager, why="Wrong licence.")
+    page = client_of(manager).post("/p/bridges/sets/1/succeed/", follow=True)
+    assert [str(each) for each in page.context["messages"]] == []
+    assert project.judgment_sets.get(number=2).settings == made.settings
+    assert LogEntry.objects.get(act="replace judgment set").why == ""
 
 
 def test_a_set_goes_where_those_behind_its_studies_go(
@@ -179,3 +206,10 @@ def test_a_study_that_is_not_there_or_not_done_is_refused(project: Project, mana
     canonical(project)
     with pytest.raises(Refused, match="evaluation 7 cannot be included"):
         freeze(project, manager, studies=(7,))
+
+
+def _take_out_work(project: Project, made: JudgmentSet) -> None:
+    annotator = next(each for each in project.memberships.all() if each.pseudonym in made.facts["annotators"])
+    ConsentAcceptance.objects.create(
+        membership=annotator, consent=make_consent(project), withdrawn_at=timezone.now(), is_taken_out=True
+    )
