@@ -16,6 +16,9 @@ _REFERENCE = """CASE WHEN f.texts[1] <> c.text THEN 1 ELSE coalesce(
     (SELECT min(i) FROM generate_subscripts(f.texts, 1) i WHERE f.texts[i] <> c.text), 1) END"""
 """SQL: the number of the question's first reference that is not the candidate itself."""
 
+_BARE = "regexp_replace(c.external_id, '-1$', '')"
+"""SQL: the id of a candidate without the ending -1."""
+
 _PARTS = {
     "context": "to_json(p.text)",
     "question": "to_json(q.text)",
@@ -75,7 +78,8 @@ def select_mocha(choices: Choices) -> str:
     entry = _write_object({**_PARTS, "metadata": metadata})
     # Rows are streamed, so no step may collect the file: `before` is the dataset of the previous row, and where it
     # changes the row itself closes one object and opens the next. The second candidate of a minimal pair is written
-    # with the first, whose id ends in -1; the pair's key lacks that ending, as in MOCHA's files.
+    # with the first, whose id ends in -1; the pair's key lacks that ending, as in MOCHA's files, unless a candidate has
+    # the id without it: a key that occurs twice would lose an entry.
     return f"""
 WITH criteria AS ({select_criteria()}),
 judgments AS ({select_judgments(choices)}),
@@ -91,7 +95,9 @@ found AS (
     FROM projects_reference GROUP BY question_id),
 entries AS (
     SELECT d.name AS dataset, c.external_id AS id,
-           CASE WHEN mp.id IS NULL THEN c.external_id ELSE regexp_replace(c.external_id, '-1$', '') END AS key,
+           CASE WHEN mp.id IS NULL OR EXISTS (SELECT FROM projects_candidate taken
+                                              WHERE taken.dataset_id = c.dataset_id AND taken.external_id = {_BARE})
+                THEN c.external_id ELSE {_BARE} END AS key,
            {entry} AS entry
     FROM projects_candidate c
     JOIN projects_question q ON q.id = c.question_id

@@ -73,14 +73,18 @@ class Candidates:
         return "matches no candidate of the project"
 
     def _fetch_pairs(self, project: Project) -> dict[tuple[str, str], tuple[int, int]]:
-        """Return both positions of each pair, by dataset and the pair's id, and by the id alone."""
+        """Return both positions of each pair, by dataset and the pair's id, and by the id alone.
+
+        A pair is also found by its first candidate's id, which the export writes where the pair's id is a candidate's.
+        """
         found: dict[tuple[str, str], tuple[int, int]] = {}
+        whole: dict[tuple[str, str], tuple[int, int]] = {}
         rows = MinimalPair.objects.filter(question__dataset__project=project).values_list(
             "candidate_1__dataset__name", "candidate_1__external_id", "candidate_2__external_id"
         )
         for dataset, first, second in rows:
             positions = (self._positions[dataset, first], self._positions[dataset, second])
-            name = first.removesuffix(PAIR_ENDING)
-            found[dataset, name] = positions
-            found["", name] = (AMBIGUOUS, AMBIGUOUS) if ("", name) in found else positions
-        return found
+            for names, name in ((found, first.removesuffix(PAIR_ENDING)), (whole, first)):
+                names[dataset, name] = positions
+                names["", name] = (AMBIGUOUS, AMBIGUOUS) if ("", name) in names else positions
+        return whole | found

@@ -160,6 +160,28 @@ def test_minimal_pairs_and_nameless_scores_come_back(project: Project, owner: Me
     assert exported(other) == first
 
 
+def test_a_pair_and_a_candidate_of_one_id_have_keys_of_their_own(
+    project: Project, owner: Membership, tmp_path: Path
+) -> None:
+    base = {"context": "P", "question": "Q", "reference": "R"}
+    pair = {**base, "candidate1": "A", "candidate2": "B", "score1": 5.0, "score2": 2.0}
+    take_file(project, json.dumps({"d": {"1": {**base, "candidate": "C"}}}), "train.json", tmp_path)
+    # Their candidates are 1-1 and 1-2, 1-1-1 and 1-1-2, 2-1 and 2-2.
+    pairs = {"1": pair, "1-1": {**pair, "candidate1": "D"}, "2": {**pair, "candidate1": "E"}}
+    take_file(project, json.dumps({"d": pairs, "e": {"1": pair}}), "minimal_pairs.json", tmp_path)
+    first = exported(project)
+    entries = json.loads(first, object_pairs_hook=list)
+    assert [(dataset, [key for key, _entry in found]) for dataset, found in entries] == [
+        ("d", ["1", "1-1", "1-1-1", "2"]), ("e", ["1"]),
+    ]  # fmt: skip
+    other = make_project("again")
+    make_membership(other, role=Membership.Role.OWNER)
+    take_file(other, first, "again.json", tmp_path)
+    texts = Candidate.objects.filter(dataset__name="d").order_by("text").values_list("text", flat=True)
+    assert list(texts.filter(dataset__project=other)) == list(texts.filter(dataset__project=project))
+    assert MinimalPair.objects.filter(question__dataset__project=other).count() == 4
+
+
 @pytest.mark.parametrize("name", ["train.json", "dev.json", "test_no_labels.json", "minimal_pairs.json"])
 def test_real_mocha_instances_come_back(
     project: Project, owner: Membership, tmp_path: Path, squality_dir: Path, name: str

@@ -19,6 +19,7 @@ from results.score_import import importing
 from results.score_import.problems import KINDS
 from results.score_import.reading import Read, list_names, read_scores
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.results.exports.test_mocha import exported as export
 from tests.results.metrics.samples import receive
 
 pytestmark = pytest.mark.django_db
@@ -146,6 +147,19 @@ def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_pa
     }  # fmt: skip
     (unknown,) = found.report["problems"]["unknown"]
     assert unknown["reason"] == "is a candidate of another dataset"
+
+
+def test_predictions_of_a_pair_come_under_the_key_of_the_export(corpus: Project, tmp_path: Path) -> None:
+    question = corpus.datasets.get(name="narrative").questions.get()
+    # The candidate “a” has the key of the pair, so the export keeps the ending.
+    (first,), (second,) = (make_candidates(question, external_id=f"a-{half}") for half in (1, 2))
+    MinimalPair.objects.create(question=question, candidate_1=first, candidate_2=second)
+    keys = [key for key, entry in json.loads(export(corpus))["narrative"].items() if "candidate1" in entry]
+    for key in (*keys, "a"):
+        sent = {"narrative": {key: {"pred_score1": 3, "pred_score2": 2.5}}}
+        found = read(corpus, tmp_path, json.dumps(sent), f"{key}.json")
+        assert scores(found, "pred_score") == {"a-1": 3, "a-2": 2.5}
+    assert keys == ["a-1"]
 
 
 def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_path: Path) -> None:
