@@ -35,11 +35,23 @@ class Length(MeanMetric):
         return np.array([len(text) / self.per for text in answers.candidates])
 
 
+@dataclass(frozen=True, kw_only=True)
+class LengthInUnits(Length):
+    unit: str = setting("", "name of a character")
+
+
 @pytest.fixture(autouse=True)
 def registered() -> object:
     register("length", "Length", Length)
     yield
     del METRICS["length"]
+
+
+@pytest.mark.parametrize("unit", [5, None, True, ["byte"]])
+def test_a_setting_that_is_a_text_takes_nothing_else(unit: object) -> None:
+    assert LengthInUnits(unit="byte").settings()["unit"] == "byte"
+    with pytest.raises(ValueError, match="unit must be a text, not "):
+        LengthInUnits(unit=unit)  # type: ignore[arg-type]
 
 
 def test_a_metric_from_outside_scores_in_batches_and_tells_progress() -> None:
