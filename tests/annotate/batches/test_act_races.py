@@ -3,7 +3,6 @@
 import uuid
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -125,9 +124,11 @@ def test_a_candidate_withdrawn_while_a_batch_is_created_is_in_none_of_its_layout
     candidate = make_corpus(project, n_candidates=1).candidates.get()
     create = places.create_hits
 
+    def withdraw() -> None:
+        withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
+
     def withdraw_before_creating(*arguments: Any) -> None:
-        withdraw = partial(withdraw_candidate, project=project, actor=manager, candidate=candidate, why="Cut off.")
-        assert start_beside(withdraw)()
+        assert start_beside(withdraw)() is None
         create(*arguments)
 
     monkeypatch.setattr(places, "create_hits", withdraw_before_creating)

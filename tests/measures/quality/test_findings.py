@@ -3,6 +3,7 @@
 import os
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,7 @@ def test_where_everybody_misses_the_known_answers_nobody_is_found() -> None:
         {"agreement_good": 1.0, "agreement_poor": 0.9999, "overlap_good": 1.0, "overlap_poor": 0.9999},
     ],
 )
-def test_levels_at_the_ends_of_their_range_are_tested_as_well(over: dict[str, float]) -> None:
+def test_levels_at_the_ends_of_their_range_are_tested_as_well(over: dict[str, Any]) -> None:
     source = np.full(12, 4.0)
     figures = replace(
         rated(60, 0.2),
