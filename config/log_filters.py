@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from django.core.exceptions import PermissionDenied
 from django.db.utils import DatabaseError, Error, InterfaceError, InternalError, OperationalError
@@ -56,14 +56,39 @@ def hide_tokens(record: logging.LogRecord) -> bool:
 
 
 def hide_rows(record: logging.LogRecord) -> bool:
-    """Keep of what PostgreSQL says of a statement what went wrong, without the texts of the row that it quotes."""
-    if record.exc_info and record.exc_info[1] and any(isinstance(each, Error) for each in _chain(record.exc_info[1])):
-        text = logging.Formatter().formatException(record.exc_info)
-        for error in _chain(record.exc_info[1]):
-            if str(error):
-                text = text.replace(str(error), _leave_out_values(str(error)))
-        record.exc_text = text
+    """Keep of what PostgreSQL says of a statement what went wrong, without the texts of the row that it quotes.
+
+    That is in the traceback, in errors that are arguments of the message, and in the message where it has the text of
+    the traceback's error, as Celery's has.
+    """
+    raised = record.exc_info[1] if record.exc_info else None
+    errors = [each for error in (raised, *_list_arguments(record)) for each in _chain(error)]
+    if not any(isinstance(error, Error) for error in errors):
+        return True
+    if record.exc_info and raised:
+        record.exc_text = _leave_out(logging.Formatter().formatException(record.exc_info), errors)
+    try:
+        message = record.getMessage()
+    except Exception:  # noqa: BLE001 - logging itself reports a message that does not fit its arguments
+        return True
+    hidden = _leave_out(message, errors)
+    if hidden != message:
+        record.msg, record.args = hidden, ()
     return True
+
+
+def _list_arguments(record: logging.LogRecord) -> list[BaseException]:
+    arguments = record.args.values() if isinstance(record.args, Mapping) else record.args or ()
+    return [each for each in arguments if isinstance(each, BaseException)]
+
+
+def _leave_out(text: str, errors: Iterable[BaseException]) -> str:
+    """Return a text without the values that errors in it quote, as they are or as their representation."""
+    for error in errors:
+        if said := str(error):
+            kept = _leave_out_values(said)
+            text = text.replace(said, kept).replace(repr(said), repr(kept))
+    return text
 
 
 def _leave_out_values(message: str) -> str:

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from annotate.work import serving
 from config.celery import app
+from config.log_formats import JsonFormatter
 from projects.accounts import passwords
 from projects.models import Membership, Project
+from projects.tasks import purge_deleted
 from tests.annotate.open_batches import open_batch
 from tests.people import SignIn
 
@@ -117,6 +119,39 @@ def test_an_error_in_the_middle_of_a_submission_logs_no_answer(
     assert "NotNullViolation" in log.getvalue()
     assert PLANTED not in log.getvalue()
     assert settings.SECRET_KEY not in log.getvalue()
+
+
+@pytest.mark.parametrize("formatter", ["text", "json"])
+@pytest.mark.django_db
+def test_an_error_that_escapes_a_task_logs_no_row(
+    log: io.StringIO, monkeypatch: pytest.MonkeyPatch, formatter: str
+) -> None:
+    """Celery writes the error itself into its message, beside the traceback."""
+    (console,) = [each for each in logging.getLogger().handlers if getattr(each, "stream", None) is log]
+    if formatter == "json":
+        monkeypatch.setattr(console, "formatter", JsonFormatter())
+
+    def fail() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("INSERT INTO annotate_remark (comment) VALUES (%s)", [PLANTED])
+
+    monkeypatch.setattr("projects.settings.purging.purge_due", fail)
+    purge_deleted.apply()
+    assert "raised unexpected: IntegrityError('null value in column" in log.getvalue()
+    assert "violates not-null constraint" in log.getvalue()
+    assert "NotNullViolation" in log.getvalue()  # the traceback
+    assert PLANTED not in log.getvalue()
+
+
+@pytest.mark.django_db
+def test_an_error_among_the_arguments_of_a_line_quotes_no_row(log: io.StringIO) -> None:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("INSERT INTO annotate_remark (comment) VALUES (%s)", [PLANTED])
+    except IntegrityError as error:
+        logging.getLogger("any").warning("Not stored: %s (%r)", error, error)
+    assert "Not stored: null value in column" in log.getvalue()
+    assert PLANTED not in log.getvalue()
 
 
 def test_a_worker_keeps_the_log_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
