@@ -47,6 +47,9 @@ class Postgres(Server):
             "timezone": "UTC",
             "log_timezone": "UTC",
             "log_startup_progress_interval": f"{PROGRESS_SECONDS}s",
+            # Of an error its first line: statements and details quote names, comments and answers.
+            "log_min_error_statement": "panic",
+            "log_error_verbosity": "terse",
         }
         # Tests turn this off: their data need not survive a crash, and commits are much faster.
         if not env.flag("EMBEDDED_FSYNC", default=True):

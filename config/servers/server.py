@@ -86,7 +86,8 @@ class Server:
             raise
 
     def _spawn(self, lifeline: IO[bytes]) -> "subprocess.Popen[bytes]":
-        with open(self.log, "wb") as log:
+        with open(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
+            os.fchmod(log.fileno(), 0o600)  # one that an earlier version created
             return subprocess.Popen(
                 self.command(),
                 stdout=log,

@@ -211,6 +211,22 @@ def test_secrets_are_random_private_and_stay(folder: Folder) -> None:
     assert {name: (folder.path / name).read_text() for name in names} == before
 
 
+def test_the_log_of_the_database_names_errors_without_values_and_is_private(folder: Folder) -> None:
+    log = folder.path / "postgres.log"
+    log.touch()
+    log.chmod(0o644)  # as earlier versions left it
+    assert _says_running(folder.user())
+    with closing(folder.connect()) as link, link.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE person (name text PRIMARY KEY)")
+        with pytest.raises(psycopg2.IntegrityError, match="mara"):
+            cursor.execute("INSERT INTO person VALUES ('mara'), ('mara')")
+    processes.wait_until(lambda: "person_pkey" in log.read_text(), "the error is not in the log")
+    assert "duplicate key value violates unique constraint" in log.read_text()
+    assert "mara" not in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert (folder.path / "valkey.log").stat().st_mode & 0o777 == 0o600
+
+
 def test_wrong_passwords_are_refused(folder: Folder) -> None:
     assert _says_running(folder.user())
     with pytest.raises(psycopg2.OperationalError, match="password"):
