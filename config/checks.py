@@ -12,7 +12,7 @@ from django.core.checks import Warning as Warned
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
-from config import data_folder
+from config import data_folder, unfinished_restore
 from projects.database.direct import direct_connection
 
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]", "testserver"}
@@ -24,7 +24,7 @@ LEAST_TOKEN_LENGTH = 24
 
 @register(Tags.security)
 def check_settings(**_: Any) -> list[CheckMessage]:
-    """Return an error for each insecure setting."""
+    """Return an error for each insecure setting, and for a restore that was interrupted."""
     errors: list[CheckMessage] = []
     hosts = set(settings.ALLOWED_HOSTS)
     if any("*" in host or not host.strip(".") for host in hosts):
@@ -42,6 +42,8 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     issuer = urlsplit(settings.OIDC_ISSUER)
     if settings.OIDC_ISSUER and issuer.scheme != "https" and issuer.hostname not in LOCAL_NAMES:
         errors.append(Error("OIDC_ISSUER must be an address with https.", id="concord.E009"))
+    if reason := unfinished_restore.explain():
+        errors.append(Error(reason, id="concord.E010"))
     return errors
 
 

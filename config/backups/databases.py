@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
@@ -69,16 +69,25 @@ def dumping(programs: Programs, login: Login, *, snapshot: str = "", is_backup: 
         yield process.stdout
 
 
-def load(dump: IO[bytes], programs: Programs, login: Login, *, server_major: int) -> None:
+def load(
+    dump: IO[bytes],
+    programs: Programs,
+    login: Login,
+    *,
+    server_major: int,
+    prepare_commit: Callable[[], None] = lambda: None,
+) -> None:
     """Replace what a database holds by a dump, completely or not at all.
 
     The transaction is committed by the last line, so whatever ends this process or a program before it changes nothing.
+    `prepare_commit` is called just before, once everything has arrived.
     """
     quiet = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-", "--output=/dev/null")
     script = ("--no-owner", "--no-privileges", "--no-comments", "--exit-on-error", "--file=-")
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with running(programs, "psql", *quiet, login=login, stdin=subprocess.PIPE) as psql:
+    with running(programs, "psql", *quiet, login=login, **pipes) as psql:
         assert psql.stdin
+        assert psql.stdout
         psql.stdin.write(b"BEGIN;\n" + _CLEAR.encode())
         with running(programs, "pg_restore", *script, **pipes) as reader:
             assert reader.stdin
@@ -90,7 +99,11 @@ def load(dump: IO[bytes], programs: Programs, login: Login, *, server_major: int
                     psql.stdin.write(line)
             shutil.copyfileobj(reader.stdout, psql.stdin, 1 << 20)
             feeder.join()
-        psql.stdin.write(b"COMMIT;\n")
+        psql.stdin.write(b"\\echo arrived\n")
+        psql.stdin.flush()
+        if psql.stdout.readline():  # else it has failed, and says why
+            prepare_commit()
+            psql.stdin.write(b"COMMIT;\n")
 
 
 def _feed(source: IO[bytes], target: IO[bytes]) -> threading.Thread:

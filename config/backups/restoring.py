@@ -1,5 +1,6 @@
 """Restoring a backup: everything is checked first, then database and files are replaced, then the result is checked."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from annotate.integrity import verifying
-from config import data_folder
+from config import data_folder, unfinished_restore
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
 from config.backups.programs import Login, Programs, find_programs
@@ -19,10 +20,13 @@ from config.migrating import bring_up_to_date
 from projects.database import erasures
 from projects.database.direct import direct_connection
 from projects.errors import Refused
-from projects.models import Webhook
+from projects.models import Pulse, Webhook
 from results.models import JudgmentSet
 
 PEOPLE_AND_PROJECTS = ("projects_user", "projects_project")
+WORKER_SECONDS = 15
+"""A worker reports every five seconds."""
+PAUSE_SECONDS = 0.5
 Say = Callable[[str], None]
 
 
@@ -46,13 +50,14 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
 
     Raises Refused, with nothing changed, for a damaged backup or one of a newer version, while the site runs, and
     where the site has accounts or projects, unless `replace` is true. Erasures that this data folder or the backup
-    knows of are repeated.
+    knows of are repeated; until then, a mark keeps the site from starting.
     """
     manifest = archive.read_manifest(path)
     _refuse_newer(manifest)
     with connection.cursor() as cursor:
         server = databases.read_version(cursor)
         _refuse_busy(cursor)
+        _refuse_worker(cursor, say)
         if not replace:
             _refuse_filled(cursor)
     programs = find_programs(max(server.major, int(manifest.program.partition(".")[0])))
@@ -61,7 +66,12 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
     known = _read_erasures(path, manifest)
     say("Restoring the files and the database …")
     connection.close()
-    _put_back(path, manifest, programs, server.major)
+
+    def prepare_commit() -> None:
+        erasures.add_lines(known.split(b"\n"))
+        unfinished_restore.mark(path)
+
+    _put_back(path, manifest, programs, server.major, prepare_commit)
     result = Restored(manifest)
     with connection.cursor() as cursor:
         databases.compare_rows(manifest.rows, databases.count_rows(cursor))
@@ -69,11 +79,11 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
         bring_up_to_date()
         cursor.execute("ANALYZE")
         result.n_migrated = databases.count_migrations(cursor) - before
-    erasures.add_lines(known.split(b"\n"))
     with transaction.atomic():
         result.n_erased = erasures.repeat_all()
     if replace:
         stored_files.delete_others(stored_files.list_with_derived())
+    unfinished_restore.unmark()
     if manifest.key != fingerprint_key():
         result.n_webhooks_without_secret = Webhook.objects.count()
         encrypted = Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN)
@@ -101,6 +111,31 @@ def _refuse_busy(cursor: Any) -> None:
         )
 
 
+def _refuse_worker(cursor: Any, say: Say) -> None:
+    """Raise Refused if a worker reports while we watch: an idle one has no session. One may just have stopped."""
+    if Pulse._meta.db_table not in databases.list_tables(cursor):
+        return
+    before, is_young = _read_pulse(cursor)
+    if is_young:
+        say("Making sure that no worker is running …")
+    deadline = time.monotonic() + WORKER_SECONDS
+    while is_young and time.monotonic() < deadline:
+        time.sleep(PAUSE_SECONDS)
+        seen_at, is_young = _read_pulse(cursor)
+        if seen_at != before:
+            raise Refused("A worker is running. Stop the web server and the worker, then restore.")
+
+
+def _read_pulse(cursor: Any) -> tuple[Any, bool]:
+    """Return when a worker was last seen, and whether one may still run."""
+    cursor.execute(
+        f"SELECT max(seen_at), coalesce(max(seen_at) > now() - interval '{WORKER_SECONDS} seconds', false)"
+        f" FROM {Pulse._meta.db_table}"
+    )
+    seen_at, is_young = cursor.fetchone()
+    return seen_at, is_young
+
+
 def _refuse_filled(cursor: Any) -> None:
     tables = databases.list_tables(cursor)
     if tables and "django_migrations" not in tables:
@@ -126,7 +161,9 @@ def _read_erasures(path: Path, manifest: archive.Manifest) -> bytes:
     return content
 
 
-def _put_back(path: Path, manifest: archive.Manifest, programs: Programs, server_major: int) -> None:
+def _put_back(
+    path: Path, manifest: archive.Manifest, programs: Programs, server_major: int, prepare_commit: Callable[[], None]
+) -> None:
     """Put the files in their place, then commit the database that names them; if that fails, remove them again."""
     root = Path(settings.MEDIA_ROOT)
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -141,7 +178,7 @@ def _put_back(path: Path, manifest: archive.Manifest, programs: Programs, server
             data_folder.sync_folder(folder)
         for _, dump in archive.open_entries(path, archive.DATABASE):
             login = Login.from_settings(connection.settings_dict)
-            databases.load(dump, programs, login, server_major=server_major)
+            databases.load(dump, programs, login, server_major=server_major, prepare_commit=prepare_commit)
     except BaseException as error:
         for target in fresh:
             target.unlink(missing_ok=True)

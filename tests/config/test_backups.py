@@ -19,6 +19,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
@@ -28,10 +29,11 @@ from pytest_django import Settings
 from annotate.models import Assignment, Import, Judgment
 from annotate.onboarding import erasing
 from config import env
-from config.backups import archive, backing_up, programs, restoring, stored_files
+from config.backups import archive, backing_up, databases, programs, restoring, stored_files
+from config.checks import check_settings, refuse_wrong_settings
 from projects.database import erasures
 from projects.errors import Refused
-from projects.models import Project, User
+from projects.models import Project, Pulse, User
 from results.models import JudgmentSet
 from results.sets.archive import compute_sha256
 from tests import database
@@ -268,6 +270,78 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     monkeypatch.setattr(erasures, "_repeats", {})
     with pytest.raises(Refused, match="erasure of the kind “name”"):
         restoring.restore(made, replace=True)
+
+
+def test_a_site_whose_restore_was_cut_off_does_not_start_until_it_is_repeated(
+    own_site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database of the backup is there, and with it the people who were erased since."""
+
+    def cut_off(key: dict[str, Any]) -> bool:
+        raise KeyboardInterrupt
+
+    def forget(key: dict[str, Any]) -> bool:
+        return bool(User.objects.filter(username=key["username"]).delete()[0])
+
+    monkeypatch.setattr(erasures, "_repeats", {"name": forget})
+    make_user("erased")
+    made = backing_up.make_backup(own_site / "site.tar").path
+    erasures.remember("name", {"username": "erased"})
+    User.objects.filter(username="erased").delete()
+
+    monkeypatch.setattr(erasures, "_repeats", {"name": cut_off})
+    with pytest.raises(KeyboardInterrupt):
+        restoring.restore(made, replace=True)
+    assert User.objects.filter(username="erased").exists()
+    assert [error.id for error in check_settings()] == ["concord.E010"]
+    advice = f"Repeat it: manage.py restore {made} --replace"
+    with pytest.raises(ImproperlyConfigured, match=advice):
+        refuse_wrong_settings()
+    with pytest.raises(CommandError, match=advice):
+        call_command("serve")
+
+    monkeypatch.setattr(erasures, "_repeats", {"name": forget})
+    assert restoring.restore(made, replace=True).n_erased == 1
+    assert not User.objects.filter(username="erased").exists()
+    assert check_settings() == []
+
+
+def test_erasures_of_the_backup_are_known_before_its_database_is(
+    own_site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasures, "_repeats", {"name": lambda key: False})
+    erasures.remember("name", {"username": "erased"})
+    made = backing_up.make_backup(own_site / "site.tar").path
+    erasures.find_path().unlink()
+
+    def cut_off(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(databases, "compare_rows", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        restoring.restore(made, replace=True)
+    assert b"erased" in erasures.find_path().read_bytes()
+
+
+def test_a_worker_that_runs_is_noticed_and_one_that_has_stopped_is_waited_for(
+    own_site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An idle worker holds no session."""
+    make_project()
+    made = backing_up.make_backup(own_site / "site.tar").path
+    reports = threading.Event()
+
+    def report(sentence: str) -> None:
+        if "worker" in sentence and reports.is_set():
+            start_beside(lambda: Pulse.beat(Pulse.LONG))()
+
+    reports.set()
+    Pulse.beat(Pulse.WORKER)
+    with pytest.raises(Refused, match="A worker is running"):
+        restoring.restore(made, replace=True, say=report)
+    reports.clear()
+    Pulse.objects.update(seen_at=timezone.now() - timedelta(seconds=14))
+    assert restoring.restore(made, replace=True, say=report).problems == []
 
 
 def test_an_account_erased_since_is_not_in_the_restored_site(own_site: Path) -> None:

@@ -15,7 +15,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 
-from config import assets, data_folder, embedded, locks
+from config import assets, data_folder, embedded, locks, unfinished_restore
 from config.backups import moving
 from config.forks import Task
 from config.migrating import bring_up_to_date
@@ -46,6 +46,8 @@ class Command(BaseCommand):
     ) -> None:
         if not allow_plain_http:
             refuse_plain_http(host)
+        if reason := unfinished_restore.explain():
+            raise CommandError(reason)
         with _shared_request_metrics():
             code = self._prepare(demo=demo)
             self._supervise(host, port, workers, code)
