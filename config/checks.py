@@ -36,7 +36,11 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     if settings.SECRET_KEY.startswith(KNOWN_KEYS):
         errors.append(Error("SECRET_KEY is that of an example. Use 50 random characters.", id="concord.E006"))
     if settings.SHARED_DIR != settings.DATA_DIR and not os.access(settings.SHARED_DIR, os.R_OK | os.W_OK | os.X_OK):
-        errors.append(Error("SHARED_DIR is no folder that can be written to. Is it mounted?", id="concord.E008"))
+        words = (
+            "SHARED_DIR is no folder that can be written to. Is it mounted? A systemd service must also name it in "
+            "ReadWritePaths."
+        )
+        errors.append(Error(words, id="concord.E008"))
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < LEAST_TOKEN_LENGTH:
         errors.append(Error("METRICS_TOKEN is too short. Use 24 random characters or more.", id="concord.E005"))
     issuer = urlsplit(settings.OIDC_ISSUER)
