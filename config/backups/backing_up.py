@@ -13,6 +13,7 @@ from config.backups.programs import Login, find_programs
 from projects.database import erasures
 from projects.database.direct import direct_connection
 from projects.database.snapshots import snapshot
+from projects.errors import Refused
 from results.metrics.code_version import code_version
 
 ATTEMPTS = 10
@@ -36,6 +37,12 @@ def make_backup(path: Path) -> Backup:
     their own before the dump begins. The site stores a file before it commits the row that names it; if it deletes one
     in between, another moment is chosen. A file that is missing twice was lost before.
     """
+    with connection.cursor() as cursor:
+        if not databases.list_applied(cursor):
+            raise Refused(
+                "This database has no tables of Concord. Are the settings of the site missing here, such as "
+                "DATABASE_URL and DATA_DIR?"
+            )
     with stored_files.staging() as folder, archive.creating(path) as writer:
         missing: set[str] = set()
         for _ in range(ATTEMPTS):

@@ -420,6 +420,13 @@ def test_a_full_disk_and_a_second_backup_are_refused_and_leave_nothing(
         backing_up.make_backup(site / "missing" / "site.tar")
 
 
+def test_a_database_that_is_not_of_a_site_is_not_backed_up(site: Path, settings: Settings) -> None:
+    """As where the settings are missing: a private database is created, and nothing is in it."""
+    with empty_site(settings, site / "new"), pytest.raises(Refused, match="has no tables of Concord"):
+        backing_up.make_backup(site / "site.tar")
+    assert not (site / "site.tar").exists()
+
+
 def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -> None:
     names = ("concord-2026-01-01T000000Z.tar", "concord-2026-01-02T000000Z.tar", "other.tar")
     for name, days in zip(names, (31, 29, 90), strict=True):

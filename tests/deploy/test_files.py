@@ -20,6 +20,10 @@ from tests.deploy.dockerfile import is_left_out, read_steps, tracked_files
 from tests.programs import find_systemd
 
 UNITS = sorted((env.BASE_DIR / "deploy" / "systemd").glob("*.service"))
+TIMERS = sorted((env.BASE_DIR / "deploy" / "systemd").glob("*.timer"))
+GUIDE = (env.BASE_DIR / "docs" / "operations.md").read_text(encoding="utf-8")
+ONCE = ("concord-backup", "concord-migrate")
+"""Units of commands that end."""
 SETTINGS = (env.BASE_DIR / "config" / "settings.py").read_text(encoding="utf-8")
 OF_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "POSTGRES_PASSWORD"}
 """Names that Python and the images of others read."""
@@ -154,29 +158,49 @@ def test_the_proxy_lets_uploads_through_and_keeps_monitoring_inside() -> None:
 
 
 def test_services_restart_and_may_do_little() -> None:
-    assert [unit.stem for unit in UNITS] == ["concord-migrate", "concord-neural", "concord-web", "concord-worker"]
+    assert [unit.stem for unit in UNITS] == [
+        *("concord-backup", "concord-migrate", "concord-neural", "concord-web", "concord-worker")
+    ]
+    (shared,) = re.findall(r"^SHARED_DIR=(\S+)$", GUIDE, re.MULTILINE)
     for unit in UNITS:
         configparser.RawConfigParser(strict=False, allow_no_value=True).read(unit, encoding="utf-8")
         sections = read_unit(unit)
         service = dict(sections["Service"])
         assert service["User"] == "concord"
-        assert service["Restart"] == ("on-failure" if unit.stem == "concord-migrate" else "always")
+        assert service["Restart"] == ("on-failure" if unit.stem in ONCE else "always")
         assert dict(sections["Unit"])["StartLimitIntervalSec"] == "0"
         for name in ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "RestrictSUIDSGID"):
             assert service[name] == "yes"
         assert service["ProtectSystem"] == "strict"
+        assert ("ReadWritePaths", f"-{shared}") in sections["Service"]
         assert service["CapabilityBoundingSet"] == ""
-        if unit.stem != "concord-migrate":
+        assert service["EnvironmentFile"] == "/etc/concord/concord.env"
+        if unit.stem not in ONCE:
             assert int(service["TimeoutStopSec"]) > 30
+
+
+def test_backups_are_made_every_night_with_the_settings_of_the_site() -> None:
+    (timer,) = TIMERS
+    assert timer.stem == "concord-backup"
+    assert read_unit(timer)["Install"] == [("WantedBy", "timers.target")]
+    service = read_unit(timer.with_suffix(".service"))["Service"]
+    *program, folder, _, _ = dict(service)["ExecStart"].split()
+    assert program == ["/srv/concord/.venv/bin/python", "manage.py", "backup"]
+    assert ("ReadWritePaths", f"-{folder}") in service
+    assert f"install -d -o concord -g concord -m 0700 {folder}" in GUIDE
+    assert "systemctl enable --now concord-backup.timer" in GUIDE
+    (line,) = re.findall(r"^30 2 \* \* \* +(.*)$", GUIDE, re.MULTILINE)
+    assert line.startswith(f"cd /srv/concord && ENV_FILE={dict(service)['EnvironmentFile']} ")
+    assert dict(service)["ExecStart"].removeprefix("/srv/concord/") in line
 
 
 @pytest.mark.skipif(find_systemd() is None, reason="This machine has no systemd-analyze.")
 def test_systemd_understands_the_services(tmp_path: Path) -> None:
-    for unit in UNITS:
+    for unit in (*UNITS, *TIMERS):
         # The programs are at their places on a server only.
         text = re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(encoding="utf-8"))
         (tmp_path / unit.name).write_text(text, encoding="utf-8")
-    names = [str(tmp_path / unit.name) for unit in UNITS]
+    names = [str(tmp_path / unit.name) for unit in (*UNITS, *TIMERS)]
     checked = subprocess.run(["systemd-analyze", "verify", *names], capture_output=True, text=True, check=False)
     ours = [line for line in checked.stderr.splitlines() if "concord" in line and "documentation" not in line.lower()]
     assert ours == []
