@@ -208,7 +208,6 @@ OIDC_MATCH_EMAIL = env.flag("OIDC_MATCH_EMAIL", default=False)
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("For single sign-on, set OIDC_CLIENT_ID as well as OIDC_ISSUER.")
 
-# A session lasts two weeks at most.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "default"},
     # Of projects with many judgments (annotate/frames/kept.py): an order of 300,000 candidates takes 3 MB.
@@ -220,6 +219,7 @@ CACHES = {
 }
 
 SESSION_ENGINE = "projects.accounts.sessions"
+# From the sign-in on, however often the session is saved.
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

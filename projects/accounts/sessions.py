@@ -5,17 +5,20 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions import middleware
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest
+from django.utils import timezone
 
 from projects.database.sign_ins import fetch_session, remember_account
 
 BACKEND = "projects.accounts.backends.AccountBackend"
 EARLIER_BACKEND = "django.contrib.auth.backends.ModelBackend"
 """The one in sessions that began in version 0.1."""
+SIGNED_IN = "signed_in_at"
 IN_PROJECT = re.compile(r"/p/([\w-]+)/")
 
 
@@ -44,6 +47,18 @@ class SessionStore(db.SessionStore):
         if self.session_key and str(content.get(SESSION_KEY, "")).isdecimal():
             remember_account(self.session_key, int(content[SESSION_KEY]))
         return content
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        if SESSION_KEY in data:
+            # `signing_in.finish` stores it; sessions of earlier versions have none.
+            data.setdefault(SIGNED_IN, timezone.now().timestamp())
+        return super().create_model_instance(data)
+
+    def get_session_cookie_age(self) -> int:
+        """Return the seconds left since the sign-in: whoever has a session can have it saved, but not for longer."""
+        now = timezone.now().timestamp()
+        age = max(0.0, now - self.get(SIGNED_IN, now))
+        return max(0, int(settings.SESSION_COOKIE_AGE - age))
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
         content: dict[str, Any] = orjson.loads(_verify(session_data))

@@ -11,10 +11,12 @@ from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from projects.access import client_address, has_second_factor
 from projects.accounts import passwords
+from projects.accounts.sessions import SIGNED_IN
 from projects.models import User
 
 PENDING, CONFIRMED = "sign_in_pending", "confirmed_at"
@@ -52,6 +54,7 @@ def finish(request: HttpRequest, user: User) -> None:
     request.session.pop(PENDING, None)
     # With several backends (axes is one) Django cannot know which one to store in the session.
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+    request.session[SIGNED_IN] = timezone.now().timestamp()
     confirm(request)
     passwords.forget_failures(user, client_address(request))
 

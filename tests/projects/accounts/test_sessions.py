@@ -81,6 +81,53 @@ def test_a_session_ends_with_its_time_its_row_and_its_account(client: Client, an
     assert not is_signed_in(client)
 
 
+def test_a_session_ends_two_weeks_after_the_sign_in_however_often_it_is_saved(
+    monkeypatch: pytest.MonkeyPatch, quick_passwords: None
+) -> None:
+    """A request that anybody may send saves it, and would put its end off."""
+    make_user("anna", password="correct-horse-battery")
+    client, began = Client(headers={"host": "localhost"}), timezone.now()
+
+    def go_on(days: float) -> None:
+        monkeypatch.setattr("django.utils.timezone.now", lambda: began + timedelta(days=days))
+
+    def sign_in() -> None:
+        client.post("/sign-in/", {"username": "anna", "password": "correct-horse-battery"})
+
+    sign_in()
+    for day in (5, 10, 13.9):
+        go_on(day)
+        answer = client.post("/sign-in/passkey/options/")
+        assert answer.cookies["session"]["max-age"] == pytest.approx((14 - day) * 86400, abs=2)
+        assert is_signed_in(client)
+    go_on(14.01)
+    assert not is_signed_in(client)
+    sign_in()
+    go_on(20)
+    assert is_signed_in(client)
+    sign_in()  # once more, in the same session
+    go_on(30)
+    assert is_signed_in(client)
+
+
+def test_a_session_of_an_earlier_version_ends_two_weeks_after_it_is_saved_again(
+    client: Client, anna: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save() -> None:
+        assert client.post("/sign-in/passkey/options/", headers={"host": "localhost"}).status_code == 200
+
+    row = Session.objects.get()
+    content = row.get_decoded()
+    content.pop("signed_in_at", None)
+    Session.objects.update(session_data=SessionStore().encode(content))
+    began = timezone.now()
+    save()
+    monkeypatch.setattr("django.utils.timezone.now", lambda: began + timedelta(days=13))
+    save()
+    monkeypatch.setattr("django.utils.timezone.now", lambda: began + timedelta(days=14, seconds=5))
+    assert not is_signed_in(client)
+
+
 @pytest.mark.parametrize("key", ["", "x" * 32, "' OR true --", "é" * 20, "a\x00b" * 5])
 def test_a_key_that_is_none_opens_nothing(key: str) -> None:
     store = SessionStore(session_key=key)
