@@ -1,9 +1,12 @@
-"""Accounts created on the command line."""
+"""Accounts created, disabled and enabled on the command line."""
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
+from projects import log
+from projects.accounts import second_factors
 from projects.errors import Refused
-from projects.models import User
+from projects.models import Act, User
 
 
 def ensure_user(username: str, *, email: str = "") -> tuple[User, bool]:
@@ -31,3 +34,30 @@ def ensure_user(username: str, *, email: str = "") -> tuple[User, bool]:
     user.set_unusable_password()
     user.save()
     return user, True
+
+
+def find_user(name: str) -> User:
+    """Return the user of this name, or else of this email address. Raises Refused if there is none, or several."""
+    users = list(User.objects.filter(username=name) or User.objects.filter(email__iexact=name).order_by("username"))
+    if not users:
+        raise Refused(f"No user “{name}”.")
+    if len(users) > 1:
+        names = ", ".join(user.username for user in users)
+        raise Refused(f"Several accounts have the address {name}: {names}. Use a username.")
+    return users[0]
+
+
+@transaction.atomic
+def set_active(*, user: User, is_active: bool) -> bool:
+    """Disable or enable an account, log it in each of its projects, and return whether that changes anything.
+
+    Sessions that were open end for good; API tokens are refused while the account is disabled.
+    """
+    if not User.objects.filter(pk=user.pk, is_active=not is_active).update(is_active=is_active):
+        return False
+    if not is_active:
+        second_factors.end_sessions(user)
+    for membership in user.memberships.select_related("project"):
+        act = Act.ENABLE_ACCOUNT if is_active else Act.DISABLE_ACCOUNT
+        log.record(membership.project, None, act, membership)
+    return True
