@@ -1,5 +1,6 @@
 """Settings; every value comes from the environment through the typed readers of `config.env`."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -232,7 +233,7 @@ CSRF_FAILURE_VIEW = "annotate.work.views.csrf_failure"
 
 SECURE_SSL_REDIRECT = IS_HTTPS and env.flag("SSL_REDIRECT", default=True)
 # A monitor on this machine or in its network speaks plain http; these pages say nothing that is worth reading.
-SECURE_REDIRECT_EXEMPT = [r"^(health/(live|ready)|healthz|readyz|metrics)$"]
+SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(f'{SITE_PATH}/'[1:])}(health/(live|ready)|healthz|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
 SECURE_HSTS_PRELOAD = IS_HTTPS

@@ -2,6 +2,8 @@
 
 import shutil
 import socket
+import subprocess
+import sys
 import time
 from datetime import timedelta
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from config import env
 from config.monitoring import health
 from projects.models import Pulse
 from tests import processes
@@ -30,6 +33,28 @@ def test_live_asks_no_database_and_knows_no_host(settings: Settings) -> None:
         assert answer["X-Content-Type-Options"] == "nosniff"
         assert answer.cookies == {}
     assert Client().post("/health/live").status_code == 405
+
+
+BELOW_A_PATH = """
+import django
+django.setup()
+from django.test import Client
+asked = [("127.0.0.1:8000", "/health/live"), ("127.0.0.1:8000", "/metrics"), ("www.example.org", "/sign-in/")]
+print(*(Client().get(path, headers={"host": host}).status_code for host, path in asked))
+"""
+
+
+def test_a_site_below_a_path_answers_its_monitor_over_plain_http_too() -> None:
+    over = {"SITE_URL": "https://www.example.org/concord", "ALLOWED_HOSTS": "www.example.org", "METRICS_TOKEN": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", BELOW_A_PATH],
+        cwd=env.BASE_DIR,
+        env=env.inherit(ENV_FILE="", DJANGO_SETTINGS_MODULE="config.settings", **over),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["200", "404", "301"], done.stderr
 
 
 def test_ready_names_what_fails_and_no_more(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
