@@ -18,6 +18,7 @@ from annotate.desk.forms import DeleteAccountForm
 from annotate.onboarding import erasing
 from projects.access import SignedInRequest, signed_in
 from projects.accounts import signing_in
+from projects.accounts.views import locked_out
 from projects.web.refusals import refusals
 
 
@@ -29,12 +30,16 @@ def account_delete(request: SignedInRequest) -> HttpResponse:
     if not (request.user.has_usable_password() or signing_in.is_confirmed(request)):
         return redirect(f"{reverse('projects:confirm')}?{urlencode({'next': request.path})}")
     form = DeleteAccountForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and signing_in.is_blocked(request, request.user):
+        return locked_out(request)
     if request.method == "POST" and form.is_valid():
         with refusals(request, form=form):
             erasing.erase(user=request.user, removes_work=form.removes_work)
             logout(request)
             messages.success(request, _("Your account was deleted."))
             return redirect(settings.LOGOUT_REDIRECT_URL)
+    if form.has_error("password", "wrong"):
+        signing_in.count_failure(request, request.user)
     context = {"form": form, "work": erasing.plan_erasure(request.user)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     return render(request, "annotate/desk/account_delete.html", context, status=status)

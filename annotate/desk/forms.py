@@ -65,7 +65,7 @@ class DeleteAccountForm(forms.Form):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise ValidationError(gettext("This isn't your password."))
+            raise ValidationError(gettext("This isn't your password."), code="wrong")
         return password
 
     @property

@@ -70,7 +70,7 @@ class ChangePasswordForm(NewPasswordForm):
     def clean_old_password(self) -> str:
         old: str = self.cleaned_data["old_password"]
         if not self.user.check_password(old):
-            raise ValidationError(gettext("This isn't your current password."))
+            raise ValidationError(gettext("This isn't your current password."), code="wrong")
         return old
 
 

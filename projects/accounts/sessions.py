@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions import middleware
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 from django.utils import timezone
@@ -48,7 +49,7 @@ class SessionStore(db.SessionStore):
             remember_account(self.session_key, int(content[SESSION_KEY]))
         return content
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         if SESSION_KEY in data:
             # `signing_in.finish` stores it; sessions of earlier versions have none.
             data.setdefault(SIGNED_IN, timezone.now().timestamp())

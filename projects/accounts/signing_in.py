@@ -25,10 +25,13 @@ CONFIRMED_SECONDS = 15 * 60
 """How long after a proof of identity the sign-in methods of an account can be changed."""
 
 
-def begin(request: HttpRequest, user: User, target: str) -> HttpResponse:
-    """Sign in whoever has proved one factor and has no other, or ask for the second one; return the redirect."""
+def begin(request: HttpRequest, user: User, target: str, *, is_proof: bool = True) -> HttpResponse:
+    """Sign in whoever has proved one factor and has no other, or ask for the second one; return the redirect.
+
+    It is no proof for changing ways to sign in if nobody had to prove anything now, as with a provider's open session.
+    """
     if not has_second_factor(user):
-        finish(request, user)
+        finish(request, user, is_proof=is_proof)
         return redirect(target)
     request.session.cycle_key()  # a session that somebody else has planted must not get any further either
     request.session[PENDING] = {"user": user.pk, "hash": user.get_session_auth_hash(), "at": time.time()}
@@ -49,13 +52,14 @@ def find_pending(request: HttpRequest) -> User | None:
     return user
 
 
-def finish(request: HttpRequest, user: User) -> None:
+def finish(request: HttpRequest, user: User, *, is_proof: bool = True) -> None:
     """Sign in. The session gets a new key: one planted before is worthless."""
     request.session.pop(PENDING, None)
     # With several backends (axes is one) Django cannot know which one to store in the session.
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[-1])
     request.session[SIGNED_IN] = timezone.now().timestamp()
-    confirm(request)
+    if is_proof:
+        confirm(request)
     passwords.forget_failures(user, client_address(request))
 
 

@@ -68,6 +68,8 @@ def single_sign_on_callback(request: HttpRequest) -> HttpResponse:
 
 def complete(request: HttpRequest, login: Any) -> HttpResponse:
     """Return the answer to somebody whom the provider has confirmed; `IdentityAdapter` calls it."""
+    from projects.accounts import oidc
+
     process, target = login.state["process"], login.state.get("next") or ""
     if process == SIGN_IN:
         user = single_sign_on.find_user(login.account.uid, login.claims)
@@ -76,7 +78,8 @@ def complete(request: HttpRequest, login: Any) -> HttpResponse:
             return redirect(target)
         if user is None:
             return _answer(request, "unknown", HTTPStatus.FORBIDDEN)
-        return signing_in.begin(request, user, target or resolve_url(settings.LOGIN_REDIRECT_URL))
+        target = target or resolve_url(settings.LOGIN_REDIRECT_URL)
+        return signing_in.begin(request, user, target, is_proof=oidc.is_recent(login.claims))
     # The session may have ended meanwhile, or be that of another user.
     if not (request.user.is_authenticated and request.user.pk == (login.state.get("data") or {}).get("user")):
         return answer_failure(request)

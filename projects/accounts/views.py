@@ -177,12 +177,16 @@ def language_choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def password_change(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and signing_in.is_blocked(request, request.user):
+        return locked_out(request)
     if request.method == "POST" and form.is_valid():
         passwords.change(user=request.user, password=form.cleaned_data["new_password1"])
         # The new password ends every session, also this one, unless it gets the new hash.
         update_session_auth_hash(request, request.user)
         messages.success(request, _("Password changed. You're signed out on all your other devices."))
         return redirect("projects:account")
+    if form.has_error("old_password", "wrong"):
+        signing_in.count_failure(request, request.user)
     return render(request, "projects/accounts/password_change.html", {"form": form})
 
 

@@ -299,6 +299,19 @@ def test_of_two_owners_who_leave_at_once_one_stays(owner: Membership, manager: M
     assert owner.project.memberships.active().filter(role=Membership.Role.OWNER, user__isnull=False).count() == 1
 
 
+def test_the_password_can_be_guessed_as_seldom_as_at_the_sign_in(
+    person: User, client_of: SignIn, settings: Settings
+) -> None:
+    client = client_of(person)
+
+    def delete(password: str) -> int:
+        return client.post(URL, {"work": "keep", "password": password, "is_meant": "on"}).status_code
+
+    assert [delete("wrong") for _ in range(settings.AXES_FAILURE_LIMIT)][:-1] == [422] * 9
+    assert delete(PASSWORD) == 429
+    assert User.objects.filter(pk=person.pk).exists()
+
+
 def test_an_account_without_a_password_is_deleted_after_another_proof(person: User, client_of: SignIn) -> None:
     person.set_unusable_password()
     person.save()

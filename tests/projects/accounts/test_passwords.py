@@ -38,6 +38,18 @@ def test_changing_the_password_ends_every_other_session(client_of: SignIn) -> No
     assert User.objects.get(pk=user.pk).check_password(NEW)
 
 
+def test_the_current_password_can_be_guessed_as_seldom_as_at_the_sign_in(client_of: SignIn, settings: Settings) -> None:
+    """Whoever finds a session open could try as many passwords as they like."""
+    client, page = client_of(make_user("anna", password=OLD)), reverse("projects:password-change")
+
+    def change(old: str) -> int:
+        return client.post(page, {"old_password": old, **new_password()}).status_code
+
+    assert [change("wrong") for _ in range(settings.AXES_FAILURE_LIMIT)][:-1] == [200] * 9
+    assert change(OLD) == 429
+    assert User.objects.get(username="anna").check_password(OLD)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -293,3 +293,21 @@ def test_the_second_factor_is_asked_after_single_sign_on_too(idp: Provider, alic
     assert client.post(reverse("projects:app-new"))["Location"].startswith(reverse("projects:confirm"))
     assert come_back(client, idp, confirm, next=security)["Location"] == security
     assert client.post(reverse("projects:app-new"))["Location"] == reverse("projects:app-set-up")
+
+
+def test_a_sign_in_by_an_open_session_at_the_provider_is_no_new_proof(idp: Provider, alice: User) -> None:
+    """Nobody was asked for a password: whoever finds the browser open could add a passkey of their own."""
+    single_sign_on.link(user=alice, uid="7", email="")
+    new, confirm = reverse("projects:app-new"), reverse("projects:confirm")
+    for idp.token in ({"auth_time": int(time.time()) - 3600}, {"auth_time": None}):
+        client = Client()
+        assert come_back(client, idp)["Location"] == DESK
+        assert client.post(new)["Location"].startswith(confirm)
+    idp.token = {}
+    assert come_back(client, idp, reverse("projects:confirm-single-sign-on"))["Location"] == reverse(
+        "projects:security"
+    )
+    assert client.post(new)["Location"] == reverse("projects:app-set-up")
+    client = Client()
+    come_back(client, idp)
+    assert client.post(new)["Location"] == reverse("projects:app-set-up"), "asked for just now"
