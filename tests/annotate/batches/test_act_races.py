@@ -1,6 +1,7 @@
 """Acts on a batch beside claims and beside each other: each is decided under the lock of the batch's row."""
 
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
@@ -140,7 +141,7 @@ def test_a_candidate_withdrawn_while_a_batch_is_created_is_in_none_of_its_layout
 
 def press(task: tuple[str, Membership | None]) -> int:
     act, member = task
-    acts = {
+    acts: dict[str, Callable[..., object]] = {
         "open": lifecycle.open_batch,
         "pin": lifecycle.adopt_newest_texts,
         "pause": lifecycle.pause,
