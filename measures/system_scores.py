@@ -112,8 +112,8 @@ def system_scores(
     Returns
     -------
     dict of str to list of SystemScore
-        By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, or
-        by the raw mean without z, the best system first. A mean is undefined without ratings (or z scores) on a
+        By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, the
+        best system first and those without one last, or by the raw mean if no system has a z. A mean is undefined without ratings (or z scores) on a
         criterion; its interval also with fewer than three units (or groups), and if one of them has all ratings on a
         criterion.
 
@@ -149,7 +149,7 @@ def system_scores(
                 found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], left_out, [at], confidence))
         # The empty key is over all criteria: no criterion has it as its key.
         found[""].append(_score(source, len(sums), whole, left_out, range(len(keys)), confidence, has_raw=is_one_scale))
-    return {key: sorted(scores, key=_rank_key) for key, scores in found.items()}
+    return {key: _sort(scores) for key, scores in found.items()}
 
 
 def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -253,6 +253,12 @@ def _interval(
     return Interval.from_jackknife(found, by_group=by_group)
 
 
-def _rank_key(score: SystemScore) -> tuple[bool, float, str]:
-    best = score.raw.mean if isinstance(score.z.mean, Undefined) else score.z.mean
-    return (isinstance(best, Undefined), 0.0 if isinstance(best, Undefined) else -best, score.source)
+def _sort(scores: Sequence[SystemScore]) -> list[SystemScore]:
+    """Sort systems by z, the best first, or by the raw mean where none has a z: the two cannot be compared."""
+    has_z = any(not isinstance(score.z.mean, Undefined) for score in scores)
+
+    def rank(score: SystemScore) -> tuple[bool, float, str]:
+        mean = score.z.mean if has_z else score.raw.mean
+        return (True, 0.0, score.source) if isinstance(mean, Undefined) else (False, -mean, score.source)
+
+    return sorted(scores, key=rank)

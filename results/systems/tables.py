@@ -73,7 +73,12 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
         Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
     ]
-    rows = [[rank, *_make_score_cells(score)] for rank, score in enumerate(scores, start=1)]
+    has_z = [not isinstance(read_number(score["z"]["mean"]), Missing) for score in scores]
+    # Sorted by z if any has one: a system without one stands below the others, and is no worse than they are.
+    rows = [
+        [rank if own or not any(has_z) else None, *_make_score_cells(score)]
+        for rank, (own, score) in enumerate(zip(has_z, scores, strict=True), start=1)
+    ]
     people = [
         [None, *_make_score_cells(score, badge="human source")] for score in figures.get("people", {}).get(key, [])
     ]
@@ -85,6 +90,8 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     )
     caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {len(rows):,} systems; {method})."
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
+    if unranked := [str(row[1]) for row in rows if row[0] is None]:
+        notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")
     title, label = "System scores", "system-scores"
     tables = [Table("scores", title, columns, rows, caption, n_keys=2, foot=people, notes=notes, label=label)]
     if not key and len(figures["criteria"]) > 1:

@@ -23,6 +23,16 @@ def test_scores_are_the_means_of_ratings_and_the_best_by_z_comes_first() -> None
     assert [(s.source, s.z.mean) for s in scores[""]] == [(s.source, s.z.mean) for s in scores["overall"]]
 
 
+def test_a_system_without_z_scores_is_not_ranked_among_those_that_have_them() -> None:
+    """A raw mean of 1 to 5 is above nearly every mean z."""
+    frame = system_ratings()
+    frame.loc[frame["source"] == "b", "z"] = np.nan
+    assert [score.source for score in system_scores({"q": sum_units(frame)})["q"]] == ["c", "a", "b"]
+    frame["z"] = np.nan
+    by_mean = frame.groupby("source")["value"].mean().sort_values(ascending=False)
+    assert [score.source for score in system_scores({"q": sum_units(frame)})["q"]] == list(by_mean.index)
+
+
 def test_overall_is_the_mean_of_the_criterias_means() -> None:
     one, other = system_ratings(1), system_ratings(2).head(60)  # half of the units have no rating on the second
     scores = system_scores({"p": sum_units(one), "q": sum_units(other)})
