@@ -31,6 +31,7 @@ SWEPT = {"alpha": YES_NO, "beta": ENTITY}
 """The bonus weights, each with the type of the questions whose candidates may have the bonus."""
 # Each step computes every score again under every resample.
 LARGEST, STEP = "largest", "step"
+_DEFAULTS = ((LARGEST, 5.0), (STEP, 0.5))
 MOST_STEPS = 100
 
 Score = Callable[..., Floats]
@@ -43,7 +44,8 @@ def has_bonus(run: MetricRun) -> bool:
 
 
 def check_types(frame: Frame, settings: Settings) -> None:
-    """Refuse candidates of which none can have a bonus."""
+    """Refuse candidates of which none can have a bonus, and weights in too many steps."""
+    _list_weights(settings)
     if not frame.table[QUESTION_TYPE].isin(list(SWEPT.values())).any():
         raise Refused(
             "No candidate answers a yes-no or an entity question, so none can have a bonus. Give questions their type "
@@ -94,7 +96,9 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
 
 
 def _list_weights(settings: Settings) -> list[float]:
-    largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.5)))
+    # An emptied field is stored as None.
+    options = settings.options
+    largest, step = (default if options.get(name) is None else float(options[name]) for name, default in _DEFAULTS)
     if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
         raise Refused(f"Choose weights up to 100, in at most {MOST_STEPS} steps.")
     # Rounded, as 3 * 0.1 is not 0.3; the small term keeps the last step from being lost to the same error.

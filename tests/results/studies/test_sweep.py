@@ -74,3 +74,5 @@ def test_a_metric_without_a_bonus_is_not_offered_and_refused(
     assert made.error == "Plain has no bonus weight. Choose adapted metrics only."
     steps = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 100.0, "step": 0.01})
     assert steps.error == "Choose weights up to 100, in at most 100 steps."
+    emptied = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": None, "step": None})
+    assert emptied.result["figures"]["weights"] == [n / 2 for n in range(11)]  # type: ignore[index]
