@@ -113,9 +113,9 @@ def system_scores(
     -------
     dict of str to list of SystemScore
         By criterion, and under the empty key over all criteria: the mean of the criteria's means. Sorted by mean z, the
-        best system first and those without one last, or by the raw mean if no system has a z. A mean is undefined without ratings (or z scores) on a
-        criterion; its interval also with fewer than three units (or groups), and if one of them has all ratings on a
-        criterion.
+        best system first and those without one last, or by the raw mean if no system has a z. A mean is undefined
+        without ratings (or z scores) on a criterion; its interval also with fewer than three units (or groups), and if
+        one of them has all ratings on a criterion.
 
     Raises
     ------

@@ -4,6 +4,8 @@ Each takes the aliases that its tables have in the statement and returns text fo
 column, such as `holds_place`, needs no name of its own here.
 """
 
+from annotate.models.assignment import TAKEN_OUT
+
 REMOVALS = """(
     SELECT membership_id, withdrawn_at AS removed_at FROM projects_consentacceptance WHERE is_taken_out
     UNION ALL SELECT membership_id, erased_at FROM projects_erasure WHERE takes_work_out)"""
@@ -14,6 +16,11 @@ def is_counted(judgment: str) -> str:
     """Return SQL: whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""
     j = _alias(judgment)
     return f"({j}.is_counted AND {j}.candidate_id IS NOT NULL)"
+
+
+def is_left_in(judgment: str) -> str:
+    """Return SQL: whether a judgment's annotator has not removed it for good; no file has one that they removed."""
+    return f"{_alias(judgment)}.not_counted_reason <> '{TAKEN_OUT}'"
 
 
 def is_counted_elsewhere(judgment: str) -> str:

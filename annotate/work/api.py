@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.models import Assignment, Batch, Judgment
+from annotate.models.assignment import TAKEN_OUT
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import (
     KeysetQuery,
@@ -89,13 +90,14 @@ class JudgmentList(ProjectEndpoint):
         """List judgments.
 
         Judgments of candidates, never of controls, in the order in which they were stored. Those that don't count are
-        included, with the reason. New judgments may be added while you read page by page; for data that doesn't change,
-        use a judgment set.
+        included, with the reason, but none that its annotator has removed. New judgments may be added while you read
+        page by page; for data that doesn't change, use a judgment set.
         """
         asked: dict[str, Any] = {field: self.asked[name] for name, field in FILTERS.items() if name in self.asked}
         # A list of criterion ids rather than a join to the project, so that the index of judgments is used.
         criteria = Criterion.objects.filter(rubric__project=self.project).values_list("pk", flat=True)
         rows = Judgment.objects.filter(criterion__in=list(criteria), candidate__isnull=False, **asked)
+        rows = rows.exclude(not_counted_reason=TAKEN_OUT)
         rows = rows.select_related(
             "annotator", "criterion__rubric", "assignment__hit__batch", "candidate__dataset", PASSAGE
         ).defer(

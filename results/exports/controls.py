@@ -4,7 +4,7 @@ Controls never enter results; this file is for reports on quality control, such 
 controls, so only managers get it.
 """
 
-from annotate.models.conditions import is_collected, is_item
+from annotate.models.conditions import is_collected, is_item, is_left_in
 from results.exports.choices import Choices
 from results.exports.columns import (
     AS_CSV,
@@ -69,6 +69,7 @@ LEFT JOIN LATERAL (
     WHERE o.annotator_id = j.annotator_id AND o.criterion_id = j.criterion_id AND o.is_counted
       AND (o.item_id = s.id OR o.candidate_id = s.candidate_id)
     ORDER BY o.item_id = s.id DESC, o.id LIMIT 1) original ON i.control IN ('degraded', 'repeat')
+WHERE {is_left_in("j")}
 ORDER BY w.position, array_position(w.layout, j.item_id), j.item_id, cr.key COLLATE "C\""""
 
 

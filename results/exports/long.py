@@ -3,7 +3,7 @@
 A nameless score has no annotator: its position in a list of scores is no person.
 """
 
-from annotate.models.conditions import is_collected, is_judgeable, is_known
+from annotate.models.conditions import is_collected, is_judgeable, is_known, is_left_in
 from results.exports.choices import Choices
 from results.exports.columns import (
     AS_CSV,
@@ -24,14 +24,14 @@ from results.exports.columns import (
 def select_long(choices: Choices) -> str:
     """Return the SELECT of the CSV file, guarded against formulas; `Choices.parameters` go with it."""
     columns = _list_columns(choices, AS_CSV)
-    return f"{_with(choices, AS_CSV)} SELECT {columns} {_FROM} {_ORDER}"
+    return f"{_with(choices, AS_CSV)} SELECT {columns} {_FROM} {_WHERE} {_ORDER}"
 
 
 def select_lines(choices: Choices) -> str:
     """Return the SELECT of the JSONL file: the columns of the CSV file as keys, every text exactly as stored."""
     columns = _list_columns(choices, AS_JSON)
     return f"""{_with(choices, AS_JSON)}
-SELECT row_to_json(line) {_FROM} CROSS JOIN LATERAL (SELECT {columns}) line {_ORDER}"""
+SELECT row_to_json(line) {_FROM} CROSS JOIN LATERAL (SELECT {columns}) line {_WHERE} {_ORDER}"""
 
 
 _FROM = """
@@ -40,6 +40,7 @@ JOIN candidates c ON c.id = j.candidate_id
 JOIN work w ON w.id = j.assignment_id
 JOIN criteria cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
+_WHERE = f"WHERE {is_left_in('j')}"
 _ORDER = 'ORDER BY c.position, cr.key COLLATE "C", w.position'
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotate.models.conditions import is_judgeable, is_known
+from annotate.models.conditions import is_judgeable, is_known, is_left_in
 from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, id_columns, name_columns, select_columns
 from results.exports.long import judgment_columns, only_collected, work_columns
 from results.exports.streaming import CSV, LINES, Statement, write
@@ -81,9 +81,8 @@ class _CountingFile(io.FileIO):
 
 
 # As in the long export, candidates and work are MATERIALIZED, so that texts are guarded and times formatted once each
-# and not once per judgment. Work that its annotator removed on withdrawing consent is left out of a set altogether,
-# while an export only marks it as not counted: a set is made to be published (docs/decisions/0010). Nameless
-# annotators sort by the order of their import, as their pseudonyms mean nothing.
+# and not once per judgment. Work that its annotator removed on withdrawing consent is left out, as in every file.
+# Nameless annotators sort by the order of their import, as their pseudonyms mean nothing.
 def _write_ctes(selection: Selection, of_candidates: Columns | None = None, of_work: Columns | None = None) -> str:
     """Return the CTEs of every statement: the selected criteria, candidates, work and judgments."""
     return f"""
@@ -115,7 +114,7 @@ judged AS (
         JOIN criteria cr ON cr.id = j.criterion_id
         JOIN candidates c ON c.id = j.candidate_id
         JOIN work w ON w.id = j.assignment_id
-        WHERE j.not_counted_reason <> %(taken_out)s) found)"""
+        WHERE {is_left_in("j")}) found)"""
 
 
 def _list_more(columns: Columns | None) -> str:
