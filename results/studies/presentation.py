@@ -219,13 +219,18 @@ def compare_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
 
 def compare_tables(first: Study, second: Study) -> list[Table]:
     """Return the tables that both evaluations have, side by side, with the difference where both have a number."""
-    # Tables are matched by name; one that only one evaluation has cannot be compared.
-    others = {section.table.name: section.table for section in list_sections(second)}
+    # A table that only one evaluation has cannot be compared.
+    others = {_match(section): section.table for section in list_sections(second)}
     return [
-        _compare(section.table, others[section.table.name], first, second)
+        _compare(section.table, others[_match(section)], first, second)
         for section in list_sections(first)
-        if section.table.name in others and section.table.n_keys
+        if _match(section) in others and section.table.n_keys
     ]
+
+
+def _match(section: Section) -> tuple[str, ...]:
+    """Return by what a section is the same in two evaluations: what was chosen, as its name may be a mere number."""
+    return (section.title, section.choice) if section.choice else (section.name,)
 
 
 def _list_data(study: Study) -> dict[str, str]:

@@ -12,7 +12,7 @@ from projects.models import LogEntry, Membership, Passage, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
-from results.studies.presentation import list_sections
+from results.studies.presentation import compare_tables, list_sections
 from tests.factories import make_membership
 from tests.page_reader import condense, read
 from tests.people import SignIn
@@ -264,3 +264,19 @@ def test_a_list_that_is_named_by_its_heading_shows_its_own_name_to_screen_reader
         assert f"<h2>{name}</h2>" in page
         (legend,) = re.findall(rf"<legend([^>]*)>\s*{name}\b", page)
         assert "visually-hidden" in legend
+
+
+def test_two_evaluations_are_compared_metric_by_metric_in_whatever_order(
+    judged: Project, runs: list[MetricRun], researcher: Membership
+) -> None:
+    near, far, _constant = runs
+    first, second = (
+        study(judged, researcher, chosen, "errors", n_resamples=100) for chosen in ([near, far], [far, near])
+    )
+    assert [section.choice for section in list_sections(first)] != [section.choice for section in list_sections(second)]
+    compared = compare_tables(first, second)
+    assert len({table.title for table in compared}) == len(compared) >= 2
+    for table in compared:
+        of_one = [table.columns.index(each) for each in table.columns if each.key.endswith("-1")]
+        assert of_one
+        assert all(row[at] == row[at + 1] for row in table.rows for at in of_one), table.title
