@@ -58,9 +58,13 @@ class ProjectState:
 
     @property
     def is_all_stuck(self) -> bool:
-        """Whether assignments are left, nobody is at work, and no active annotator can take any of them."""
-        n_left = self.n_left(self.live)
-        return bool(n_left) and n_left == sum(self.stuck.get(batch.pk, 0) for batch in self.live)
+        """Whether assignments of open batches are left, nobody is at work, and no active annotator can take any."""
+        n_left = self.n_left(self.opened)
+        return bool(n_left) and n_left == sum(self.stuck.get(batch.pk, 0) for batch in self.opened)
+
+    @property
+    def opened(self) -> list[Batch]:
+        return [batch for batch in self.live if batch.state == State.OPEN]
 
     def n_left(self, batches: list[Batch]) -> int:
         return sum(self.progress[batch.pk].n_left for batch in batches)
@@ -194,10 +198,13 @@ def _wait_for_annotators(state: ProjectState) -> NextStep | None:
     n_left = state.n_left(state.live)
     if not n_left:
         return None
-    if all(batch.state == State.PAUSED for batch in state.live):
+    unfinished = [batch for batch in state.live if state.progress[batch.pk].n_left]
+    # An open batch with nothing left keeps nobody at work.
+    if all(batch.state == State.PAUSED for batch in unfinished):
         return NextStep("Work is paused", "Annotators receive no HITs until a batch is reopened.")
-    at_work = next(batch for batch in state.live if state.progress[batch.pk].n_left)
+    at_work = next(batch for batch in unfinished if batch.state == State.OPEN)
     if state.is_all_stuck:
+        n_left = state.n_left(state.opened)
         has_begun = any(state.progress[batch.pk].n_done for batch in state.live)
         return NextStep(
             "No one can take what is left" if has_begun else "No one can take the HITs yet",

@@ -47,6 +47,21 @@ def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project)
     assert next_step(project).text == "All requested judgments are complete."
 
 
+def test_what_is_left_in_paused_batches_is_no_annotation_in_progress(project: Project) -> None:
+    """A batch stays open after its last HIT, and one whose HITs no one can take does too."""
+    make_membership(project)
+    finished, paused = open_batch(project, n_hits=1), open_batch(project, n_hits=1, state=Batch.State.PAUSED)
+    finished.hits.update(places_open=0, places_done=1)
+    assert next_step(project).title == "Work is paused"
+    finished.hits.update(places_open=1, places_done=0)
+    assert next_step(project).title == "Annotation in progress"
+    Batch.objects.filter(pk=finished.pk).update(has_named_annotators=True)
+    step = next_step(project)
+    assert (step.title, step.url) == ("No one can take the HITs yet", f"/p/bridges/batches/{finished.number}/")
+    assert step.text.startswith("1 assignment remains.")
+    assert paused.number != finished.number
+
+
 def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
     make_corpus(project)
     batch = make_batch(project, judgments=2)
