@@ -8,13 +8,22 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from annotate.models import Judgment
+from annotate.models import Adjudication, Judgment
+from annotate.reviews.adjudication import set_rule
 from projects.errors import Refused
 from projects.importing import Kind
-from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Question, Reference
+from projects.models import Candidate, Criterion, Membership, MinimalPair, Passage, Project, Question, Reference
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
-from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
+from tests.factories import (
+    make_candidates,
+    make_dataset,
+    make_membership,
+    make_passage,
+    make_project,
+    make_question,
+    make_rubric,
+)
 from tests.people import SignIn
 from tests.results.judged_batches import canonical, judge, take_file
 
@@ -247,3 +256,18 @@ def test_squality_comes_back_with_the_same_scores(
         assert made[key]["score"] == pytest.approx(entry["score"], abs=1e-4)
         for name in ("context", "question", "reference", "candidate"):
             assert made[key][name] == entry[name]
+
+
+def test_an_adjudicated_score_is_that_of_the_exported_scale(project: Project, manager: Membership) -> None:
+    """The criterion was asked on 1 to 5, and again on 0 to 100."""
+    batch = canonical(project)
+    candidate = Candidate.objects.get(external_id="unit-02")
+    criterion = batch.rubric.criteria.get()
+    newer = make_rubric(project).criteria.get()
+    Criterion.objects.filter(pk=newer.pk).update(kind="slider", low=0, high=100)
+    for each, value in ((criterion, 2), (newer, 80)):
+        Adjudication.objects.create(candidate=candidate, criterion=each, adjudicator=manager, value=value)
+    set_rule(project=project, actor=manager, wins=True)
+    text = exported(project, batches=(batch,)).decode()
+    assert text.count('"unit-02":') == 1
+    assert json.loads(text)["canonical"]["unit-02"]["score"] == 2
