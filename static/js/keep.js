@@ -61,14 +61,35 @@ export function* kept() {
 }
 
 async function sendOnce(entry) {
-  const session = await fetch(entry.urls.session, { headers: { Accept: "application/json" } });
+  const options = { headers: { Accept: "application/json" }, redirect: "error" };
+  const session = await fetch(entry.urls.session, options);
   if (!session.ok) throw new Error(`session ${session.status}`);
   const { csrf } = await session.json();
   const response = await fetch(entry.urls.draft, {
+    ...options,
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-CSRFToken": csrf },
+    headers: { ...options.headers, "Content-Type": "application/json", "X-CSRFToken": csrf },
     body: JSON.stringify(entry.unsent),
   });
-  // 409: the HIT was submitted or is no longer this person's, so nothing is left to send.
-  if (!response.ok && response.status !== 409) throw new Error(`draft ${response.status}`);
+  // After a refusal the HIT was submitted or is no longer this person's, so nothing is left to send.
+  if (!(await readSaved(response)) && !(await readRefusal(response))) throw new Error(`draft ${response.status}`);
+}
+
+// Returns the draft that the server has saved, or null if it has not. An answer counts only with the time of saving: a network or a proxy
+// that asks for a sign-in answers with a page of its own, and with any status.
+export async function readSaved(response) {
+  const at = response.headers.get("X-Saved-At");
+  if (response.status === 204) return at && { saved_at: at }; // nothing came from another device since the answer before
+  const draft = response.ok ? await readJson(response) : null;
+  return draft?.saved_at ? draft : null;
+}
+
+// Returns why the server takes no answers any more, or null if this is not what it says.
+export async function readRefusal(response) {
+  const refusal = response.status === 409 ? await readJson(response) : null;
+  return refusal?.state ? refusal : null;
+}
+
+async function readJson(response) {
+  return response.json().catch(() => null);
 }

@@ -272,6 +272,49 @@ def test_a_submit_that_reaches_no_server_waits_too(page: Page, annotator: Member
     assert Assignment.objects.submitted().count() == 1
 
 
+SIGN_IN_TO_NETWORK = "<!doctype html><title>Guest network</title><h1>Sign in to the network</h1>"
+
+
+def test_a_network_that_asks_for_a_sign_in_saves_nothing(page: Page, annotator: Membership) -> None:
+    start(page, annotator.project)
+    wait_for_keys(page)
+    answers = iter([SIGN_IN_TO_NETWORK, "{}"])
+
+    def answer_instead(route: Route) -> None:
+        if (body := next(answers, None)) is None:
+            route.continue_()
+        else:
+            route.fulfill(body=body, content_type="text/html" if "<" in body else "application/json")
+
+    intercept(page, "**/draft/", answer_instead)
+    page.keyboard.press("5")
+    saved(page).to_have_text("Not saved yet: 1 rating kept on this device")
+    assert not Draft.objects.exists()
+    saved(page).to_have_text("Saved")
+    assert next(answers, None) is None
+    assert drafted() == {"0": 5}
+
+
+@pytest.mark.parametrize("body", [SIGN_IN_TO_NETWORK, "{}"], ids=["page", "JSON"])
+def test_a_network_that_asks_for_a_sign_in_takes_no_submit(page: Page, annotator: Membership, body: str) -> None:
+    address = rate_three(page, annotator)
+    asked = True
+
+    def answer_instead(route: Route) -> None:
+        if asked and route.request.method == "POST":
+            route.fulfill(body=body, content_type="text/html" if "<" in body else "application/json")
+        else:
+            route.continue_()
+
+    intercept(page, address, answer_instead)
+    page.keyboard.press("Control+Enter")
+    saved(page).to_have_text("Will be submitted when you're back online.")
+    assert page.url == address
+    asked = False
+    page.wait_for_url(lambda url: url != address)
+    assert Assignment.objects.submitted().count() == 1
+
+
 def test_a_submit_whose_answer_is_lost_is_not_counted_twice(page: Page, annotator: Membership) -> None:
     address = rate_three(page, annotator)
     lost: list[int] = []

@@ -1,5 +1,5 @@
-// Saving: every change is stored on this device at once, and sent to the server within a second; it is "saved" only after a 2xx response.
-import { isEmpty, read, wipe, write } from "../keep.js";
+// Saving: every change is stored on this device at once, and sent to the server within a second; it is "saved" only when the server says so.
+import { isEmpty, read, readRefusal, readSaved, wipe, write } from "../keep.js";
 
 const TYPING_MS = 350; // typing and sliding are sent after this pause
 const APART_MS = 800; // ratings given faster than this are sent together, so that what is unsent is under a second old
@@ -162,12 +162,11 @@ export class Drafts {
       return this.failed({ isOffline: true });
     }
     if (response.status === 401) return this.signedOut();
-    if (response.status === 409) return this.closed(await sayOf(response));
-    if (!response.ok) return this.failed({ message: response.status < 500 ? await sayOf(response) : "" });
-    // without content nothing came from another device since the answer before
-    const merged = response.status === 204 ? {} : await response.json().catch(() => ({}));
-    this.after = merged.saved_at ?? response.headers.get("X-Saved-At") ?? this.after;
-    return this.saved(sent, merged);
+    const refusal = await readRefusal(response);
+    if (refusal) return this.closed(refusal.message ?? "");
+    const merged = await readSaved(response);
+    if (merged) return this.saved(sent, merged);
+    return this.failed({ message: response.status < 500 ? await sayOf(response) : "" });
   }
 
   post(sent, keepalive) {
@@ -189,6 +188,7 @@ export class Drafts {
   }
 
   saved(sent, merged) {
+    this.after = merged.saved_at;
     dropSent(this.unsent, sent);
     this.keep(sent);
     this.nFailed = 0;
@@ -249,6 +249,7 @@ export class Drafts {
     }
     if (!response.ok) return false;
     const { user, csrf } = await response.json();
+    if (user === undefined || !csrf) return false; // not what the server says
     if (String(user) !== this.user) {
       wipe(this.key);
       location.reload();
@@ -292,9 +293,9 @@ export class Drafts {
     }
   }
 
-  // The server has everything, so this device keeps nothing; other tabs with this HIT say so if it was submitted.
+  // The server has everything but what changed while it answered; other tabs with this HIT say so if it was submitted.
   end(isSubmitted) {
-    wipe(this.key);
+    if (isSubmitted || !this.hasUnsent) wipe(this.key);
     if (isSubmitted) this.channel?.postMessage({ isSent: true });
   }
 

@@ -1,12 +1,13 @@
 // Sends the form once: at once, or as soon as the network is back. The server takes the same ratings twice for one submit.
 const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000];
 const TIMEOUT_MS = 20_000;
+const SERVER_MARK = "X-Request-ID"; // in every answer of the server
 const GATEWAY_ERRORS = [502, 503, 504]; // the server restarts, or cannot be reached behind its proxy
 
 export class Submission {
   // prepare(): fills in the form and returns "ready", "wait" (no network), or why it is not sent: "incomplete" or "stopped";
   // onState(state): "sending", "waiting" or that reason;
-  // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page
+  // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page of its own
   constructor({ form, prepare, onState, onSent }) {
     Object.assign(this, { form, prepare, onState, onSent });
     this.isBusy = false;
@@ -53,7 +54,9 @@ export class Submission {
       });
       if (GATEWAY_ERRORS.includes(response.status)) return "wait";
       const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-      if (response.ok && isJson) ({ next } = await response.json());
+      if (response.ok && isJson) next = (await response.json()).next ?? null;
+      // a network or a proxy that asks for a sign-in answers in the server's place
+      if (response.ok && !next && (isJson || !response.headers.has(SERVER_MARK))) return "wait";
     } catch {
       return "wait";
     }

@@ -32,6 +32,11 @@ export function answer(status, content = {}, headers = {}) {
   return { status, ok: status < 400, json: async () => content, headers: new Headers(headers) };
 }
 
+// What the server says of a draft that it has saved.
+export function saved(draft = {}) {
+  return answer(200, { saved_at: "2026-03-01T12:00:00+00:00", ...draft });
+}
+
 // Answer the next requests in this order; an error is a network that is away. What is asked is told in the array given back.
 export function serve(...answers) {
   const asked = [];

@@ -1,6 +1,6 @@
 // Saving answers: what is sent when, what stays on the device, and what the page is told.
 import { equal, flushPromises, test } from "./checking.js";
-import { answer, serve, stopClock, Store, use } from "./fakes.js";
+import { answer, saved, serve, stopClock, Store, use } from "./fakes.js";
 import { read } from "../../../static/js/keep.js";
 import { Drafts } from "../../../static/js/rate/drafts.js";
 
@@ -36,6 +36,11 @@ function later() {
   return [waiting, give];
 }
 
+// What a network that asks for a sign-in answers.
+function askForSignIn(status) {
+  return { ...answer(status), json: async () => JSON.parse("<!doctype html>") };
+}
+
 function bodies(asked) {
   return asked.map(({ body }) => JSON.parse(body));
 }
@@ -48,7 +53,7 @@ test("an answer is sent at once and saved is said after the reply", async () => 
   await flushPromises();
   equal(states, ["saving"]);
   equal(read(KEY).unsent.answers, { 0: { correctness: [4, 1000] } });
-  give(answer(200, {}));
+  give(saved());
   await flushPromises();
   equal(states, ["saving", "saved"]);
   equal(asked[0].headers["X-CSRFToken"], "token");
@@ -58,7 +63,7 @@ test("an answer is sent at once and saved is said after the reply", async () => 
 
 test("a page says which draft it knows, and an answer without content changes nothing on it", async () => {
   const { drafts, clock, states, answers } = open();
-  const asked = serve(answer(204, null, { "X-Saved-At": "one" }), answer(200, { answers: { 2: { correctness: [5, 1] } }, saved_at: "two" }), answer(204, null));
+  const asked = serve(answer(204, null, { "X-Saved-At": "one" }), saved({ answers: { 2: { correctness: [5, 1] } }, saved_at: "two" }), answer(204, null, { "X-Saved-At": "three" }));
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   for (const place of [1, 3]) {
@@ -67,20 +72,20 @@ test("a page says which draft it knows, and an answer without content changes no
     await flushPromises();
   }
   equal(bodies(asked).map(({ after }) => after), ["", "one", "two"]);
-  equal([states.at(-1), drafts.hasUnsent, drafts.after], ["saved", false, "two"]);
+  equal([states.at(-1), drafts.hasUnsent, drafts.after], ["saved", false, "three"]);
   equal(answers, [["answers", "2", 5, "correctness"]]);
 });
 
 test("answers given while one is sent wait and go together", async () => {
   const { drafts, clock } = open();
   const [reply, give] = later();
-  const asked = serve(reply, answer(200, {}));
+  const asked = serve(reply, saved());
   drafts.note("answers", 0, 4, "correctness");
   drafts.note("answers", 1, 2, "correctness");
   drafts.note("flags", 1, true);
   await flushPromises();
   equal(asked.length, 1);
-  give(answer(200, {}));
+  give(saved());
   await flushPromises();
   equal(clock.waits(), [800]);
   await clock.go();
@@ -92,10 +97,10 @@ test("answers given while one is sent wait and go together", async () => {
 test("an answer changed while it is sent is sent again", async () => {
   const { drafts, clock, states } = open();
   const [reply, give] = later();
-  const asked = serve(reply, answer(200, {}));
+  const asked = serve(reply, saved());
   drafts.note("answers", 0, 4, "correctness");
   drafts.note("answers", 0, 5, "correctness");
-  give(answer(200, {}));
+  give(saved());
   await flushPromises();
   equal(states.at(-1), "saving");
   await clock.go();
@@ -105,7 +110,7 @@ test("an answer changed while it is sent is sent again", async () => {
 
 test("typing waits for the next stroke", async () => {
   const { drafts, clock } = open();
-  const asked = serve(answer(200, {}));
+  const asked = serve(saved());
   drafts.note("comments", 0, "a", undefined, { goesOn: true });
   drafts.note("comments", 0, "ab", undefined, { goesOn: true });
   equal([asked.length, clock.waits()], [0, [350]]);
@@ -115,7 +120,7 @@ test("typing waits for the next stroke", async () => {
 
 test("a network that is away is tried again, ever more seldom", async () => {
   const { drafts, clock, states, details } = open();
-  const asked = serve(...Array(9).fill(AWAY), answer(200, {}));
+  const asked = serve(...Array(9).fill(AWAY), saved());
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   const waits = [];
@@ -142,7 +147,7 @@ test("the waits differ by a fifth so that many pages do not come back at once", 
 
 test("while the network is away answers are counted and wait for the next try", async () => {
   const { drafts, clock, details } = open();
-  const asked = serve(AWAY, answer(200, {}));
+  const asked = serve(AWAY, saved());
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   drafts.note("answers", 1, 4, "correctness");
@@ -184,9 +189,41 @@ test("who is signed out goes on on the device alone", async () => {
   equal(states.length, 2);
 });
 
+test("only the server's own answers count as saved", async () => {
+  const strange = [
+    askForSignIn(200),
+    askForSignIn(204),
+    askForSignIn(409),
+    answer(200, {}),
+    answer(200, null),
+    answer(204, null),
+    answer(201, { answers: {} }),
+    answer(409, { error: "conflict" }),
+  ];
+  for (const reply of strange) {
+    const { drafts, clock, states } = open();
+    serve(reply, saved());
+    drafts.note("answers", 0, 4, "correctness");
+    await flushPromises();
+    equal([states.at(-1), drafts.hasUnsent, read(KEY).unsent.answers], ["kept", true, { 0: { correctness: [4, 1000] } }]);
+    await clock.go();
+    equal([states.at(-1), drafts.hasUnsent], ["saved", false]);
+  }
+});
+
+test("who is signed in is known from the server alone", async () => {
+  for (const reply of [askForSignIn(200), answer(200, {}), answer(200, null)]) {
+    const { drafts, states } = open();
+    serve(answer(403), reply);
+    drafts.note("answers", 0, 4, "correctness");
+    await flushPromises();
+    equal([states.at(-1), read(KEY).unsent.answers], ["kept", { 0: { correctness: [4, 1000] } }]);
+  }
+});
+
 test("a stale token is exchanged and the answer sent once more", async () => {
   const { drafts, states } = open();
-  const asked = serve(answer(403), answer(200, { user: 7, csrf: "fresh" }), answer(200, {}));
+  const asked = serve(answer(403), answer(200, { user: 7, csrf: "fresh" }), saved());
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   equal(asked.map(({ url }) => url), ["/draft/", "/session/", "/draft/"]);
@@ -196,7 +233,7 @@ test("a stale token is exchanged and the answer sent once more", async () => {
 
 test("after signing in again what was kept is sent", async () => {
   const { drafts, states } = open();
-  serve(answer(401), answer(401), answer(200, { user: 7, csrf: "fresh" }), answer(200, {}));
+  serve(answer(401), answer(401), answer(200, { user: 7, csrf: "fresh" }), saved());
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   await drafts.wake();
@@ -207,7 +244,7 @@ test("after signing in again what was kept is sent", async () => {
 
 test("a HIT that takes nothing any more keeps nothing", async () => {
   const { drafts, states, details } = open();
-  const asked = serve(answer(409, { message: "Submitted before." }));
+  const asked = serve(answer(409, { state: "submitted", message: "Submitted before." }));
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   equal([states.at(-1), details.at(-1).message, read(KEY)], ["closed", "Submitted before.", null]);
@@ -225,7 +262,7 @@ test("answers of another tab are shown, but not over what is unsent here", async
   drafts.note("answers", 0, 4, "correctness");
   drafts.note("answers", 1, 2, "correctness");
   give(
-    answer(200, {
+    saved({
       answers: { 0: { correctness: [4, 1000] }, 1: { correctness: [5, 900] }, 2: { correctness: [3, 950] } },
       flags: { 2: [true, 960] },
     }),
@@ -240,7 +277,7 @@ test("answers of another tab are shown, but not over what is unsent here", async
 
 test("a time limit that is over is told with the saved answer", async () => {
   const { drafts, states, details } = open();
-  serve(answer(200, { ended: "Time ran out." }));
+  serve(saved({ ended: "Time ran out." }));
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   equal([states.at(-1), details.at(-1).message], ["ended", "Time ran out."]);
@@ -255,7 +292,7 @@ test("an earlier page's answers come back and are sent", async () => {
   before.drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   const { drafts, answers, clock } = open({ store });
-  const asked = serve(answer(200, {}));
+  const asked = serve(saved());
   equal(drafts.restore().seconds, [12.5]);
   equal([answers, clock.waits()], [[["answers", "0", 4, "correctness"]], [0]]);
   await clock.go();
@@ -278,7 +315,7 @@ test("a second tab's answers stay on the device when this one's are saved", asyn
   other.drafts.note("answers", 1, 2, "correctness");
   await flushPromises();
   const { drafts } = open({ store });
-  serve(answer(200, {}));
+  serve(saved());
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   equal(read(KEY).unsent.answers, { 1: { correctness: [2, 1000] } });
@@ -299,7 +336,7 @@ test("of two tabs' answers to one item the device keeps the newer", async () => 
 
 test("a page that is left sends with keepalive", async () => {
   const { drafts } = open();
-  const asked = serve(answer(200, {}));
+  const asked = serve(saved());
   drafts.note("comments", 0, "a", undefined, { goesOn: true });
   equal(await drafts.flush({ keepalive: true }), true);
   equal([asked[0].keepalive, asked[0].signal ?? null], [true, null]);
@@ -307,7 +344,7 @@ test("a page that is left sends with keepalive", async () => {
 
 test("the form is sent once all is saved and the session is known to be good", async () => {
   const { drafts, clock } = open();
-  const asked = serve(answer(200, {}), answer(200, { user: 7, csrf: "fresh" }), answer(401));
+  const asked = serve(saved(), answer(200, { user: 7, csrf: "fresh" }), answer(401));
   drafts.note("answers", 0, 4, "correctness");
   await flushPromises();
   equal([await drafts.makeReady(), asked.length], [true, 1]);
@@ -330,9 +367,26 @@ test("the form waits while an answer is not saved or nobody can be asked", async
   equal(clock.waits().length, 1);
 });
 
+test("what changed while a form was sent stays on the device unless it was taken", async () => {
+  for (const [isSubmitted, isKept] of [[true, false], [false, true]]) {
+    const { drafts } = open();
+    serve(AWAY);
+    drafts.note("answers", 0, 4, "correctness");
+    await flushPromises();
+    drafts.end(isSubmitted);
+    equal(read(KEY) !== null, isKept);
+  }
+  const { drafts } = open();
+  serve(saved());
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  drafts.end(false);
+  equal(read(KEY), null);
+});
+
 test("back in view a page says what is true", async () => {
   const { drafts, states } = open();
-  serve(answer(200, {}));
+  serve(saved());
   await drafts.wake();
   equal(states, ["idle"]);
   drafts.offline();

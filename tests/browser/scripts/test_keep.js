@@ -1,6 +1,6 @@
 // Answers kept on a device: whose they are, and what becomes of them.
 import { equal, rejects, test } from "./checking.js";
-import { answer, serve, Store, use } from "./fakes.js";
+import { answer, saved, serve, Store, use } from "./fakes.js";
 import { isEmpty, kept, keyOf, read, wipe, wipeAll, wipeOthers, write } from "../../../static/js/keep.js";
 
 const UNSENT = { answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {} };
@@ -59,7 +59,7 @@ test("changes are empty where no part has one", () => {
 test("what is unsent is sent with a fresh token", async () => {
   fill();
   wipe(keyOf("m2", "a"));
-  const asked = serve(answer(200, { user: 7, csrf: "fresh" }), answer(200, {}));
+  const asked = serve(answer(200, { user: 7, csrf: "fresh" }), saved());
   const entries = [...kept()];
   equal(entries.map((entry) => entry.hasUnsent), [true, false]);
   await entries[0].send();
@@ -70,10 +70,31 @@ test("what is unsent is sent with a fresh token", async () => {
 test("a submitted HIT has nothing left to send, every other refusal is an error", async () => {
   fill();
   const [entry] = kept();
-  serve(answer(200, { csrf: "x" }), answer(409, {}));
+  serve(answer(200, { csrf: "x" }), answer(409, { state: "submitted" }));
+  await entry.send();
+  serve(answer(200, { csrf: "x" }), answer(204, null, { "X-Saved-At": "now" }));
   await entry.send();
   serve(answer(200, { csrf: "x" }), answer(500, {}));
   await rejects(() => entry.send(), /draft 500/);
   serve(answer(401, {}));
   await rejects(() => entry.send(), /session 401/);
+});
+
+test("only the server's own answers count as sent", async () => {
+  fill();
+  const [entry] = kept();
+  for (const reply of [answer(200, {}), answer(200, null), answer(204, null), answer(409, {})]) {
+    serve(answer(200, { csrf: "x" }), reply);
+    await rejects(() => entry.send(), /draft/);
+  }
+  serve(answer(200, null));
+  await rejects(() => entry.send(), /./);
+});
+
+test("what is sent at the sign-out goes nowhere else", async () => {
+  fill();
+  const [entry] = kept();
+  const asked = serve(answer(200, { csrf: "x" }), saved());
+  await entry.send();
+  equal(asked.map((request) => [request.redirect, request.headers.Accept]), Array(2).fill(["error", "application/json"]));
 });
