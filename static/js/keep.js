@@ -56,12 +56,12 @@ export function* kept() {
   for (const key of keys()) {
     const entry = read(key);
     if (!entry) continue;
-    yield { hasUnsent: !isEmpty(entry.unsent), send: () => sendOnce(entry) };
+    yield { hasUnsent: !isEmpty(entry.unsent), send: (signal) => sendOnce(entry, signal) };
   }
 }
 
-async function sendOnce(entry) {
-  const options = { headers: { Accept: "application/json" }, redirect: "error" };
+async function sendOnce(entry, signal) {
+  const options = { headers: { Accept: "application/json" }, redirect: "error", signal };
   const session = await fetch(entry.urls.session, options);
   if (!session.ok) throw new Error(`session ${session.status}`);
   const { csrf } = await session.json();

@@ -3,12 +3,15 @@ import { ask } from "./confirm.js";
 import { kept, wipeAll } from "./keep.js";
 import { say } from "./words.js";
 
+const TIMEOUT_MS = 20_000; // for all of them: on a dead connection each would wait as long
+
 async function sendKept() {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   let lost = 0;
   for (const entry of kept()) {
     if (!entry.hasUnsent) continue;
     try {
-      await entry.send();
+      await entry.send(signal);
     } catch {
       lost += 1;
     }

@@ -176,7 +176,7 @@ export class Drafts {
       body: JSON.stringify({ ...sent, seconds: this.seconds(), after: this.after }),
       redirect: "error",
       keepalive,
-      signal: keepalive ? undefined : this.signal(),
+      signal: this.signal(), // a page that is left does not run any more, and ends nothing
     });
   }
 

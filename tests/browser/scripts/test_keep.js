@@ -91,10 +91,14 @@ test("only the server's own answers count as sent", async () => {
   await rejects(() => entry.send(), /./);
 });
 
-test("what is sent at the sign-out goes nowhere else", async () => {
+test("what is sent at the sign-out goes nowhere else and does not wait for ever", async () => {
   fill();
   const [entry] = kept();
+  const { signal } = new AbortController();
   const asked = serve(answer(200, { csrf: "x" }), saved());
-  await entry.send();
-  equal(asked.map((request) => [request.redirect, request.headers.Accept]), Array(2).fill(["error", "application/json"]));
+  await entry.send(signal);
+  equal(asked.map((request) => [request.redirect, request.headers.Accept, request.signal === signal]), [
+    ["error", "application/json", true],
+    ["error", "application/json", true],
+  ]);
 });
