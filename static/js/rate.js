@@ -1,6 +1,6 @@
 // The rating page: which answer is current, what is saved, and sending the HIT once.
 import { keyOf } from "./keep.js";
-import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
+import { ActiveTime, ServerClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
 import { QuestionLines } from "./rate/question.js";
@@ -22,7 +22,8 @@ const isPreview = "preview" in data;
 const end = form.querySelector(".rate-end");
 const isAlone = "alone" in data; // one item at a time, no looking back
 const sheet = new Sheet(form);
-const now = serverClock(Number(data.now));
+const clock = new ServerClock(Number(data.now));
+const now = () => clock.now();
 const nItems = isAlone ? Number(data.items) : sheet.items.length;
 const time = new ActiveTime(nItems, data.seconds?.split(","));
 const undo = new Undo(root.querySelector("[data-undo]"));
@@ -70,6 +71,7 @@ const drafts = isPreview
       urls: { draft: data.draftUrl, session: data.sessionUrl },
       csrf: form.elements.csrfmiddlewaretoken.value,
       now,
+      onTime: (saidAt) => clock.hear(saidAt),
       seconds: () => time.list(),
       onState: (state, details) => saved.show(state, details),
       onAnswer: (part, place, value, key) => {

@@ -172,6 +172,16 @@ def test_the_time_left_does_not_tick(signed_in: SignedIn, annotator: Membership)
     assert shown.evaluate("each => each.closest('[aria-live], [role=status], [role=alert], [role=timer]')") is None
 
 
+def test_the_time_left_goes_on_while_the_device_sleeps(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, time_limit_minutes=60)
+    page = stopped(signed_in(annotator.user), annotator)
+    shown = page.locator("[data-due-text]")
+    before = int(shown.inner_text().split()[0])
+    page.clock.set_system_time(timezone.now() + timedelta(minutes=2 + 40))
+    page.clock.run_for(10_000)
+    assert before - int(shown.inner_text().split()[0]) in (39, 40, 41)
+
+
 @pytest.mark.parametrize(("zone", "shift"), [("UTC", 0), ("Asia/Kathmandu", 5 * 60 + 45)])
 def test_the_time_is_shown_in_the_readers_own_zone_and_in_utc(
     signed_in: SignedIn, annotator: Membership, zone: str, shift: int

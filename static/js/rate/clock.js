@@ -3,10 +3,30 @@ import { say } from "../words.js";
 
 const IDLE_MS = 60_000;
 const TICK_MS = 1000;
+const SLEPT_MS = 5000; // the device's date is also set by less, little by little
 
-export function serverClock(serverNow) {
-  const origin = performance.now();
-  return () => Math.round(serverNow + performance.now() - origin);
+// The server's clock, as the page knows it. It never goes back: what is typed later has the greater stamp.
+export class ServerClock {
+  constructor(serverNow) {
+    this.ahead = serverNow - performance.now();
+    this.gap = Date.now() - performance.now();
+  }
+
+  // In some browsers performance.now() stands still while the device sleeps; by the device's date, that time counts as well.
+  now() {
+    const gap = Date.now() - performance.now();
+    if (Math.abs(gap - this.gap) > SLEPT_MS) {
+      this.ahead += Math.max(gap - this.gap, 0);
+      this.gap = gap;
+    }
+    return Math.round(this.ahead + performance.now());
+  }
+
+  // serverNow: the server's time a moment ago
+  hear(serverNow) {
+    const late = serverNow - this.now();
+    if (late > 0) this.ahead += late;
+  }
 }
 
 // Counts seconds while the page is visible and somebody is active, each for the item that is current.

@@ -61,9 +61,10 @@ function countOf(changes) {
 }
 
 export class Drafts {
-  // now: the server's time; seconds: active seconds so far; onState(state, details); onAnswer(part, place, value, key)
-  constructor({ key, user, urls, csrf, now, seconds, onState, onAnswer }) {
-    Object.assign(this, { key, user, urls, csrf, now, seconds, onState, onAnswer });
+  // now: the server's time; onTime(time): what the server says of it; seconds: active seconds so far;
+  // onState(state, details); onAnswer(part, place, value, key)
+  constructor({ key, user, urls, csrf, now, onTime, seconds, onState, onAnswer }) {
+    Object.assign(this, { key, user, urls, csrf, now, onTime, seconds, onState, onAnswer });
     this.unsent = blank();
     this.lastGoodAt = 0;
     this.sentAt = -APART_MS;
@@ -189,6 +190,7 @@ export class Drafts {
 
   saved(sent, merged) {
     this.after = merged.saved_at;
+    this.onTime(Date.parse(merged.saved_at));
     dropSent(this.unsent, sent);
     this.keep(sent);
     this.nFailed = 0;

@@ -31,7 +31,7 @@ def lay_out(folder: Path) -> None:
     shutil.copytree(settings.BASE_DIR / "static" / "js", folder / "static" / "js")
     shutil.copytree(HERE, write_home(folder), ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     (folder / "package.json").write_text('{"type": "module"}', encoding="ascii")
-    (folder / "index.html").write_text("<!doctype html><title>Modules</title>", encoding="ascii")
+    (folder / "index.html").write_text('<!doctype html><html lang="en"><title>Modules</title>', encoding="ascii")
 
 
 def write_home(folder: Path) -> Path:

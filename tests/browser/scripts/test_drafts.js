@@ -11,13 +11,14 @@ const AWAY = new Error("the network is away");
 function open({ user = "7", store = new Store() } = {}) {
   use(store);
   const clock = stopClock();
-  const page = { clock, states: [], details: [], answers: [], time: 1000 };
+  const page = { clock, states: [], details: [], answers: [], times: [], time: 1000 };
   page.drafts = new Drafts({
     key: KEY,
     user,
     urls: { draft: "/draft/", session: "/session/" },
     csrf: "token",
     now: () => page.time++,
+    onTime: (time) => page.times.push(time),
     seconds: () => [12.5],
     onState: (state, details = {}) => {
       page.states.push(state);
@@ -74,6 +75,16 @@ test("a page says which draft it knows, and an answer without content changes no
   equal(bodies(asked).map(({ after }) => after), ["", "one", "two"]);
   equal([states.at(-1), drafts.hasUnsent, drafts.after], ["saved", false, "three"]);
   equal(answers, [["answers", "2", 5, "correctness"]]);
+});
+
+test("the page hears the server's time with each draft that is saved", async () => {
+  const { drafts, clock, times } = open();
+  serve(saved({ saved_at: "2026-03-01T12:00:00+00:00" }), answer(204, null, { "X-Saved-At": "2026-03-01T12:00:01.5+00:00" }));
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  drafts.note("answers", 1, 4, "correctness");
+  await clock.go();
+  equal(times, [Date.UTC(2026, 2, 1, 12), Date.UTC(2026, 2, 1, 12, 0, 1, 500)]);
 });
 
 test("answers given while one is sent wait and go together", async () => {
