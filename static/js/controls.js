@@ -1,5 +1,5 @@
 // Reviewing a batch's controls by keys: j and k move, x selects, a accepts, r retires, e edits the text.
-import { keyName } from "./rate/keys.js";
+import { isComposing, keyName } from "./rate/keys.js";
 
 const list = document.querySelector("[data-controls]");
 const cards = [...list.querySelectorAll(".control")];
@@ -51,7 +51,7 @@ const ACTS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.defaultPrevented || isComposing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.querySelector("dialog[open]")) return;
   const isText = event.target.matches("textarea, select, input:not([type=checkbox])");
   if (isText && event.key === "Escape") return goTo(current());

@@ -8,6 +8,7 @@ from annotate.models import Item
 from projects.models import Membership, Project
 from tests.annotate.controls.controlled_batches import make_places
 from tests.browser.conftest import SignedIn
+from tests.browser.test_rating_keys import COMPOSE
 from tests.browser.watching import Watch
 from tests.factories import make_batch
 
@@ -52,6 +53,8 @@ def test_controls_are_reviewed_by_keys(
         page.keyboard.press("j")
     page.keyboard.press("e")
     page.keyboard.type("ax")
+    page.evaluate(COMPOSE, "Escape")
+    expect(editable.locator("textarea")).to_be_focused()
     page.keyboard.press("Escape")
     expect(editable).to_be_focused()
     page.keyboard.press("a")

@@ -1,11 +1,12 @@
 """The keys of the rating page: digits, number pad, clearing, taking back, and where the page goes next."""
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate.models import Draft, Judgment
+from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
@@ -410,6 +411,41 @@ def test_keys_that_the_annotator_has_chosen(signed_in: SignedIn, annotator: Memb
     assert "h" in listed
     assert "ت" in listed
     assert "j" not in listed
+
+
+def test_ctrl_enter_where_a_hit_is_returned_submits_nothing(page: Page) -> None:
+    for digit in "54321":
+        page.keyboard.press(digit)
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    page.locator("summary", has_text="Return HIT").click()
+    reason = page.get_by_label("Why?")
+    reason.fill("I know this text")
+    reason.press("Control+Enter")
+    page.locator(".header-nav summary").press("Control+Enter")
+    page.wait_for_timeout(300)
+    expect(page.locator("[data-submit]").first).to_be_enabled()
+    assert Assignment.objects.submitted().count() == 0
+
+
+COMPOSE = """(key) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", { key, code: key, keyCode: 229, bubbles: true, cancelable: true }))"""
+"""JavaScript: a key that ends a composition, as Safari reports it."""
+
+
+def test_enter_that_ends_a_composition_in_safari_stays_in_the_text(page: Page) -> None:
+    page.keyboard.press("x")
+    page.keyboard.type("意味")
+    page.evaluate(COMPOSE, "Enter")
+    expect(page.locator("[name=cannot0]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("[data-find-open]").click()
+    page.keyboard.type("e")
+    count = page.locator("[data-find-count]")
+    expect(count).to_have_text(re.compile(r"^1 of \d+$"))
+    page.evaluate(COMPOSE, "Enter")
+    expect(count).to_have_text(re.compile(r"^1 of "))
+    page.keyboard.press("Enter")
+    expect(count).to_have_text(re.compile(r"^2 of "))
 
 
 @pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])

@@ -1,4 +1,6 @@
 // Searching the passage: a field, the number of matches, and moving through them.
+import { isComposing } from "./keys.js";
+
 const MOST_LIT = 1000; // highlighting more matches would slow the page down
 const QUIET_MS = 700; // the result is announced after this pause in typing
 
@@ -67,7 +69,7 @@ export function startFind({ details, words, reveal, whereNow, say }) {
     button.addEventListener("click", () => step(Number(button.dataset.findStep)));
   }
   box.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") close();
     else if (event.key === "Enter" && event.target === field && !event.ctrlKey && !event.metaKey) step(event.shiftKey ? -1 : 1);
     else return;

@@ -24,6 +24,11 @@ export function keyName({ key, code, shiftKey }) {
   return key;
 }
 
+// Whether a key belongs to an input method. Safari ends a composition before the key that ends it, and tells by its code alone.
+export function isComposing(event) {
+  return event.isComposing || event.keyCode === 229;
+}
+
 // Returns whether a press is the bounce of the one before it.
 function bounceFilter() {
   let last = { digit: null, at: -Infinity };
@@ -48,12 +53,12 @@ export function startKeys({ root, acts }) {
   const isBounce = bounceFilter();
   const nameOf = readKeys(root);
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (event.defaultPrevented || isComposing(event) || document.querySelector("dialog[open]")) return;
     const target = event.target;
     const isCommand = event.ctrlKey || event.metaKey;
-    if (isCommand && event.key === "Enter") return run(event, acts.submit);
     if (!root.contains(target) && target !== document.body) return;
     if (target.closest?.("[data-no-keys]")) return;
+    if (isCommand && event.key === "Enter") return run(event, acts.submit);
     if (isCommand && !event.shiftKey && keyName(event) === "z" && acts.undo && !isTyping(target)) return run(event, acts.undo);
     if (isCommand || event.altKey) return;
     if (isText(target)) {
