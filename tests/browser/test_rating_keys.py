@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
-from projects.models import Membership, Project
+from projects.models import Membership, Project, User
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import LAPTOP, PHONE, SignedIn
@@ -446,6 +446,22 @@ def test_enter_that_ends_a_composition_in_safari_stays_in_the_text(page: Page) -
     expect(count).to_have_text(re.compile(r"^1 of "))
     page.keyboard.press("Enter")
     expect(count).to_have_text(re.compile(r"^2 of "))
+
+
+@pytest.mark.parametrize("language", ["de", "ar"])
+def test_the_keys_to_one_side_are_listed_as_they_work(
+    signed_in: SignedIn, annotator: Membership, language: str
+) -> None:
+    User.objects.update(language=language)
+    open_batch(annotator.project, n_hits=1, n_items=1)
+    page = opened(signed_in(annotator.user), annotator)
+    lower, higher = page.locator("[data-keys-dialog] dt").nth(1).locator("kbd").all_text_contents()
+    arrows = {"←": "ArrowLeft", "→": "ArrowRight"}
+    page.keyboard.press("3")
+    page.keyboard.press("k")
+    for arrow, value in ((higher, "4"), (higher, "5"), (lower, "4")):
+        page.keyboard.press(arrows[arrow])
+        assert checked(page, 0) == value
 
 
 @pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=["laptop", "phone"])
