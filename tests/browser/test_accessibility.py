@@ -15,6 +15,7 @@ from tests.every_page import addresses
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 1280, "height": 800}
 MAGNIFIED: list[ViewportSize] = [{"width": 320, "height": 256}, {"width": 720, "height": 450}]
+TABLET: ViewportSize = {"width": 900, "height": 700}
 MOST_STOPS = 400
 
 BROAD = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -58,6 +59,17 @@ FOCUS = """() => {
   return { html: e.outerHTML.slice(0, 120), drawn, isInSight };
 }"""
 """JavaScript: what has the focus, whether that is drawn, and whether nothing lies over it."""
+
+
+MOVED = """() => {
+  const bars = ".rate-bar, .passage-bar, .passage > summary, .passage-edge, .question-line.is-needed";
+  return [...document.querySelectorAll(bars)].flatMap((bar) => [bar, ...bar.querySelectorAll("*")]).filter((each) => {
+    const before = scrollY;
+    each.focus();
+    return document.activeElement === each && scrollY !== before;
+  }).map((each) => each.outerHTML.slice(0, 120));
+}"""
+"""JavaScript: what moves the page when it gets the focus, although it stays on the screen."""
 
 
 @pytest.fixture
@@ -143,11 +155,41 @@ def test_the_focus_is_seen_wherever_it_goes_on_the_rating_page(
     assert [stop["html"] for stop in seen if not stop["isInSight"]] == []
 
 
-def stops(page: Page) -> list[dict[str, str | bool]]:
-    """Every stop of the tab key from the top of the page to its end, which it must reach."""
+@pytest.mark.parametrize("is_open", [False, True], ids=["folded", "open"])
+@pytest.mark.parametrize("size", [PHONE, TABLET], ids=["phone", "tablet"])
+def test_going_back_the_focus_is_not_hidden_under_the_bars_of_the_rating_page(
+    signed_in: SignedIn, annotator: Membership, size: dict[str, int], is_open: bool
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=10)
+    page = signed_in(annotator.user, viewport=size)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    if is_open:
+        page.locator("#passage > summary").click()
+    page.locator(".give-back summary").focus()
+    seen = stops(page, "Shift+Tab")
+    assert len(seen) > 40
+    assert [stop["html"] for stop in seen if not stop["isInSight"]] == []
+
+
+@pytest.mark.parametrize("size", [PHONE, TABLET, ZOOMED], ids=["phone", "tablet", "wide"])
+def test_the_focus_in_a_bar_that_stays_moves_nothing(
+    signed_in: SignedIn, annotator: Membership, size: dict[str, int]
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=10)
+    page = signed_in(annotator.user, viewport=size)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.evaluate("scrollTo(0, 900)")
+    expect(page.locator(".question-line.is-needed")).to_have_count(1)
+    assert page.evaluate(MOVED) == []
+
+
+def stops(page: Page, key: str = "Tab") -> list[dict[str, str | bool]]:
+    """Every stop of the tab key from one end of the page to the other, which it must reach."""
     found: list[dict[str, str | bool]] = []
     for _ in range(MOST_STOPS):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         stop = page.evaluate(FOCUS)
         if stop is None:
             return found
