@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from annotate.rating import ui_strings
 from annotate.rating.form_parts import Group
 from annotate.rating.shown import fold_blank_lines
-from projects.accounts.rating_keys import ACTIONS, choose_key, list_keys
+from projects.accounts.rating_keys import ACTIONS, has_keys_off, list_working_keys
 from projects.language.amounts import format_near_moment
 from projects.language.characters import is_blank
 from projects.language.languages import current_language
@@ -26,6 +26,7 @@ register = template.Library()
 
 
 register.filter("is_blank", is_blank)
+register.filter("has_keys_off", has_keys_off)
 
 
 @register.simple_tag(takes_context=True)
@@ -48,7 +49,8 @@ def rating_due(context: Mapping[str, Any]) -> SafeString:
 @register.simple_tag(takes_context=True)
 def rating_tools(context: Mapping[str, Any]) -> SafeString:
     """Return the buttons beside the one that submits, each with its key."""
-    own_keys = {action: choose_key(context["user"], action) for action in ("showRubric", "undo", "showKeys")}
+    working = list_working_keys(context["user"])
+    own_keys = {action: working[action] for action in ("showRubric", "undo", "showKeys") if action in working}
     url = context["urls"].get("instructions", "")
     return include_cached("annotate/rating/_rate_tools.html", instructions_url=url, own_keys=own_keys)
 
@@ -102,7 +104,7 @@ def _rating_words(language: str, *, rates_questions: bool) -> SafeString:
 @register.simple_tag
 def rating_dialogs(user: User, keys: Mapping[str, object]) -> SafeString:
     """Return the dialogs of the instructions and of the keys; `keys` are the digits that rate."""
-    return _render_dialogs(current_language(), tuple(list_keys(user).items()), json.dumps(keys))
+    return _render_dialogs(current_language(), tuple(list_working_keys(user).items()), json.dumps(keys))
 
 
 # Rendered once for each language, choice of keys and kind of scale: they are a third of the page's sentences.

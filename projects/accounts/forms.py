@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from projects.accounts.rating_keys import ACTIONS, is_possible, list_keys
+from projects.accounts.rating_keys import ACTIONS, has_keys_off, is_possible, list_keys
 from projects.models import User
 
 
@@ -165,10 +165,20 @@ class WorkForm(forms.Form):
 
 
 class RatingKeysForm(forms.Form):
-    """A key for each action of the rating page; no two actions share one."""
+    """A key for each action of the rating page; no two actions share one. All of them can be turned off."""
+
+    off = forms.BooleanField(
+        label=_("Turn off single-key shortcuts"),
+        required=False,
+        help_text=_(
+            "Letters, digits and signs then only work where you type. Arrow keys, Backspace, Enter, Esc and "
+            "Ctrl+Enter still work."
+        ),
+    )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["off"].initial = has_keys_off(user)
         for action, key in list_keys(user).items():
             self.fields[action] = forms.CharField(
                 label=capfirst(str(ACTIONS[action][1])),
@@ -180,8 +190,8 @@ class RatingKeysForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         taken: dict[str, str] = {}
-        for action, typed in list(cleaned.items()):
-            key = cleaned[action] = typed.lower()
+        for action in [action for action in ACTIONS if action in cleaned]:
+            key = cleaned[action] = cleaned[action].lower()
             if not is_possible(key):
                 self.add_error(action, gettext("Use one letter or symbol, but no digit and none of - + . ,"))
             elif key in taken:

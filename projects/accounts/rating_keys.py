@@ -24,11 +24,22 @@ ACTIONS: Mapping[str, tuple[str, str | Promise]] = {
 """Each action whose key can be changed, as the page's script names it, with its default key and its label."""
 
 TYPED_IN_NUMBERS = frozenset("-.,+")
+OFF = "off"
+"""Stored beside the keys that a user has chosen, where keys of one letter, digit or sign do nothing for this user."""
 
 
 def list_keys(user: User) -> dict[str, str]:
     """Return the key of each action for this user."""
     return {action: choose_key(user, action) for action in ACTIONS}
+
+
+def list_working_keys(user: User) -> dict[str, str]:
+    """Return the key of each action for this user, or none if the user has turned them off."""
+    return {} if has_keys_off(user) else list_keys(user)
+
+
+def has_keys_off(user: User) -> bool:
+    return user.rating_keys.get(OFF) is True
 
 
 def choose_key(user: User, action: str) -> str:
@@ -41,7 +52,9 @@ def is_possible(key: str) -> bool:
     return len(key) == 1 and unicodedata.category(key)[0] in "LPS" and key not in TYPED_IN_NUMBERS
 
 
-def save_keys(*, user: User, keys: Mapping[str, str]) -> None:
-    """Store the keys that differ from the defaults; none restores the defaults."""
-    changed = {action: key for action, key in keys.items() if key != ACTIONS[action][0]}
+def save_keys(*, user: User, keys: Mapping[str, str], off: bool) -> None:
+    """Store the keys that differ from the defaults, and whether they are turned off; no keys restore the defaults."""
+    changed: dict[str, str | bool] = {action: key for action, key in keys.items() if key != ACTIONS[action][0]}
+    if off:
+        changed[OFF] = True
     User.objects.filter(pk=user.pk).update(rating_keys=changed)

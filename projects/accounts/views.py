@@ -24,7 +24,7 @@ from projects.accounts.forms import (
     SignInForm,
     WorkForm,
 )
-from projects.accounts.rating_keys import save_keys
+from projects.accounts.rating_keys import has_keys_off, save_keys
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import User
@@ -130,12 +130,13 @@ def account(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rating_keys(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and "reset" in request.POST:
-        save_keys(user=request.user, keys={})
+        save_keys(user=request.user, keys={}, off=has_keys_off(request.user))
         messages.success(request, _("Default keys restored."))
         return redirect("projects:rating-keys")
     form = RatingKeysForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        save_keys(user=request.user, keys=form.cleaned_data)
+        off = form.cleaned_data.pop("off")
+        save_keys(user=request.user, keys=form.cleaned_data, off=off)
         messages.success(request, _("Changes saved."))
         return redirect("projects:rating-keys")
     return render(request, "projects/accounts/rating_keys.html", {"form": form})

@@ -38,7 +38,7 @@ class User(AbstractUser):
     wants_email = models.BooleanField(db_default=False, default=False)
     emailed_until = models.DateTimeField(null=True, blank=True)
     """Until when the person has been told of news by e-mail."""
-    # The keys of the rating page that differ from the defaults, by action.
+    # The keys of the rating page that differ from the defaults, by action, and whether they are turned off.
     rating_keys = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     factors_version = models.PositiveIntegerField(db_default=0, default=0)
     """How often the second factors changed: like a new password, each change ends the sessions opened before."""

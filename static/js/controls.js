@@ -1,5 +1,5 @@
 // Reviewing a batch's controls by keys: j and k move, x selects, a accepts, r retires, e edits the text.
-import { isComposing, keyName } from "./rate/keys.js";
+import { areOff, isComposing, keyName } from "./rate/keys.js";
 
 const list = document.querySelector("[data-controls]");
 const cards = [...list.querySelectorAll(".control")];
@@ -55,6 +55,7 @@ document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   const isText = event.target.matches("textarea, select, input:not([type=checkbox])");
   if (isText && event.key === "Escape") return goTo(current());
+  if (areOff(list)) return;
   const act = !isText && ACTS[keyName(event)];
   if (!act || (event.repeat && !["j", "k"].includes(keyName(event)))) return;
   event.preventDefault();
@@ -73,4 +74,4 @@ for (const form of document.querySelectorAll("#ticked, #shown")) {
 }
 
 for (const card of cards) card.tabIndex = -1;
-document.querySelector("[data-controls-keys]").hidden = false;
+document.querySelector("[data-controls-keys]").hidden = areOff(list);

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.making import make_pool
 from annotate.models import Item
-from projects.models import Membership, Project
+from projects.models import Membership, Project, User
 from tests.annotate.controls.controlled_batches import make_places
 from tests.browser.conftest import SignedIn
 from tests.browser.test_rating_keys import COMPOSE
@@ -67,3 +67,20 @@ def test_controls_are_reviewed_by_keys(
     page.get_by_role("button", name="Accept the").click()
     expect(page.get_by_text("Annotators get them once the batch is open.")).to_be_visible()
     assert pool.filter(accepted_at__isnull=False).count() == n - 1
+
+
+def test_single_key_shortcuts_that_are_turned_off_do_nothing_here_either(
+    signed_in: SignedIn, project: Project, manager: Membership
+) -> None:
+    make_places(project, n_passages=2)
+    batch = make_batch(project, is_open=False, controls=ControlPlan(known_per_hit=1))
+    make_pool(batch=batch, actor=manager)
+    User.objects.update(rating_keys={"off": True})
+    page = signed_in(manager.user)
+    page.goto(f"/p/{project.slug}/batches/{batch.number}/controls/")
+    page.get_by_role("checkbox", name="Select control 1").focus()
+    for key in "jxa":
+        page.keyboard.press(key)
+    expect(page.get_by_role("checkbox", name="Select control 1")).to_be_focused()
+    expect(page.get_by_role("checkbox", name="Select control 1")).not_to_be_checked()
+    expect(page.get_by_text("Keys: j and k move")).to_be_hidden()

@@ -413,6 +413,58 @@ def test_keys_that_the_annotator_has_chosen(signed_in: SignedIn, annotator: Memb
     assert "j" not in listed
 
 
+def test_single_key_shortcuts_that_are_turned_off_do_nothing(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    page = signed_in(annotator.user)
+    page.goto("/account/keys/")
+    page.get_by_label("Turn off single-key shortcuts").check()
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_text("Changes saved.")).to_be_visible()
+    opened(page, annotator)
+    for key in "4jcfxrq/?m":
+        page.keyboard.press(key)
+    press_on(page, "ر", "KeyR")
+    page.evaluate(NUMBER_PAD, ["4", "Numpad4"])
+    current(page).to_have_attribute("data-place", "0")
+    assert checked(page, 0) is None
+    assert page.locator("dialog[open], details.extra[open], :checked").count() == 0
+    expect(page.locator("[data-find]")).to_be_hidden()
+    expect(page.locator(".rate-acts kbd")).to_have_count(0)
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+        assert checked(page, int(page.locator(".item.is-current").get_attribute("data-place") or 0)) == "5"
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Control+z")
+    assert checked(page, 2) is None
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Keys").click()
+    listed = page.locator("[data-keys-dialog] dt").all_inner_texts()
+    assert [" ".join(each.split()) for each in listed] == ["← →", "⌫", "↓", "↑", "Ctrl Z", "Ctrl Enter", "Esc"]
+    page.keyboard.press("Escape")
+    page.locator("#item1 summary", has_text="Comment").click()
+    page.locator("[name=comment1]").press_sequentially("j4x?")
+    expect(page.locator("[name=comment1]")).to_have_value("j4x?")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert set(Judgment.objects.values_list("value", flat=True)) == {5}
+
+
+def test_a_number_is_typed_in_its_field_without_single_key_shortcuts(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
+    scales(annotator.project, (0, 100))
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    User.objects.update(rating_keys={"off": True})
+    page = opened(signed_in(annotator.user), annotator)
+    field = page.locator("input[type=number]").first
+    page.keyboard.type("77")
+    expect(field).to_have_value("")
+    field.focus()
+    page.keyboard.type("7j8")
+    expect(field).to_have_value("78")
+
+
 def test_ctrl_enter_where_a_hit_is_returned_submits_nothing(page: Page) -> None:
     for digit in "54321":
         page.keyboard.press(digit)

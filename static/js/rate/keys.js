@@ -39,8 +39,14 @@ function bounceFilter() {
   };
 }
 
+// Whether the annotator has turned off the keys of one letter, digit or sign, which dictation or a tremor would press.
+export function areOff(root) {
+  return "keysOff" in root.dataset;
+}
+
 // Returns a function from an event to the act of its key, with the keys that the annotator has chosen.
 export function readKeys(root) {
+  if (areOff(root)) return (event) => ACTS[event.key];
   const own = { ...LETTERS, ...JSON.parse(root.dataset.ownKeys ?? "{}") };
   const acts = new Map(Object.entries(own).map(([act, key]) => [key, act]));
   return (event) => {
@@ -67,6 +73,7 @@ export function startKeys({ root, acts }) {
       }
       return;
     }
+    if (areOff(root) && isSign(event) && !isTyping(target)) return;
     const digit = digitOf(event);
     if (digit !== null) {
       const isAgain = !event.repeat && isBounce(digit, event.timeStamp);
@@ -76,6 +83,11 @@ export function startKeys({ root, acts }) {
     const act = actOf(event, target, acts, name);
     if (act) run(event, act, MOVES.has(name));
   });
+}
+
+// A space is none: it works on what has the focus.
+function isSign(event) {
+  return event.key.length === 1 && event.key !== " ";
 }
 
 function run(event, act, isMove = false) {

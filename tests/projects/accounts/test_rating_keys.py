@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from config import env
-from projects.accounts.rating_keys import ACTIONS, list_keys
+from projects.accounts.rating_keys import ACTIONS, has_keys_off, list_keys, list_working_keys
 from projects.models import User
 from tests.people import SignIn
 
@@ -26,9 +26,9 @@ def path() -> str:
     return reverse("projects:rating-keys")
 
 
-def stored(user: User) -> dict[str, str]:
+def stored(user: User) -> dict[str, object]:
     user.refresh_from_db()
-    keys: dict[str, str] = user.rating_keys
+    keys: dict[str, object] = user.rating_keys
     return keys
 
 
@@ -72,6 +72,26 @@ def test_the_defaults_are_restored(path: str, user: User, client_of: SignIn) -> 
     answer = client_of(user).post(path, {"reset": "1"}, follow=True)
     assert "Default keys restored." in answer.text
     assert stored(user) == {}
+
+
+def test_single_key_shortcuts_are_turned_off_and_on(path: str, user: User, client_of: SignIn) -> None:
+    client = client_of(user)
+    assert not has_keys_off(user)
+    client.post(path, {**DEFAULTS, "next": "h", "off": "on"})
+    assert stored(user) == {"next": "h", "off": True}
+    assert has_keys_off(user)
+    assert list_keys(user) == {**DEFAULTS, "next": "h"}
+    assert list_working_keys(user) == {}
+    assert re.search(r'name="off"[^>]*checked', client.get(path).text)
+    client.post(path, {**DEFAULTS, "next": "h"})
+    assert stored(user) == {"next": "h"}
+    assert list_working_keys(user) == {**DEFAULTS, "next": "h"}
+
+
+def test_restoring_the_default_keys_turns_none_on(path: str, user: User, client_of: SignIn) -> None:
+    User.objects.filter(pk=user.pk).update(rating_keys={"next": "h", "off": True})
+    client_of(user).post(path, {"reset": "1"})
+    assert stored(user) == {"off": True}
 
 
 def test_the_script_has_the_same_defaults() -> None:
