@@ -73,6 +73,7 @@ export class Drafts {
     this.sending = null;
     this.isClosed = false;
     this.isSignedOut = false;
+    this.isSentElsewhere = false; // by another tab, with nothing changed here since
     this.ended = "";
     this.trouble = "";
     this.isOffline = false;
@@ -103,6 +104,7 @@ export class Drafts {
   // Saves one change. While a request is running, and shortly after it, further changes wait and are sent together.
   note(part, place, value, key, { goesOn = false } = {}) {
     if (this.isClosed) return;
+    this.isSentElsewhere = false;
     const stamp = this.now();
     set(this.unsent, part, String(place), key, [value, stamp]);
     this.channel?.postMessage({ part, place: String(place), key, value, stamp });
@@ -158,7 +160,10 @@ export class Drafts {
     try {
       response = await this.post(sent, keepalive);
       // the token is outdated, or somebody else has signed in: check the session, then try once more
-      if ([403, 404].includes(response.status) && (await this.refresh())) response = await this.post(sent, keepalive);
+      if ([403, 404].includes(response.status)) {
+        if (await this.refresh()) response = await this.post(sent, keepalive);
+        else if (this.isSignedOut) return false;
+      }
     } catch {
       return this.failed({ isOffline: true });
     }
@@ -204,7 +209,7 @@ export class Drafts {
     this.ended = merged.ended ?? "";
     // Saved, but the HIT has ended: say so now, not only at the submit.
     if (this.ended) this.onState("ended", { message: this.ended });
-    else this.onState(this.hasUnsent ? "saving" : "saved", { isFresh: true });
+    else if (!this.isSentElsewhere) this.onState(this.hasUnsent ? "saving" : "saved", { isFresh: true });
     return !this.hasUnsent;
   }
 
@@ -272,7 +277,7 @@ export class Drafts {
       return;
     }
     if (this.hasUnsent) await this.flush();
-    else if (this.nFailed === 0 && !this.ended) this.onState(this.isOnServer ? "saved" : "idle");
+    else if (this.nFailed === 0 && !this.ended && !this.isSentElsewhere) this.onState(this.isOnServer ? "saved" : "idle");
   }
 
   // The browser reports that it is offline.
@@ -280,7 +285,7 @@ export class Drafts {
     if (this.isClosed || this.isSignedOut) return;
     this.aborter?.abort();
     this.isOffline = true;
-    this.sayKept();
+    if (!this.isSentElsewhere) this.sayKept();
   }
 
   // Before the form is submitted: saves everything, and checks that the session and the token are valid.
@@ -307,7 +312,10 @@ export class Drafts {
     this.channel = new BroadcastChannel(`concord:${this.urls.draft}`);
     this.channel.addEventListener("message", ({ data: { part, place, key, value, stamp, isSent } }) => {
       if (this.isClosed) return;
-      if (isSent) return this.onState("sent-elsewhere");
+      if (isSent) {
+        this.isSentElsewhere = true;
+        return this.onState("sent-elsewhere");
+      }
       const mine = get(this.unsent, part, place, key);
       if (!mine || mine[1] < stamp) this.onAnswer(part, place, value, key);
     });

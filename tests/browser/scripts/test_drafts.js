@@ -242,6 +242,16 @@ test("a stale token is exchanged and the answer sent once more", async () => {
   equal(states.at(-1), "saved");
 });
 
+test("who is signed out behind a stale token is told so and nothing else", async () => {
+  const { drafts, clock, states } = open();
+  const asked = serve(answer(403), answer(401), answer(200, { user: 7, csrf: "fresh" }), saved());
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  equal([states, asked.length, clock.waits()], [["saving", "signed-out"], 2, []]);
+  await drafts.wake();
+  equal([states.at(-1), drafts.hasUnsent], ["saved", false]);
+});
+
 test("after signing in again what was kept is sent", async () => {
   const { drafts, states } = open();
   serve(answer(401), answer(401), answer(200, { user: 7, csrf: "fresh" }), saved());
@@ -294,6 +304,23 @@ test("a time limit that is over is told with the saved answer", async () => {
   equal([states.at(-1), details.at(-1).message], ["ended", "Time ran out."]);
   await drafts.wake();
   equal(states.at(-1), "ended");
+});
+
+test("that another tab has submitted is said until there is a change here", async () => {
+  const { drafts, states } = open();
+  const [reply, give] = later();
+  serve(reply, saved());
+  drafts.note("answers", 0, 4, "correctness");
+  await flushPromises();
+  drafts.channel.dispatchEvent(new MessageEvent("message", { data: { isSent: true } }));
+  give(saved());
+  await flushPromises();
+  await drafts.wake();
+  drafts.offline();
+  equal(states, ["saving", "sent-elsewhere"]);
+  drafts.note("answers", 0, 5, "correctness");
+  await drafts.flush();
+  equal(states.at(-1), "saved"); // a page of a test takes changes until the test ends
 });
 
 test("an earlier page's answers come back and are sent", async () => {
