@@ -30,6 +30,7 @@ function plainOf(char) {
 
 export class Words {
   constructor(elements) {
+    for (const element of elements) element.normalize(); // Safari splits a text after 65,536 characters
     this.nodes = elements.map((element) => element.firstChild).filter((node) => node?.nodeType === Node.TEXT_NODE);
   }
 

@@ -11,11 +11,27 @@ globalThis.StaticRange ??= class {
   }
 };
 
+// The text may come in several parts, each a node of its own.
 function elementOf(text) {
-  if (!inBrowser) return { firstChild: text === "" ? null : { nodeType: Node.TEXT_NODE, data: text } };
-  const element = document.createElement("p");
-  element.textContent = text;
-  return element;
+  const parts = [text].flat().filter((part) => part !== "");
+  if (inBrowser) {
+    const element = document.createElement("p");
+    element.append(...parts);
+    return element;
+  }
+  let nodes = parts.map(nodeOf);
+  return {
+    get firstChild() {
+      return nodes[0] ?? null;
+    },
+    normalize() {
+      nodes = parts.length ? [nodeOf(parts.join(""))] : [];
+    },
+  };
+}
+
+function nodeOf(data) {
+  return { nodeType: Node.TEXT_NODE, data };
 }
 
 function wordsOf(...texts) {
@@ -81,6 +97,13 @@ test("several documents are searched one after the other and words do not cross 
   equal([first, second, third].map((place) => words.isFrom(place, second)), [false, true, true]);
   equal(words.isFrom(second, third), false);
   equal(words.isFrom(first, null), true);
+});
+
+test("a long text that the browser has split is searched to its end and across the parts", () => {
+  const words = wordsOf(["The cat sat on the m", "at and the dog", " on the cat."], "cat");
+  equal(stretches(words.find("cat")), ["cat", "cat", "cat"]);
+  equal(stretches(words.findExactly("on the mat")), ["on the mat"]);
+  equal(stretches(words.findExactly("dog on")), ["dog on"]);
 });
 
 test("a span is marked as it is written, wherever it is", () => {
