@@ -171,7 +171,7 @@ class RatingKeysForm(forms.Form):
         label=_("Turn off single-key shortcuts"),
         required=False,
         help_text=_(
-            "Letters, digits and signs then only work where you type. Arrow keys, Backspace, Enter, Esc and "
+            "Letters, digits and symbols then only work where you type. Arrow keys, Backspace, Enter, Esc and "
             "Ctrl+Enter still work."
         ),
     )
