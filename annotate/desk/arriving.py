@@ -129,8 +129,8 @@ def _is_theirs(session: PanelSession, ids: Ids, user: User | None, *, is_new: bo
 def reserve_set(session: PanelSession) -> bool:
     """Reserve what is missing of a participant's set; return False if they have no HIT to do.
 
-    Where fewer places are left than a session has HITs, the set is that much smaller: the last places of a batch are
-    filled too, and nobody waits for a HIT that does not come.
+    Where fewer places are left than a session has HITs, or the project takes some away, the set is that much smaller:
+    the last places of a batch are filled too, and nobody waits for a HIT that does not come.
     """
     participant, panel = session.participant, session.panel
     member = participant.membership
@@ -142,11 +142,10 @@ def reserve_set(session: PanelSession) -> bool:
         pass
     with transaction.atomic():
         lock_annotator(member)
-        n_hits = sessions.count_hits(member)
         if panel.hits_per_session:
-            PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=min(n_hits, most))
-            participant.n_hits_due = min(n_hits, most)
-        return n_hits > sessions.count_done(member)
+            participant.n_hits_due = min(sessions.count_asked(member), most)
+            PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=participant.n_hits_due)
+        return sessions.count_hits(member) > sessions.count_done(member)
 
 
 def may_sign_in(user: User) -> bool:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotate import places
 from annotate.desk.arriving import reserve_set
-from annotate.models import Assignment, Batch, Outcome, PanelSession, Reservation
+from annotate.models import Assignment, Batch, Hit, Outcome, PanelSession, Reservation
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.surveys import survey_state
 from annotate.panels import sessions
@@ -39,6 +40,10 @@ class Step:
     n_done: int
     n_due: int
     open_assignment: Assignment | None = None
+    expired: Assignment | None = None
+    """The newest HIT whose time ran out and that they may submit late."""
+    can_begin: bool = True
+    """Whether there is another HIT to begin, besides that one."""
 
 
 def find_step(annotator: Membership, session: PanelSession) -> Step:
@@ -49,21 +54,26 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     ended = _end_if_over(annotator, session)
     open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
     n_done, n_due = sessions.count_done(annotator), session.participant.n_hits_due
+    expired = _find_expired(annotator)
     if ended is not None:
-        return Step(Kind.END, ended, n_done, n_due)
+        may_be_late = ended.state == State.TIMED_OUT and not ended.outcome
+        return Step(Kind.END, ended, n_done, n_due, expired=expired if may_be_late else None)
     if open_assignment is not None or explain_refusal(annotator, Right.WORK):
-        return Step(Kind.HIT, session, n_done, n_due, open_assignment)
+        return Step(Kind.HIT, session, n_done, n_due, open_assignment, expired)
     if consent_state(annotator).is_missing:
         return Step(Kind.CONSENT, session, n_done, n_due)
+    has_place = Reservation.objects.filter(annotator=annotator).exists()
+    if expired is not None and not has_place and not sessions.is_complete(session):
+        return Step(Kind.HIT, session, n_done, n_due, expired=expired, can_begin=False)
     survey = survey_state(annotator)
     # Complete, or with HITs and no place for another: only the survey is left before the code.
-    if survey.lacks_after and n_done and not Reservation.objects.filter(annotator=annotator).exists():
+    if survey.lacks_after and n_done and not has_place:
         return Step(Kind.SURVEY_AFTER, session, n_done, n_due)
     if survey.lacks_before:
         return Step(Kind.SURVEY_BEFORE, session, n_done, n_due)
     if _lacks_test(annotator) is not None:
         return Step(Kind.TEST, session, n_done, n_due)
-    return Step(Kind.HIT, session, n_done, session.participant.n_hits_due)
+    return Step(Kind.HIT, session, n_done, n_due, expired=expired)
 
 
 def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession | None:
@@ -84,7 +94,7 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
     admission = _lacks_test(annotator)
     if admission is not None and _has_failed(admission, session):
         return sessions.end(session, Outcome.FAILED_CHECK)
-    if _has_place(annotator) or reserve_set(session):
+    if _has_place(annotator) or reserve_set(session) or _find_expired(annotator) is not None:
         return None
     if not sessions.count_done(annotator):
         return sessions.end(session, Outcome.NOTHING_LEFT)
@@ -109,10 +119,18 @@ def _has_place(annotator: Membership) -> bool:
     return reserved.exists()
 
 
+def _find_expired(annotator: Membership) -> Assignment | None:
+    """Return the newest HIT whose time ran out and that a participant may submit late; None if there is none."""
+    if explain_refusal(annotator, Right.WORK) or consent_state(annotator).has_withdrawn:
+        return None
+    return Assignment.objects.expired().filter(annotator=annotator).order_by("-opened_at").first()
+
+
 def _lacks_test(annotator: Membership) -> Admission | None:
     """Return the admission of a participant who has yet to pass the test that their HITs require."""
-    reserved = Reservation.objects.filter(annotator=annotator)
-    if reserved.exists() and not reserved.filter(hit__batch__requires_qualification=True).exists():
+    late = Q(assignments__annotator=annotator, assignments__state=Assignment.State.EXPIRED)
+    theirs = Hit.objects.filter(Q(reservations__annotator=annotator) | late)
+    if theirs.exists() and not theirs.filter(batch__requires_qualification=True).exists():
         return None
     admission = find_admission(annotator)
     return admission if admission is not None and admission.is_asked and not admission.is_qualified else None

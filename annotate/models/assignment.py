@@ -24,6 +24,9 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def open(self) -> "AssignmentQuerySet":
         return self.filter(state=Assignment.State.OPEN)
 
+    def expired(self) -> "AssignmentQuerySet":
+        return self.filter(state=Assignment.State.EXPIRED)
+
     def submitted(self) -> "AssignmentQuerySet":
         return self.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED))
 

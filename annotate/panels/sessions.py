@@ -42,6 +42,7 @@ MOVES: dict[str, tuple[State, ...]] = {
     State.RETURNED: (State.APPROVED,),
     State.APPROVED: (),
 }
+_NOT_ASKED = (Assignment.State.WITHDRAWN, Assignment.State.RETURNED)
 BY_PLATFORM = (
     *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
     State.SCREENED_OUT,
@@ -80,9 +81,22 @@ def count_done(annotator: Membership) -> int:
 
 
 def count_hits(annotator: Membership) -> int:
-    """Return the HITs that a participant has submitted, has open, and has places for."""
+    """Return the HITs that a participant has submitted, has open, and has places for.
+
+    One whose time ran out is among them while its place is still open: submitting it late counts.
+    """
     n_open = Assignment.objects.open().filter(annotator=annotator).count()
-    return count_done(annotator) + n_open + Reservation.objects.filter(annotator=annotator).count()
+    n_late = Assignment.objects.expired().filter(annotator=annotator, hit__places_open__gt=0).count()
+    return count_done(annotator) + n_open + n_late + Reservation.objects.filter(annotator=annotator).count()
+
+
+def count_asked(annotator: Membership) -> int:
+    """Return the HITs that a participant was given and has not lost to the project.
+
+    A HIT whose time ran out is asked of them also when its place is gone: it can still be submitted.
+    """
+    begun = Assignment.objects.filter(annotator=annotator).exclude(state__in=_NOT_ASKED)
+    return begun.count() + Reservation.objects.filter(annotator=annotator).count()
 
 
 def mark_working(annotator: Membership) -> None:

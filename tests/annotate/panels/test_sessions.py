@@ -30,6 +30,7 @@ from projects.models import Membership, Project
 from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
 from tests.annotate.qualification.factories import make_test, take
+from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_consent
 
 pytestmark = pytest.mark.django_db
@@ -253,3 +254,91 @@ def test_no_two_reserved_hits_share_a_candidate(project: Project, manager: Membe
     for _ in range(2):
         rate(member_of(panel, "pia"))
     check()
+
+
+def expire_open_hit(member: Membership) -> UUID:
+    """Begin a HIT, and let its time limit lapse."""
+    uuid = serving.claim(member)
+    assert isinstance(uuid, UUID)
+    Assignment.objects.filter(uuid=uuid).update(due_at=timezone.now() - timedelta(hours=1))
+    assert places.sweep() == 1
+    return uuid
+
+
+@pytest.mark.parametrize("length", [{"hits_per_session": 1}, {"hits_per_session": None, "minutes_per_session": 1}])
+def test_a_hit_whose_time_ran_out_is_still_the_sessions_work(
+    project: Project, manager: Membership, length: dict[str, int | None]
+) -> None:
+    panel = make_panel(manager, **length)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    uuid = expire_open_hit(member)
+    # A test that the batch does not ask for is no step of this session.
+    make_test(project)
+    page = show(client, project)
+    assert f"/work/{uuid}/" in page
+    assert "Time ran out on an earlier HIT." in page
+    assert "CODE" not in page
+    submitting.submit(annotator=member, assignment_uuid=uuid, sent=answered())
+    Assignment.objects.update(active_seconds=60)
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+def test_a_hit_whose_time_ran_out_is_replaced_only_when_its_place_is_gone(
+    project: Project, manager: Membership
+) -> None:
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    uuid = expire_open_hit(member)
+    open_batch(project, n_hits=1)
+    assert f"/work/{uuid}/" in show(client, project)
+    assert not Reservation.objects.exists()
+    open_link(panel, "ada")
+    rate(member_of(panel, "ada"))
+    page = show(client, project)
+    assert "Start rating" in page
+    assert f"/work/{uuid}/" in page
+    assert Reservation.objects.get().annotator == member
+    lifecycle.close(batch=Batch.objects.latest("pk"), actor=manager)
+    # Nothing is left but the HIT itself, which is kept and not counted: still, they did what they were asked.
+    page = show(client, project)
+    assert f"/work/{uuid}/" in page
+    assert "CODE" not in page
+    submitting.submit(annotator=member, assignment_uuid=uuid, sent=answered())
+    assert Assignment.objects.get(uuid=uuid).mark == "surplus"
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+def test_a_timed_out_session_links_the_hit_that_can_still_be_submitted(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    uuid = expire_open_hit(member_of(panel, "pia"))
+    PanelSession.objects.update(due_at=timezone.now() - timedelta(hours=1))
+    assert sessions.end_overdue() == 1
+    page = show(client, project)
+    assert "Time&#x27;s up" in page or "Time's up" in page
+    assert f"/work/{uuid}/" in page
+    submitting.submit(annotator=member_of(panel, "pia"), assignment_uuid=uuid, sent=answered())
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+def test_a_survey_comes_after_a_full_set_also_beside_a_hit_whose_time_ran_out(
+    project: Project, manager: Membership
+) -> None:
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    expire_open_hit(member_of(panel, "pia"))
+    open_link(panel, "ada")
+    open_batch(project, n_hits=1)
+    show(client, project)
+    rate(member_of(panel, "pia"))
+    make_survey(manager, moment="after")
+    assert client.get(f"/p/{project.slug}/session/")["Location"] == f"/p/{project.slug}/survey/after/"
