@@ -130,7 +130,8 @@ def reserve_set(session: PanelSession) -> bool:
     """Reserve what is missing of a participant's set; return False if they have no HIT to do.
 
     Where fewer places are left than a session has HITs, or the project takes some away, the set is that much smaller:
-    the last places of a batch are filled too, and nobody waits for a HIT that does not come.
+    the last places of a batch are filled too, and nobody waits for a HIT that was never theirs. One that they returned
+    stays due until another replaces it.
     """
     participant, panel = session.participant, session.panel
     member = participant.membership

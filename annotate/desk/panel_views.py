@@ -117,6 +117,7 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
         "session": step.session,
         "panel": step.session.panel,
         "is_end": step.kind is Kind.END,
+        "is_waiting": step.kind is Kind.WAIT,
         "has_return": bool(_make_return_url(step.session)),
         "host": _find_host(step.session.panel),
         "why_not": why_not,

@@ -28,6 +28,7 @@ class Kind(Enum):
     SURVEY_AFTER = "survey after"
     TEST = "test"
     HIT = "hit"
+    WAIT = "wait"
     END = "end"
 
 
@@ -65,6 +66,8 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     has_place = Reservation.objects.filter(annotator=annotator).exists()
     if expired is not None and not has_place and not sessions.is_complete(session):
         return Step(Kind.HIT, session, n_done, n_due, expired=expired, can_begin=False)
+    if not has_place and _lacks_replacement(session, n_done):
+        return Step(Kind.WAIT, session, n_done, n_due)
     survey = survey_state(annotator)
     # Complete, or with HITs and no place for another: only the survey is left before the code.
     if survey.lacks_after and n_done and not has_place:
@@ -96,7 +99,10 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
         return sessions.end(session, Outcome.FAILED_CHECK)
     if _has_place(annotator) or reserve_set(session) or _find_expired(annotator) is not None:
         return None
-    if not sessions.count_done(annotator):
+    n_done = sessions.count_done(annotator)
+    if _lacks_replacement(session, n_done):
+        return None
+    if not n_done:
         return sessions.end(session, Outcome.NOTHING_LEFT)
     # Whoever has rated what there was is done, and is paid like it.
     return None if _asks_survey(annotator, session) else sessions.end(session, Outcome.COMPLETED)
@@ -124,6 +130,11 @@ def _find_expired(annotator: Membership) -> Assignment | None:
     if explain_refusal(annotator, Right.WORK) or consent_state(annotator).has_withdrawn:
         return None
     return Assignment.objects.expired().filter(annotator=annotator).order_by("-opened_at").first()
+
+
+def _lacks_replacement(session: PanelSession, n_done: int) -> bool:
+    """Return whether HITs that a participant returned are still due; they have no place and no HIT left to submit."""
+    return bool(session.panel.hits_per_session) and session.participant.n_hits_due > n_done
 
 
 def _lacks_test(annotator: Membership) -> Admission | None:

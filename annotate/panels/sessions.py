@@ -42,7 +42,6 @@ MOVES: dict[str, tuple[State, ...]] = {
     State.RETURNED: (State.APPROVED,),
     State.APPROVED: (),
 }
-_NOT_ASKED = (Assignment.State.WITHDRAWN, Assignment.State.RETURNED)
 BY_PLATFORM = (
     *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
     State.SCREENED_OUT,
@@ -91,11 +90,12 @@ def count_hits(annotator: Membership) -> int:
 
 
 def count_asked(annotator: Membership) -> int:
-    """Return the HITs that a participant was given and has not lost to the project.
+    """Return the HITs that a participant was given, except those that the project took away.
 
-    A HIT whose time ran out is asked of them also when its place is gone: it can still be submitted.
+    A HIT whose time ran out is asked of them also when its place is gone: it can still be submitted. One that they
+    returned stays asked, so that another has to replace it.
     """
-    begun = Assignment.objects.filter(annotator=annotator).exclude(state__in=_NOT_ASKED)
+    begun = Assignment.objects.filter(annotator=annotator).exclude(state=Assignment.State.WITHDRAWN)
     return begun.count() + Reservation.objects.filter(annotator=annotator).count()
 
 

@@ -28,7 +28,7 @@ from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
-from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
+from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
 from tests.annotate.qualification.factories import make_test, take
 from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_consent
@@ -342,3 +342,43 @@ def test_a_survey_comes_after_a_full_set_also_beside_a_hit_whose_time_ran_out(
     rate(member_of(panel, "pia"))
     make_survey(manager, moment="after")
     assert client.get(f"/p/{project.slug}/session/")["Location"] == f"/p/{project.slug}/survey/after/"
+
+
+def test_hits_that_a_participant_returned_stay_due(project: Project, manager: Membership) -> None:
+    """Nobody gets a code for less than they were asked by returning the rest, nor by coming again."""
+    panel = make_panel(manager, hits_per_session=3)
+    open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    rate(member)
+    for _ in range(2):
+        uuid = serving.claim(member)
+        assert isinstance(uuid, UUID)
+        submitting.return_hit(annotator=member, assignment_uuid=uuid, reason="")
+    waiting = "You returned a HIT, and no other is free"
+    page = show(client, project)
+    assert waiting in page
+    assert "CODE" not in page
+    assert "Start rating" not in page
+    assert PanelParticipant.objects.get().n_hits_due == 3
+    open_link(panel, "pia", client, session=session_id("pia again"))
+    page = show(client, project)
+    assert waiting in page
+    assert "CODE" not in page
+    check()
+    open_batch(project, n_hits=2)
+    assert "Start rating" in show(client, project)
+    for _ in range(2):
+        rate(member)
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+def test_places_that_the_project_takes_away_are_no_longer_due(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager, hits_per_session=3)
+    batch = open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    lifecycle.close(batch=batch, actor=manager)
+    assert "CODE-completed" in show(client, project)
+    check()
