@@ -1,10 +1,12 @@
 """Participant groups on Prolific: those who qualified, to invite them again, and those who were removed."""
 
+from http import HTTPStatus
+
 from django.db import transaction
 
 from annotate.models import PanelParticipant, ProlificStudy, Qualification
 from annotate.prolific import accounts
-from annotate.prolific.calling import Client, read_text
+from annotate.prolific.calling import Client, PlatformError, read_text
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
@@ -34,13 +36,26 @@ def make_groups(*, study: ProlificStudy, actor: Membership) -> None:
 
 
 def fill_groups(study: ProlificStudy, client: Client) -> None:
-    """Add who has qualified or was removed since; adding somebody again changes nothing."""
+    """Add who has qualified or was removed since; adding somebody again changes nothing.
+
+    Raises Refused for a group that is gone from the platform, and forgets it, so that it can be created again.
+    """
     people = PanelParticipant.objects.filter(panel=study.panel_id)
     qualified = Qualification.objects.filter(annotator__participant__panel=study.panel_id, is_qualified=True)
     active = people.filter(membership__in=qualified.values("annotator")).exclude(membership__standing=Standing.REMOVED)
     removed = people.filter(membership__standing=Standing.REMOVED)
-    for group, chosen in ((study.qualified_group, active), (study.removed_group, removed)):
+    gone = []
+    for field, chosen, whose in (("qualified_group", active, "qualified"), ("removed_group", removed, "were removed")):
+        group = getattr(study, field)
         ids = list(chosen.order_by("pk").values_list("external_id", flat=True)) if group else []
-        for start in range(0, len(ids), PORTION):
-            body = {"participant_ids": ids[start : start + PORTION]}
-            client.post(f"/api/v1/participant-groups/{group}/participants/", body, repeats=True)
+        try:
+            for start in range(0, len(ids), PORTION):
+                body = {"participant_ids": ids[start : start + PORTION]}
+                client.post(f"/api/v1/participant-groups/{group}/participants/", body, repeats=True)
+        except PlatformError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            ProlificStudy.objects.filter(pk=study.pk, **{field: group}).update(**{field: ""})
+            gone.append(f"The participant group of those who {whose} is gone from Prolific.")
+    if gone:
+        raise Refused(f"{' '.join(gone)} Create it again with the button for participant groups.")

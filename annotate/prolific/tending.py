@@ -2,6 +2,7 @@
 
 import logging
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from annotate.models import PanelSession, ProlificStudy
 from annotate.prolific import accounts, drafting, following, groups, receiving, submissions
+from annotate.prolific.calling import Client
 from projects.errors import Refused
 
 POLL_EVERY = timedelta(minutes=10)
@@ -46,7 +48,7 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False, polls
     study = ProlificStudy.objects.select_related("panel__project").get(pk=pk)
     error, retry_at = "", None
     try:
-        _tend(study, now, is_prompt=is_prompt, polls=polls)
+        error = _tend(study, now, is_prompt=is_prompt, polls=polls)
     except Refused as refusal:
         error, retry_at = refusal.message, now + POLL_EVERY
         logger.warning("Tending to the Prolific study %d failed: %s", pk, error)
@@ -59,17 +61,38 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False, polls
     return True
 
 
-def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool, polls: bool) -> None:
+def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool, polls: bool) -> str:
+    """Do what is due, and return what the participant groups lack, for which nothing else waits.
+
+    Codes, approvals and places don't stop one another: the first error is raised when all were tried.
+    """
     client = accounts.open_client(study.panel.project, in_job=not is_prompt)
-    if polls and (is_prompt or _is_list_due(study, now)):
+    has_list = polls and (is_prompt or _is_list_due(study, now))
+    if has_list:
         drafting.store_status(study, client.get(f"/api/v1/studies/{study.external_id}/"))
         submissions.read_all(study, client)
-        groups.fill_groups(study, client)
         ProlificStudy.objects.filter(pk=study.pk).update(polled_at=now)
     submissions.link_sessions(study)
-    submissions.read_codes(study, client)
-    submissions.approve_wanted(study, client, now=now)
-    following.follow_places(study, client)
+    failures = []
+    for act in (submissions.read_codes, partial(submissions.approve_wanted, now=now), following.follow_places):
+        try:
+            act(study, client)
+        except Refused as failure:
+            failures.append(failure)
+    # Groups are filled with each list. What was wrong with them then still is.
+    error = _fill_groups(study, client) if has_list else study.error
+    if failures:
+        raise failures[0]
+    return error
+
+
+def _fill_groups(study: ProlificStudy, client: Client) -> str:
+    try:
+        groups.fill_groups(study, client)
+    except Refused as refusal:
+        logger.warning("Filling the groups of the Prolific study %d failed: %s", study.pk, refusal.message)
+        return refusal.message
+    return ""
 
 
 def _is_list_due(study: ProlificStudy, now: datetime) -> bool:

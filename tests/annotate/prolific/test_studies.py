@@ -3,14 +3,16 @@
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
+from annotate.batches import lifecycle
 from annotate.integrity import verifying
-from annotate.models import Hit, ProlificAccount, ProlificStudy
+from annotate.models import Batch, Hit, ProlificAccount, ProlificStudy, ProlificSubmission
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
 from annotate.panels import managing
-from annotate.prolific import accounts, drafting, following, groups, reconciling, tending
+from annotate.prolific import accounts, drafting, following, groups, reconciling, submissions, tending
 from annotate.prolific.calling import Client as ApiClient
 from annotate.prolific.calling import PlatformError
 from demo.fake_prolific.api import TOKEN
@@ -306,3 +308,51 @@ def test_a_failure_is_shown_and_tried_again_later(
     assert (other.study.error, person.row.entered_code) == ("", "DONE")
     ProlificStudy.objects.filter(pk=scene.study.pk).update(leased_until=later + tending.LEASE, retry_at=None)
     assert not tending.tend(scene.study.pk, now=later)
+
+
+def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project: Project, manager: Membership) -> None:
+    """It fails, and later it is gone: approvals and places go on, and the page says what is wrong."""
+    open_batch(project, n_hits=2, judgments=3)
+    scene = publish(connected, manager, make_prolific_panel(manager), places=9, most_places=9)
+    person, removed = scene.come(), scene.come()
+    groups.make_groups(study=scene.study, actor=manager)
+    members.remove(target=removed.member, actor=manager, why="Two accounts.", exclusion=Exclusion())
+    person.finish()
+    tend(scene)
+    submissions.want_approval(study=scene.study, actor=manager, chosen=scene.study.submissions.all())
+    lifecycle.close(batch=Batch.objects.get(), actor=manager)
+    connected.fail("500", "participant-groups", n=99)
+    now = timezone.now() + tending.POLL_EVERY
+    assert tending.tend(scene.study.pk, now=now)
+    assert scene.study.polled_at == now
+    assert "status 500" in scene.study.error
+    assert (scene.there["status"], person.row.status) == ("PAUSED", "APPROVED")
+    # Nothing else waits for it, and its error stays until it is tried again.
+    assert tending.tend(scene.study.pk, now=now)
+    assert "status 500" in scene.study.error
+    connected.api.faults.clear()
+    del connected.platform.groups[scene.study.removed_group]
+    assert tending.tend(scene.study.pk, is_prompt=True)
+    assert "The participant group of those who were removed is gone from Prolific." in scene.study.error
+    assert scene.study.qualified_group
+    assert not scene.study.removed_group
+    groups.make_groups(study=scene.study, actor=manager)
+    assert connected.platform.groups[scene.study.removed_group]["participants"] == {removed.participant}
+    tend(scene)
+
+
+def test_places_follow_also_where_codes_and_approvals_fail(
+    connected: Fake, project: Project, manager: Membership
+) -> None:
+    open_batch(project, n_hits=2, judgments=3)
+    scene = publish(connected, manager, make_prolific_panel(manager), places=9, most_places=9)
+    person = scene.come()
+    person.finish()
+    tend(scene)
+    submissions.want_approval(study=scene.study, actor=manager, chosen=scene.study.submissions.all())
+    ProlificSubmission.objects.update(entered_code="")
+    lifecycle.close(batch=Batch.objects.get(), actor=manager)
+    connected.fail("500", f"submissions/{person.submission}/", n=99)
+    assert tending.tend(scene.study.pk, polls=False)
+    assert "status 500" in scene.study.error
+    assert scene.there["status"] == "PAUSED"
