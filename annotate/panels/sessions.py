@@ -121,9 +121,9 @@ def carry_on(session: PanelSession) -> PanelSession:
     places.keep_until(member.pk, session.due_at)
     finished = earlier.filter(outcome=Outcome.COMPLETED).order_by("-pk").first()
     if finished is not None:
-        session.state, session.outcome, session.code = State.FINISHED, finished.outcome, finished.code
-        session.ended_at = timezone.now()
-        session.save(update_fields=["state", "outcome", "code", "ended_at"])
+        session.outcome, session.code, session.ended_at = finished.outcome, finished.code, timezone.now()
+        session.save(update_fields=["outcome", "code", "ended_at"])
+        _move(session, State.FINISHED)
     return session
 
 
@@ -222,18 +222,16 @@ def _lock(session: PanelSession) -> PanelSession:
 
 
 def _move(session: PanelSession, state: State) -> None:
-    before = session.state
     PanelSession.objects.filter(pk=session.pk).update(state=state)
     session.state = state
     member = session.participant.membership
     # A newer session of theirs carries the work on, and one that was held never had any.
     if session.access == Access.HELD or has_newer(session):
         return
-    # Work of somebody removed comes back with them alone, whatever the platform says of it.
+    # The set is taken after all, be it with a later session than the one that was returned or timed out. Work of
+    # somebody removed comes back with them alone, whatever the platform says of it.
     is_taken_after_all = (
-        before in (State.TIMED_OUT, State.RETURNED)
-        and state in (State.FINISHED, State.SUBMITTED, State.APPROVED)
-        and member.standing != Membership.Standing.REMOVED
+        state in (State.FINISHED, State.SUBMITTED, State.APPROVED) and member.standing != Membership.Standing.REMOVED
     )
     excluded = _find_unfinished(member) if is_taken_after_all else []
     if state not in LIVE:

@@ -361,7 +361,8 @@ def test_hits_that_a_participant_returned_stay_due(project: Project, manager: Me
     assert "CODE" not in page
     assert "Start rating" not in page
     assert PanelParticipant.objects.get().n_hits_due == 3
-    open_link(panel, "pia", client, session=session_id("pia again"))
+    open_link(panel, "pia", client, session=session_id("pia-again"))
+    assert PanelSession.objects.count() == 2
     page = show(client, project)
     assert waiting in page
     assert "CODE" not in page
@@ -381,4 +382,40 @@ def test_places_that_the_project_takes_away_are_no_longer_due(project: Project, 
     rate(member_of(panel, "pia"))
     lifecycle.close(batch=batch, actor=manager)
     assert "CODE-completed" in show(client, project)
+    check()
+
+
+@pytest.mark.parametrize("state", ["returned", "timed_out"])
+def test_work_excluded_with_an_earlier_session_counts_again_when_a_later_one_is_finished(
+    project: Project, manager: Membership, state: str
+) -> None:
+    panel = make_panel(manager, hits_per_session=3, counts_unfinished=False)
+    open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    for _ in range(3):
+        rate(member)
+    assert sessions.record(session_of(panel, "pia"), state)
+    assert not Judgment.objects.filter(is_counted=True).exists()
+    open_link(panel, "pia", client, session=session_id("pia-again"))
+    assert "CODE-completed" in show(client, project)
+    assert session_of(panel, "pia").state == "finished"
+    assert Judgment.objects.filter(is_counted=True).count() == 9
+    check()
+
+
+def test_work_excluded_with_an_earlier_session_counts_again_when_its_code_is_given_again(
+    project: Project, manager: Membership
+) -> None:
+    """The first session was finished, then returned: a new one gets the same code at once, and its work counts."""
+    panel = make_panel(manager, counts_unfinished=False)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    assert "CODE-completed" in show(client, project)
+    assert sessions.record(session_of(panel, "pia"), "returned")
+    assert not Judgment.objects.filter(is_counted=True).exists()
+    open_link(panel, "pia", client, session=session_id("pia-again"))
+    assert session_of(panel, "pia").state == "finished"
+    assert Judgment.objects.filter(is_counted=True).count() == 3
     check()
