@@ -199,8 +199,10 @@ def _publish(study: ProlificStudy, actor: Membership, client: Client) -> None:
         raise
     except PlatformError as error:
         answer = client.get(path)
-        # Without an answer it can still be done later.
-        if answer.get("status") == Status.UNPUBLISHED and not isinstance(error, NoAnswer):
+        if answer.get("status") == Status.UNPUBLISHED:
+            # Without an answer it can still be done later, so that the study stays marked and is tended to.
+            if isinstance(error, NoAnswer):
+                raise Refused("Prolific didn’t answer, and the study isn’t published yet. Try again.") from error
             _unmark_published(study)
             raise
     # Again: of two clicks, the one that was refused can have taken it back.

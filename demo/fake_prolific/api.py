@@ -26,10 +26,10 @@ class Fault:
     """What goes wrong with the next `n` calls that it fits: one of KINDS.
 
     `slow` waits for `seconds` before the answer; `lost` does what is asked and closes the connection without an answer;
-    `field removed` leaves `value` out of all objects in the answer.
+    `dropped` closes it and does nothing; `field removed` leaves `value` out of all objects in the answer.
     """
 
-    KINDS = ("429", "500", "slow", "lost", "field removed")
+    KINDS = ("429", "500", "slow", "lost", "dropped", "field removed")
 
     kind: str
     method: str = "GET|POST|PATCH|DELETE"
@@ -79,6 +79,8 @@ class Api:
                 return Reply(429, {"error": {"status": 429}}, {**date, "Retry-After": fault.value or "1"})
             if fault is not None and fault.kind == "500":
                 return Reply(500, {"error": {"status": 500, "detail": "Internal error"}}, date)
+            if fault is not None and fault.kind == "dropped":
+                return Reply(500, None, is_lost=True)
             reply = self._answer(method, path, query, headers, body)
             reply.headers |= date
             if fault is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from annotate.models import ProlificStudy
 from annotate.panels import links
-from annotate.prolific import drafting
+from annotate.prolific import drafting, tending
 from annotate.prolific.calling import PlatformError
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -136,3 +136,30 @@ def test_a_study_stored_without_minutes_and_places_is_shown(
     assert page.status_code == 200
     assert "for 0 minutes" in re.sub(r"\s+", " ", page.text)
     assert "an hour" not in page.text
+
+
+def test_a_publication_without_an_answer_that_was_not_done_can_be_tried_again(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    open_batch(project)
+    panel = make_prolific_panel(manager)
+    save(manager, panel.pk)
+    client = client_of(manager)
+    base = f"/p/{project.slug}/panels/{panel.number}/prolific/"
+
+    def publish_from_page() -> str:
+        page = client.get(base).text
+        seal = page.split('name="shown" value="')[1].split('"')[0]
+        return client.post(f"{base}act/", {"act": "publish", "shown": seal}, follow=True).text
+
+    connected.fail("dropped", "transition", method="POST")
+    page = publish_from_page()
+    assert "Prolific didn’t answer, and the study isn’t published yet. Try again." in page
+    assert "Participants can come now" not in page
+    assert "Edit draft" in page
+    assert "<dt>Published</dt>" not in page
+    # It can still be done later, so it is tended to.
+    assert tending.tend_all() == 1
+    assert "Participants can come now" in publish_from_page()
+    assert ProlificStudy.objects.get().status == "ACTIVE"
+    assert "Edit draft" not in client.get(base).text
