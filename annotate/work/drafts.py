@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from annotate.models import Assignment, Draft
-from annotate.places.locking import lock_assignment
+from annotate.places.locking import LockedAssignment, lock_assignment
 from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import DraftContent, merge_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
@@ -190,6 +190,11 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAn
     Raises TakesNoAnswers after the assignment is submitted or returned.
     """
     assignment = lock_assignment(annotator, assignment_uuid)
+    save(annotator=annotator, assignment_uuid=assignment_uuid, sent=stamp_form(assignment, sent))
+
+
+def stamp_form(assignment: LockedAssignment, sent: SentAnswers) -> DraftContent:
+    """Return a form as a draft, stamped with the server's current time, without values that are on no scale."""
     scales = {criterion.key: criterion.scale for criterion in frozen_criteria(assignment.rubric_id)}
     known = sent.first(len(assignment.layout))
     valid = {
@@ -199,4 +204,4 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAn
     form = stamp_answers(replace(known, values=valid), timezone.now().timestamp() * 1000)
     if sent.seconds:
         form["seconds"] = sent.seconds
-    save(annotator=annotator, assignment_uuid=assignment_uuid, sent=form)
+    return form

@@ -13,6 +13,7 @@ from annotate.places.locking import lock_assignment
 from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import DraftContent, merge_draft, read_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
+from annotate.work import drafts
 from annotate.work.revising import delete_draft, newest_version, version_key
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
@@ -41,6 +42,14 @@ def save_draft(
     draft.answers, draft.updated_at = {**merged, "of": of}, now
     draft.save()
     return merged, now
+
+
+@transaction.atomic
+def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers, of: str) -> None:
+    """Save a form that could not be stored as the draft of a revision; raises as `save_draft` does."""
+    assignment = lock_assignment(annotator, assignment_uuid)
+    form = drafts.stamp_form(assignment, sent)
+    save_draft(annotator=annotator, assignment_uuid=assignment_uuid, sent=form, of=of)
 
 
 @transaction.atomic

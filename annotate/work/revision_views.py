@@ -1,6 +1,7 @@
 """Pages of an annotator's own HITs: read again, and edited while the project's window is open."""
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -32,6 +33,7 @@ from annotate.work.not_stored import render_closed, render_conflict, show_answer
 from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import CriterionOnPage
 from projects.web.refusals import refusals
@@ -105,12 +107,12 @@ def _revise(request: ProjectRequest, assignment: Assignment, history: str) -> Ht
     if request.POST.get("act") == "drop":
         work_revision_draft.drop_draft(annotator=annotator, assignment_uuid=assignment.uuid)
         return redirect(history)
-    sent = read_rating(request.POST)
+    sent, of = read_rating(request.POST), request.POST.get("of", "")
     try:
-        revised = revising.revise(
-            annotator=annotator, assignment_uuid=assignment.uuid, sent=sent, of=request.POST.get("of", "")
-        )
+        revised = revising.revise(annotator=annotator, assignment_uuid=assignment.uuid, sent=sent, of=of)
     except answers.Incomplete as refusal:
+        with suppress(Refused):
+            work_revision_draft.save_form(annotator=annotator, assignment_uuid=assignment.uuid, sent=sent, of=of)
         return _render_revision(request, assignment, sent=sent, errors=refusal.errors)
     except answers.SubmittedBefore as refusal:
         again = reverse("annotate:revision", args=[request.project.slug, assignment.uuid])

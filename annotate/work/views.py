@@ -90,6 +90,8 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except answers.Incomplete as refusal:
+        # The page says that it is saved, which a browser without scripts has not done.
+        keep_as_draft(annotator, assignment_uuid, sent)
         assignment = _fetch_assignment(annotator, assignment_uuid)
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY

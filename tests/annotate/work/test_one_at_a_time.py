@@ -69,6 +69,7 @@ def test_an_item_without_an_answer_comes_back_with_what_was_written(
     assert re.findall(r'data-place="(\d+)"', page) == ["1"]
     assert "a thought" in page
     assert "Not rated yet." in page
+    assert "a thought" in client.get(url).text
 
 
 @pytest.mark.parametrize("form", [{"place": 2, "a2-correctness": "4"}, {"a0-correctness": "4", "a1-correctness": "4"}])

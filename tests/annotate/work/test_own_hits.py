@@ -161,6 +161,9 @@ def test_a_form_that_lacks_an_answer_comes_back_filled_in_and_of_the_same_versio
     page = response.content.decode()
     assert page.count('value="5" checked') == 1
     assert f'name="of" value="{of}"' in page
+    # As the page says, and also without its script.
+    assert "Your ratings are saved." in page
+    assert client.get(own(done, "revision/")).text.count('value="5" checked') == 1
 
 
 def test_the_second_of_two_pages_sees_both_and_may_change_what_is_stored(client: Client, done: UUID) -> None:

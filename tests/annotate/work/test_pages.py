@@ -122,13 +122,19 @@ def test_the_second_of_two_clicks_hears_that_it_was_saved(assignment: Assignment
 
 
 def test_an_incomplete_form_comes_back_filled_in(assignment: Assignment, url: str, client_of: SignIn) -> None:
-    page = client_of(assignment.annotator).post(url, form(2) | {"comment0": "so far so good"})
+    client = client_of(assignment.annotator)
+    page = client.post(url, form(2) | {"comment0": "so far so good"})
     text = page.content.decode()
     assert page.status_code == 422
     assert "Not rated yet." in text
     assert "so far so good" in text
     assert text.count(" checked") == 2
     assert not Judgment.objects.exists()
+    # As the page says, and also without its script.
+    assert "Your ratings are saved." in text
+    again = client.get(url).text
+    assert "so far so good" in again
+    assert again.count(" checked") == 2
 
 
 @pytest.mark.parametrize("value", ["6", "0", "4.5", "four", "٤", "1e3", "NaN", "4,0", "<script>"])
