@@ -27,7 +27,7 @@ def add_control(annotator: Membership) -> None:
     """A rating of a control on the annotator's first HIT."""
     source = Judgment.objects.filter(annotator=annotator).earliest("pk")
     item = Item.objects.create(
-        pool_of=source.item.hit.batch,
+        pool_of=source.assignment.hit.batch,
         question=source.item.question,
         position=annotator.pk,
         control="repeat",
