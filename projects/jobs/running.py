@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from psycopg2.errorcodes import LOCK_NOT_AVAILABLE
 
@@ -113,9 +113,10 @@ def _run_claimed(
                 # The heartbeat writes the same row from another connection: stop it before this transaction locks it.
                 heartbeat.stop()
                 done = {"done": heartbeat.total, "total": heartbeat.total, "message": "", **changes}
-                # If this attempt was taken for dead, the row no longer matches; everything the act wrote is undone.
+                # If it was cancelled, or this attempt was taken for dead, the row no longer matches; everything the act
+                # wrote is undone.
                 if not _end(model, pk, attempt, Job.State.DONE, **done):
-                    raise AttemptSuperseded
+                    raise Cancelled if _find_running(model, pk, attempt).exists() else AttemptSuperseded
         except Exception as error:  # noqa: BLE001 - every end is stored in the row
             heartbeat.stop()
             if heartbeat.is_lost or isinstance(error, AttemptSuperseded):
@@ -152,9 +153,18 @@ def _claim(model: type[J], pk: int) -> int | None:
 
 
 def _end(model: type[J], pk: int, attempt: int, state: Job.State, **changes: Any) -> bool:
-    """Store how this attempt ended; return False if the job no longer belongs to it."""
-    rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
+    """Store how this attempt ended; return False if the job no longer belongs to it, or is done although cancelled.
+
+    Whoever cancels was told that nothing will be stored. Their UPDATE and this one decide in the row which came first.
+    """
+    rows = _find_running(model, pk, attempt)
+    if state == Job.State.DONE:
+        rows = rows.filter(cancel_requested_at=None)
     return rows.update(state=state, finished_at=Now(), **changes) == 1
+
+
+def _find_running(model: type[J], pk: int, attempt: int) -> "QuerySet[J]":
+    return model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
 
 
 def _log_end(model: type[Job], pk: int, attempt: int, state: str | None, *, seconds: float, n_statements: int) -> None:
@@ -222,7 +232,7 @@ class Heartbeat(Generic[J]):
         self.is_lost = False
         self.is_too_long = False
         self._started = time.monotonic()
-        self._rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
+        self._rows = _find_running(model, pk, attempt)
         self._progress = (0, 0)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name=f"heartbeat of {model.__name__} {pk}", daemon=True)

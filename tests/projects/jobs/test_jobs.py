@@ -266,6 +266,31 @@ def test_a_running_job_can_be_cancelled(project: Project, manager: Membership, *
     assert project.datasets.count() == 0
 
 
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_a_job_cancelled_after_its_last_progress_stores_nothing(
+    project: Project, manager: Membership, *, is_outside: bool
+) -> None:
+    def act(job: Import, on_progress: running.OnProgress) -> dict[str, Any]:
+        changes = writes(2)(job, on_progress) if not is_outside else {}
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
+        canceller.join()
+        return changes
+
+    def cancel() -> None:
+        assert queue.cancel(job) is False
+        connection.close()
+
+    def finish(job: Import, changes: dict[str, Any]) -> None:
+        job.project.datasets.create(name="by the end of the job")
+
+    job = make_job(manager)
+    assert running.run(Import, job.pk, act, is_outside=is_outside, finish=finish) == State.CANCELLED
+    job.refresh_from_db()
+    assert (job.state, job.message) == (State.CANCELLED, "")
+    assert project.datasets.count() == 0
+
+
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(project: Project, manager: Membership) -> None:
     job = make_job(manager)
     assert queue.cancel(job) is True
