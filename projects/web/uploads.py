@@ -336,21 +336,21 @@ def new_name() -> str:
 def clear_temporary(now: float) -> None:
     """Delete what is a day old and nobody needs.
 
-    That is temporary files of uploads whose process was killed, files kept for a form not sent again, and files stored
-    for a row that never came, because the process was killed in between.
+    That is temporary files of uploads whose process was killed, files kept for a form not sent again, and files and
+    folders of a row that never came, because the process was killed in between, or that was purged with its project.
     """
 
     def is_old(path: Path) -> bool:
-        return path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS
+        return path.exists() and path.stat().st_mtime < now - TEMPORARY_SECONDS
 
     uploads = Path(settings.FILE_UPLOAD_TEMP_DIR)
     for path in filter(is_old, (*uploads.glob("*.upload*"), *_kept_folder().glob(f"*{KEPT_SUFFIX}*"))):
-        path.unlink(missing_ok=True)
+        delete_path(path)
     if stored := list(filter(is_old, folder().iterdir())):
         named = _find_stored_names()
         for path in stored:
             if path.name.partition(".")[0] not in named:
-                path.unlink(missing_ok=True)
+                delete_path(path)
 
 
 def _find_stored_names() -> set[str]:

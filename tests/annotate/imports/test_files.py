@@ -15,7 +15,8 @@ from pytest_django import Settings
 from annotate.imports import uploading
 from annotate.models import Import
 from projects.errors import Refused
-from projects.models import Candidate, Passage, Project
+from projects.models import Candidate, Membership, Passage, Project
+from projects.settings import lifecycle, purging
 from projects.web import uploads
 from projects.web.questions import QUESTION, Question
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
@@ -283,14 +284,33 @@ def test_a_file_whose_row_never_came_is_removed_after_a_day_and_others_stay(
     settings.FILE_UPLOAD_TEMP_DIR, settings.MEDIA_ROOT = str(tmp_path), tmp_path
     job = pages.upload(write_csv(rows(1)))
     stored = uploads.find_file(job)
-    derived, lost, new = stored.with_name(f"{stored.name}.1.spool"), *map(stored.with_name, ("a" * 32, "b" * 32))
+    derived, lost, lost_rows, new = map(
+        stored.with_name, (f"{stored.name}.1.spool", "a" * 32, f"{'a' * 32}.1.spool", "b" * 32)
+    )
     later = time.time() + 90_000
-    for path in (derived, lost, new):
+    for path in (derived, lost_rows):
+        path.mkdir()
+        (path / "passages").touch()
+    for path in (lost, new):
         path.touch()
     os.utime(new, (later, later))
     before = set(uploads.folder().iterdir())
     uploads.clear_temporary(later)
-    assert before - set(uploads.folder().iterdir()) == {lost}
+    assert before - set(uploads.folder().iterdir()) == {lost, lost_rows}
+
+
+def test_the_files_of_a_purged_project_are_removed_after_a_day(
+    pages: Pages, project: Project, owner: Membership, settings: Settings, tmp_path: Path
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR, settings.MEDIA_ROOT = str(tmp_path), tmp_path
+    job = pages.upload(write_csv(rows()))
+    pages.choose(job)
+    assert pages.work(job).state == State.DONE
+    assert any(path.is_dir() for path in uploads.folder().iterdir())
+    lifecycle.delete_project(project=project, actor=owner, typed=project.slug)
+    purging.purge(slug=project.slug)
+    uploads.clear_temporary(time.time() + 90_000)
+    assert list(uploads.folder().iterdir()) == []
 
 
 def test_the_page_reports_a_file_that_is_gone_from_the_disk(pages: Pages) -> None:
