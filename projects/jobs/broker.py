@@ -21,6 +21,12 @@ def send(task: str, pk: int, *, queue: str, expires: datetime | None) -> None:
         app.send_task(task, args=[pk], queue=queue, connection=broker, retry=False, ignore_result=True, expires=expires)
 
 
+def count_messages(queue: str) -> int:
+    """Return how many messages wait in a queue, without those that a worker has taken. Raises one of ERRORS."""
+    with _connect() as broker:
+        return int(broker.default_channel.queue_declare(queue).message_count)  # type: ignore[attr-defined]
+
+
 def is_answering() -> bool:
     """Return whether the broker responds."""
     try:

@@ -6,7 +6,7 @@ was committed as queued is run in the end, however many messages are lost or dou
 
 import logging
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -171,15 +171,21 @@ def enqueue_on_commit(job: Job) -> None:
 def enqueue_waiting() -> int:
     """Announce waiting jobs of every kind again and return how many; called every ten seconds.
 
-    Jobs whose worker died become interrupted, and interrupted ones are queued once more at the next call.
+    Only as many of a queue as the broker has too few messages for, the oldest: while its workers are busy, or where
+    there are none, messages would pile up otherwise. One that was lost is replaced at the latest when the others have
+    been read. Jobs whose worker died become interrupted, and interrupted ones are queued once more at the next call.
     """
-    n_announced = 0
+    waiting: dict[str, list[Job]] = {}
     for model in job_models():
         revive(model)
-        waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
+        rows = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
         # The oldest; the others follow at later calls.
-        for job in waiting.order_by("queued_at")[: MOST_PARTS if model.is_part else 100]:
-            n_announced += announce(job)
+        for job in rows.order_by("queued_at")[: MOST_PARTS if model.is_part else 100]:
+            waiting.setdefault(job.queue_name, []).append(job)
+    n_announced = 0
+    for queue_name, jobs in waiting.items():
+        n_missing = max(0, len(jobs) - _count_messages(queue_name))
+        n_announced += sum(map(announce, sorted(jobs, key=_by_wait)[:n_missing]))
     return n_announced
 
 
@@ -225,7 +231,20 @@ def announce_next(queue_name: str) -> bool:
         # Jobs of one kind may be in several queues, so a few of each are looked at.
         rows = model._default_manager.filter(state=Job.State.QUEUED).order_by("queued_at", "pk")[:20]
         waiting += [job for job in rows if job.queue_name == queue_name]
-    return bool(waiting) and announce(min(waiting, key=lambda job: (job.is_part, job.queued_at)))
+    return bool(waiting) and announce(min(waiting, key=_by_wait))
+
+
+def _by_wait(job: Job) -> tuple[bool, datetime]:
+    """Sort key of waiting jobs: the longest wait first, parts of jobs last."""
+    return job.is_part, job.queued_at
+
+
+def _count_messages(queue_name: str) -> int:
+    broker = _load_broker()
+    try:
+        return int(broker.count_messages(queue_name))
+    except broker.ERRORS:
+        return 0  # announcing says that the broker does not respond
 
 
 def _explain_missing_worker(queue_name: str) -> str:

@@ -49,13 +49,20 @@ def announced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def dead_broker() -> Iterator[None]:
+def dead_broker() -> Iterator[str]:
+    """No broker that responds, and the address of the one that does."""
     from config.celery import app
 
     before, nowhere = app.conf.broker_url, "redis://127.0.0.1:1/0"
     processes.use_broker(app, nowhere)
-    yield
+    yield before
     processes.use_broker(app, before)
+
+
+@pytest.fixture
+def empty_broker() -> None:
+    """The broker without the messages that other tests left in it."""
+    broker.app.control.purge()
 
 
 def make_job(manager: Membership, **over: Any) -> Import:
@@ -463,9 +470,7 @@ def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, announced: 
     assert len(announced) == 1
 
 
-def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(
-    manager: Membership, dead_broker: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(manager: Membership, dead_broker: str) -> None:
     job = make_job(manager, state=State.DONE)
     began = time.monotonic()
     queue.queue(job)
@@ -477,15 +482,10 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(
     assert "is not responding" in queue.explain_wait(job)
     assert queue.enqueue_waiting() == 0
 
-    announced: list[int] = []
-
-    def announce(job: Job) -> bool:
-        announced.append(job.pk)
-        return True
-
-    monkeypatch.setattr(queue, "announce", announce)
+    processes.use_broker(broker.app, dead_broker)
+    broker.app.control.purge()
     assert queue.enqueue_waiting() == 1
-    assert announced == [job.pk]
+    assert broker.count_messages(queue.DEFAULT_QUEUE) == 1
 
 
 def test_a_job_that_was_just_queued_is_not_announced_again(
@@ -493,6 +493,20 @@ def test_a_job_that_was_just_queued_is_not_announced_again(
 ) -> None:
     make_job(manager)
     assert queue.enqueue_waiting() == 0
+
+
+def test_a_waiting_job_is_announced_again_only_if_its_message_is_lost(manager: Membership, empty_broker: None) -> None:
+    jobs = [make_job(manager, sha256=str(n) * 64) for n in range(3)]
+    for job in jobs:
+        assert queue.announce(job)
+    Import.objects.update(queued_at=Now() - timedelta(seconds=11))
+    assert queue.enqueue_waiting() == 0, "the worker is busy with others, or there is none"
+
+    broker.app.control.purge()
+    assert queue.announce(jobs[2])
+    assert queue.enqueue_waiting() == 2
+    assert queue.enqueue_waiting() == 0
+    assert broker.count_messages(queue.DEFAULT_QUEUE) == 3
 
 
 def test_a_job_of_learned_metrics_waits_in_a_queue_of_its_own(
