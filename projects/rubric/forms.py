@@ -20,6 +20,7 @@ ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
 
 class RubricForm(forms.Form):
     name = forms.CharField(label="Name", max_length=120, help_text="For example “Fluency and correctness”.")
+    based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
 
 
 class CriterionForm(forms.Form):

@@ -18,9 +18,7 @@ def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rub
     if preset not in PRESETS:
         raise Refused("This preset does not exist.")
     current = rubrics.current_rubric(project)
-    spec = find_preset(preset, project.language)
-    criteria = current.criteria.all() if current is not None else ()
-    if tuple(map(rubrics.describe_criterion, criteria)) == spec.criteria:
+    if current is not None and _is_preset(current, preset, project.language):
         raise Refused(f"{PRESETS[preset].name} is already the current rubric.")
     rubric = rubrics.create_from_preset(project, preset)
     _record(rubric, actor)
@@ -34,14 +32,38 @@ def revise_rubric(
     actor: Membership,
     name: str,
     criteria: Sequence[CriterionSpec],
+    based_on: int,
     not_for_quality: Collection[str] = (),
 ) -> Rubric:
-    """Make a custom rubric the next version. Raises Refused without criteria or with a duplicate key."""
+    """Make a custom rubric the next version.
+
+    Raises Refused without criteria, with a duplicate key, or if a newer version than `based_on` has been saved
+    meanwhile. Locks the project.
+    """
+    # Locked first: the comparison below would otherwise miss a version that is being saved right now.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    current = rubrics.current_rubric(project)
+    newest = current.version if current is not None else 0
+    if newest != based_on:
+        raise Refused(
+            f"Version {newest} was saved while you were editing. Your criteria are still here. Compare the two, "
+            "then save again to store yours as the next version."
+        )
     rubric = rubrics.create_rubric(
         project, name=name, preset=Rubric.Preset.CUSTOM, criteria=criteria, not_for_quality=not_for_quality
     )
     _record(rubric, actor)
     return rubric
+
+
+def _is_preset(rubric: Rubric, preset: str, language: str) -> bool:
+    """Return whether a rubric is this preset, unchanged, in this language."""
+    criteria = rubric.criteria.all()
+    return (
+        rubric.preset == preset
+        and all(criterion.used_for_quality for criterion in criteria)
+        and tuple(map(rubrics.describe_criterion, criteria)) == find_preset(preset, language).criteria
+    )
 
 
 def _record(rubric: Rubric, actor: Membership) -> None:

@@ -50,6 +50,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 actor=request.membership,
                 name=form.cleaned_data["name"],
                 criteria=[one.spec() for one in kept],
+                based_on=form.cleaned_data["based_on"],
                 not_for_quality=[one.cleaned_data["key"] for one in kept if not one.cleaned_data["used_for_quality"]],
             )
             messages.success(
@@ -57,6 +58,8 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 f"Version {rubric.version} saved. New batches will use it.",
             )
             return redirect("projects:rubric-show", project.slug)
+        # The page shows the reason, so that sending it again replaces the current version.
+        form.data = {**form.cleaned_data, "based_on": _find_version(current)}
     return _rubric_form(request, form, criteria)
 
 
@@ -76,7 +79,13 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
 
 def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSet]:
     initial = [CriterionForm.make_initial(criterion) for criterion in current.criteria.all()] if current else []
-    return RubricForm(), CriterionFormSet(prefix="criteria", initial=initial)
+    form = RubricForm(initial={"based_on": _find_version(current)})
+    return form, CriterionFormSet(prefix="criteria", initial=initial)
+
+
+def _find_version(current: Rubric | None) -> int:
+    """Return the number that a form is based on; 0 without a version."""
+    return current.version if current is not None else 0
 
 
 def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:

@@ -123,7 +123,11 @@ def _add_ways_to_sign_in(bay: Bay) -> None:
 def write_texts(bay: Bay) -> None:
     """Rubric, instructions and consent, each in several versions, read by all but one."""
     rubrics.revise_rubric(
-        **bay.by_manager, name="Correct and complete", criteria=CRITERIA, not_for_quality=["completeness"]
+        **bay.by_manager,
+        name="Correct and complete",
+        criteria=CRITERIA,
+        not_for_quality=["completeness"],
+        based_on=1,
     )
     found = texts.current_instructions(bay.project)
     texts.revise_instructions(
@@ -210,7 +214,7 @@ def found_others(bay: Bay) -> None:
         CriterionSpec(key=level.value, name=level.value, statement="", scale=FIVE_POINTS, level=level)
         for level in Level
     ]
-    rubrics.revise_rubric(project=project, actor=actor, name="Four levels", criteria=levels)
+    rubrics.revise_rubric(project=project, actor=actor, name="Four levels", criteria=levels, based_on=2)
     lifecycle.delete_project(project=project, actor=actor, typed=slug)
 
 

@@ -214,7 +214,8 @@ def test_who_adds_an_example_or_a_criterion_has_not_tried_to_save(client: Client
     added = client.post(INSTRUCTIONS, form({"question": "Half typed"}, add="1"))
     assert (added.status_code, "Nothing was saved" in added.text) == (200, False)
     assert "Nothing was saved" in client.post(INSTRUCTIONS, form({"question": "Half typed"})).text
-    rubric = {"name": "Mine", "criteria-TOTAL_FORMS": 1, "criteria-INITIAL_FORMS": 0, "criteria-0-name": "Half typed"}
+    rubric = {"name": "Mine", "based_on": 1, "criteria-TOTAL_FORMS": 1, "criteria-INITIAL_FORMS": 0}
+    rubric["criteria-0-name"] = "Half typed"
     new = "/p/bridges/rubric/new/"
     assert "Nothing was saved" not in client.post(new, {**rubric, "add": "1"}).text
     assert "Nothing was saved" in client.post(new, rubric).text

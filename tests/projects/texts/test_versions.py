@@ -7,6 +7,7 @@ from measures.rubric import CORRECTNESS
 from projects.errors import Refused
 from projects.models import Act, LogEntry, Membership, Project
 from projects.rubric import rubrics
+from projects.rubric import versions as rubric_versions
 from projects.texts import versions
 from tests.concurrency import all_at_once
 from tests.page_reader import condense
@@ -38,8 +39,9 @@ SLIDER = {
 }
 
 
-def rubric_form(*criteria: dict[str, str], name: str = "Two sides", **over: str) -> dict[str, str]:
-    data = {"name": name, "criteria-TOTAL_FORMS": str(len(criteria)), "criteria-INITIAL_FORMS": "0", **over}
+def rubric_form(*criteria: dict[str, str], name: str = "Two sides", based_on: int = 1, **over: str) -> dict[str, str]:
+    counts = {"criteria-TOTAL_FORMS": str(len(criteria)), "criteria-INITIAL_FORMS": "0"}
+    data = {"name": name, "based_on": str(based_on), **counts, **over}
     for n, criterion in enumerate(criteria):
         data |= {f"criteria-{n}-{field}": value for field, value in criterion.items()}
     return data
@@ -144,6 +146,58 @@ def test_presets_replace_one_another_and_never_mix(manager: Membership, client_o
         assert rubric is not None
         assert [criterion.key for criterion in rubric.criteria.all()] == keys
     assert manager.project.rubrics.count() == 2
+
+
+def test_two_who_write_a_rubric_at_once_do_not_overwrite_each_other(manager: Membership, client_of: SignIn) -> None:
+    client, url = client_of(manager), new_url(manager.project)
+    assert 'name="based_on" value="1"' in client.get(url).content.decode()
+    client.post(url, rubric_form(FLUENCY, name="The first"))
+    page = client.post(url, rubric_form(SLIDER, name="The second")).content.decode()
+    assert "Version 2 was saved while you were editing" in page
+    assert "The second" in page
+    assert 'name="based_on" value="2"' in page
+    assert manager.project.rubrics.count() == 2
+    # A version that an import makes for its own scales is nobody's edit.
+    rubrics.create_rubric(
+        manager.project, name="Of a file", preset="custom", criteria=CORRECTNESS.criteria, is_imported=True
+    )
+    assert client.post(url, rubric_form(SLIDER, name="The second", based_on=2)).status_code == 302
+    current = rubrics.current_rubric(manager.project)
+    assert current is not None
+    assert (current.version, current.name) == (4, "The second")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_of_rubrics_saved_at_once_one_is_stored(manager: Membership) -> None:
+    def write(n: int) -> bool:
+        try:
+            rubric_versions.revise_rubric(
+                project=manager.project, actor=manager, name=f"Rubric {n}", criteria=CORRECTNESS.criteria, based_on=1
+            )
+        except Refused:
+            return False
+        return True
+
+    assert sum(all_at_once(write, range(10))) == 1
+    assert manager.project.rubrics.count() == 2
+
+
+def test_a_preset_that_was_changed_can_be_restored(manager: Membership, client_of: SignIn) -> None:
+    client, url = client_of(manager), reverse("projects:rubric-preset", args=[manager.project.slug])
+    rubric_versions.revise_rubric(
+        project=manager.project,
+        actor=manager,
+        name="Mine",
+        criteria=CORRECTNESS.criteria,
+        not_for_quality=["correctness"],
+        based_on=1,
+    )
+    for _ in range(2):
+        client.post(url, {"preset": "mocha"})
+    current = rubrics.current_rubric(manager.project)
+    assert current is not None
+    assert (current.version, current.preset, current.criteria.get().used_for_quality) == (3, "mocha", True)
 
 
 def test_a_frozen_version_stays_as_it_was(manager: Membership, client_of: SignIn) -> None:
