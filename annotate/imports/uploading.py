@@ -90,10 +90,11 @@ def store_options(*, job: Import, options: Options) -> None:
         raise Refused("The settings of this import can no longer be changed. See its page.")
 
 
-def replace_file(*, job: Import, upload: "UploadedFile[Any]") -> None:
+def replace_file(*, job: Import, actor: Membership, upload: "UploadedFile[Any]") -> None:
     """Put a corrected file in the place of an import's file; its settings stay, but wrong rows are not skipped unseen.
 
-    Raises Refused if the import has been written or runs, or if the project's files would exceed their storage.
+    It counts toward the quota of whoever uploads it. Raises Refused if the import has been written or runs, or if the
+    files would exceed their storage.
     """
     n_bytes = upload.size or 0
     uploads.refuse_too_large(n_bytes)
@@ -103,7 +104,9 @@ def replace_file(*, job: Import, upload: "UploadedFile[Any]") -> None:
         if found is None:
             raise Refused("The file of this import can no longer be replaced. See its page.")
         _refuse_without_room(found.project, n_bytes, besides=found)
+        uploads.refuse_without_quota(actor, n_bytes, replaced=found)
         Import.objects.filter(pk=found.pk).update(
+            requested_by=actor,
             file_name=uploads.shorten_file_name(upload.name),
             stored_name=stored_name,
             n_bytes=n_bytes,

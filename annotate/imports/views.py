@@ -1,6 +1,7 @@
 """Pages of imports: choose a file, preview it, validate it, import it."""
 
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import PurePosixPath
 from typing import Any
@@ -117,7 +118,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
 
 
 @requires(Right.MANAGE)
-@takes_files
+@partial(takes_files, replaces=Import)
 @require_POST
 def import_replace(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Put a corrected file in the place of the import's file; the settings and the mapping stay."""
@@ -128,7 +129,7 @@ def import_replace(request: ProjectRequest, project: Project, number: int) -> Ht
         return _redirect_to(job)
     with refusals(request):
         with join_files(form.cleaned_data["file"]) as upload:
-            uploading.replace_file(job=job, upload=upload)
+            uploading.replace_file(job=job, actor=request.membership, upload=upload)
         _refuse_hopeless(job)
     return _redirect_to(job)
 

@@ -1,5 +1,6 @@
 """Pages of the test's items: added manually with a preview, edited, retired, from a file, from rated candidates."""
 
+from functools import partial
 from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
@@ -96,7 +97,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
 
 
 @requires(Right.MANAGE)
-@takes_files
+@partial(takes_files, is_kept=False)
 @require_http_methods(["GET", "HEAD", "POST"])
 def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
     """Add the items of a file. After an error the page keeps the file: the form sends its token in place of it."""

@@ -49,13 +49,18 @@ class FileRow(Protocol):
     def stored_name(self) -> str: ...
 
 
-def takes_files(view: View) -> View:
-    """Mark a view whose form contains a file; all other views refuse large forms. Below the check of the right."""
+def takes_files(view: View, *, replaces: "type[Any] | None" = None, is_kept: bool = True) -> View:
+    """Mark a view whose form contains a file; all other views refuse large forms. Below the check of the right.
+
+    `replaces` is the model of the row, found by the number in the address, whose file is replaced. A file that is not
+    kept counts toward no quota.
+    """
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            stop_if_asked(request, request.membership)  # type: ignore[attr-defined]
+            actor: Membership = request.membership  # type: ignore[attr-defined]
+            stop_if_asked(request, actor, replaces=replaces, number=kwargs.get("number"), is_kept=is_kept)
         except Refused as refused:
             return page_or_problem(
                 request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, refused.message, {"detail": refused.message}
@@ -66,10 +71,19 @@ def takes_files(view: View) -> View:
     return wrapped
 
 
-def stop_if_asked(request: HttpRequest, actor: Membership) -> None:
+def stop_if_asked(
+    request: HttpRequest,
+    actor: Membership,
+    *,
+    replaces: "type[Any] | None" = None,
+    number: int | None = None,
+    is_kept: bool = True,
+) -> None:
     """Raise BodyWelcome if the server only asks, or Refused if there is no room for what would be sent."""
     if QUESTION in request.META:
-        refuse_without_quota(actor, _read_length(request))
+        if is_kept:
+            rows = replaces.objects.filter(project=actor.project_id, number=number) if replaces else ()
+            refuse_without_quota(actor, _read_length(request), replaced=next(iter(rows), None))
         raise BodyWelcome
 
 
@@ -163,17 +177,22 @@ def has_room(n_bytes: int, *, n_kept: int) -> bool:
     return n_kept + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES
 
 
-def refuse_without_quota(actor: Membership, n_bytes: int, *, n_replaced: int = 0) -> None:
-    """Raise Refused if the files that a person has stored in all projects, or all of a project, would be too many."""
+def refuse_without_quota(actor: Membership, n_bytes: int, *, replaced: FileRow | None = None) -> None:
+    """Raise Refused if the files that a person has stored in all projects, or all of a project, would be too many.
+
+    The file of the row `replaced` doesn't count.
+    """
     for what, most, rows in (
         ("Your files in all projects", settings.MAX_USER_UPLOAD_BYTES, Q(requested_by__user=actor.user_id)),
         ("This project’s files", settings.MAX_PROJECT_UPLOAD_BYTES, Q(project=actor.project_id)),
     ):
-        stored = {
-            files.name: files.model.objects.filter(rows).exclude(stored_name="").aggregate(n=Sum("n_bytes"))["n"] or 0
-            for files in JobFiles.all
-        }
-        if sum(stored.values()) - n_replaced + n_bytes > most:
+        stored = {}
+        for files in JobFiles.all:
+            kept = files.model.objects.filter(rows).exclude(stored_name="")
+            if isinstance(replaced, files.model):
+                kept = kept.exclude(stored_name=replaced.stored_name)
+            stored[files.name] = kept.aggregate(n=Sum("n_bytes"))["n"] or 0
+        if sum(stored.values()) + n_bytes > most:
             amounts = " and ".join(f"{name} {n / MB:,.1f} MB" for name, n in stored.items())
             # Managers alone upload files, so this is in English.
             message = (

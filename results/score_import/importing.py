@@ -57,6 +57,7 @@ def replace_file(*, job: ScoreFile, actor: Membership, upload: "UploadedFile[Any
         replaced = locked.stored_name
         _refuse_unless_changeable(locked)
         _refuse_without_room(job.project, upload.size or 0, besides=job)
+        uploads.refuse_without_quota(actor, upload.size or 0, replaced=locked)
         path = uploads.folder() / stored_name
         queue.queue(
             locked,

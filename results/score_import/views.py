@@ -1,5 +1,6 @@
 """The pages of score files: upload, report, import."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -106,7 +107,7 @@ def score_file_check(request: ProjectRequest, project: Project, number: int) -> 
 
 
 @requires(Right.READ)
-@takes_files
+@partial(takes_files, replaces=ScoreFile)
 @require_POST
 def score_file_replace(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Put a corrected file in the place of this one; its settings stay."""

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
+from django.test import Client
 from pytest_django import Settings
 
 from annotate.imports import uploading
@@ -21,6 +22,7 @@ from projects.web import uploads
 from projects.web.questions import QUESTION, Question
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv
 from tests.page_reader import condense
+from tests.people import SignIn
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_folder", "announced")]
 
@@ -212,6 +214,51 @@ def test_the_files_of_a_person_take_only_so_much_room(pages: Pages, settings: Se
     pages.client.post(pages.url("import-cancel", waits.number))
     assert pages.client.post(pages.url("import-new"), **{QUESTION: question}).status_code == 204  # type: ignore[arg-type]
     assert question.most_bytes == settings.MAX_UPLOAD_BYTES + uploads.FORM_BYTES
+
+
+def is_body_welcome(client: Client, path: str, n_bytes: int) -> bool:
+    """Ask as the web server does before it receives a large body."""
+    question = Question()
+    status = client.post(path, CONTENT_LENGTH=str(n_bytes), **{QUESTION: question}).status_code  # type: ignore[arg-type]
+    assert status == (413 if question.most_bytes is None else 204)
+    return question.most_bytes is not None
+
+
+def test_a_corrected_file_takes_the_room_of_the_one_it_replaces(pages: Pages, settings: Settings) -> None:
+    content = write_csv(rows())
+    settings.MAX_USER_UPLOAD_BYTES = settings.MAX_PROJECT_UPLOAD_BYTES = len(content) + 10
+    job = pages.upload(content)
+    assert not is_body_welcome(pages.client, pages.url("import-new"), len(content))
+    replace = pages.url("import-replace", job.number)
+    assert is_body_welcome(pages.client, replace, len(content))
+    assert not is_body_welcome(pages.client, replace, len(content) + 11)
+    settings.MAX_PROJECT_UPLOAD_BYTES *= 2
+    first = job.stored_name
+    assert "Your files in all projects may take" in pages.replace(job, content + b"\n" * 11, "larger.csv")
+    assert job.stored_name == first
+    pages.replace(job, content + b"\n" * 10, "corrected.csv")
+    assert (job.file_name, kept_files()) == ("corrected.csv", [job.stored_name])
+
+
+def test_a_corrected_file_counts_for_whoever_uploads_it(
+    pages: Pages, owner: Membership, client_of: SignIn, settings: Settings
+) -> None:
+    content = write_csv(rows())
+    job = pages.upload(content)
+    other = Pages(client_of(owner), pages.project)
+    settings.MAX_USER_UPLOAD_BYTES = len(content) - 1
+    assert not is_body_welcome(other.client, other.url("import-replace", job.number), len(content))
+    assert "Your files in all projects may take" in other.replace(job, content, "corrected.csv")
+    settings.MAX_USER_UPLOAD_BYTES = len(content)
+    other.replace(job, content, "corrected.csv")
+    assert (job.file_name, job.requested_by) == ("corrected.csv", owner)
+    pages.upload(content)
+
+
+def test_the_items_of_a_qualification_test_count_toward_no_quota(pages: Pages, settings: Settings) -> None:
+    settings.MAX_USER_UPLOAD_BYTES = settings.MAX_PROJECT_UPLOAD_BYTES = 1
+    assert is_body_welcome(pages.client, pages.url("qualification-file"), 1000)
+    assert not is_body_welcome(pages.client, pages.url("import-new"), 1000)
 
 
 def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: Settings) -> None:

@@ -18,6 +18,7 @@ from pytest_django import Settings
 from projects.models import Membership, Project
 from projects.web import uploads
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
+from projects.web.questions import QUESTION, Question
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
@@ -210,6 +211,22 @@ def test_after_an_error_a_file_of_scores_is_corrected_in_its_place(
     for again in (client.post(check, {}, follow=True), client.post(replace, {"file": corrected}, follow=True)):
         assert "message--error" in again.content.decode()
     assert MetricRun.objects.get().n_scored == 1
+
+
+def test_a_corrected_file_of_scores_takes_the_room_of_the_one_it_replaces(
+    corpus: Project, researcher: Membership, client_of: SignIn, settings: Settings
+) -> None:
+    client, content = client_of(researcher), b"id,bleurt\nnarrative-right,0.5\n"
+    job = receive(corpus, researcher, content.decode())
+    settings.MAX_USER_UPLOAD_BYTES = len(content)
+    replace, question = address("score-file-replace", corpus, job.number), Question()
+    asked: dict[str, Any] = {"CONTENT_LENGTH": str(len(content)), QUESTION: question}
+    assert client.post(address("score-file-new", corpus), **asked).status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert client.post(replace, **asked).status_code == HTTPStatus.NO_CONTENT
+    larger = SimpleUploadedFile("larger.csv", content + b"\n", "text/csv")
+    assert "Your files in all projects may take" in client.post(replace, {"file": larger}, follow=True).text
+    corrected = SimpleUploadedFile("second.csv", content, "text/csv")
+    assert "second.csv" in client.post(replace, {"file": corrected}, follow=True).text
 
 
 def test_pages_show_the_letters_of_a_signature_and_files_the_line_to_cite(
