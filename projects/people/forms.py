@@ -59,8 +59,8 @@ class PeopleFilterForm(forms.Form):
         "-joined": ("-joined_at", "-id"),
         "pseudonym": ("pseudonym",),
         "-pseudonym": ("-pseudonym",),
-        "name": ("user__username", "id"),
-        "-name": ("-user__username", "-id"),
+        "name": ("shown_name", "id"),
+        "-name": ("-shown_name", "-id"),
         "role": ("role", "id"),
         "-role": ("-role", "-id"),
     }

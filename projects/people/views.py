@@ -1,7 +1,8 @@
 """Pages of a project's members and invitations."""
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Coalesce, Concat, Lower, NullIf, Trim
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -21,6 +22,11 @@ from projects.web.refusals import refusals
 
 NEWEST_ANNOTATORS = 20
 """Annotators listed below the invitations: enough to see who has just joined; *Members* lists all."""
+_FULL_NAME = Trim(Concat("user__first_name", Value(" "), "user__last_name"))
+SHOWN_NAME = Lower(
+    Coalesce(NullIf(_FULL_NAME, Value("")), "user__username", NullIf("imported_name", Value("")), "pseudonym")
+)
+"""The name that managers see, as the filter `name_for` returns it, in lower case."""
 
 
 @requires(Right.MANAGE)
@@ -28,10 +34,11 @@ NEWEST_ANNOTATORS = 20
 @require_safe
 def people_list(request: ProjectRequest, project: Project) -> HttpResponse:
     form = PeopleFilterForm(request.GET or {"standing": ""})
-    wanted = form.cleaned_data if form.is_valid() else {}
-    members = _filtered(project.memberships.select_related("user"), wanted)
-    page = paginate(request, members)
-    return render(request, "projects/people/list.html", {"page": page, "form": form, "sort": wanted.get("sort")})
+    is_clear = form.is_valid()
+    wanted = form.cleaned_data
+    page = paginate(request, _filtered(project.memberships.select_related("user"), wanted))
+    context = {"page": page, "form": form, "is_clear": is_clear, "sort": wanted.get("sort")}
+    return render(request, "projects/people/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -119,9 +126,10 @@ def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: 
 
 
 def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "QuerySet[Membership]":
+    members = members.alias(shown_name=SHOWN_NAME)
     if text := wanted.get("q"):
         found = Q()
-        for field in ("pseudonym", "user__username", "user__first_name", "user__last_name", "imported_name"):
+        for field in ("shown_name", "pseudonym", "user__username", "imported_name"):
             found |= Q(**{f"{field}__icontains": text})
         members = members.filter(found)
     for field in ("role", "kind", "standing"):

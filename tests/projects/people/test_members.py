@@ -9,6 +9,7 @@ from django.urls import reverse
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from projects.people import members
+from projects.templatetags.people import name_for
 from tests.concurrency import all_at_once
 from tests.factories import make_membership, make_user
 from tests.page_reader import condense
@@ -184,6 +185,34 @@ def test_the_list_filters_sorts_and_pages_by_url(manager: Membership, client_of:
     assert "person-" not in body(kind="imported")
     assert "No members match" in body(role="researcher")
     assert client.get(page, {"sort": "password", "role": "x", "page": "zz"}).status_code == 200
+
+
+def test_members_are_found_and_sorted_by_the_name_that_the_page_shows(manager: Membership, client_of: SignIn) -> None:
+    for username, first, last in (("zilo", "Ada", "Byron"), ("mo", "", "Curie"), ("bob", "", ""), ("alo", "Zoe", "Ng")):
+        user = make_user(username)
+        User.objects.filter(pk=user.pk).update(first_name=first, last_name=last)
+        make_membership(manager.project, user)
+    make_membership(manager.project, kind=Membership.Kind.IMPORTED, imported_name="Worker 7")
+    nameless = make_membership(manager.project, kind=Membership.Kind.UNKNOWN)
+    page, client = reverse("projects:people-list", args=[manager.project.slug]), client_of(manager)
+
+    def names(**query: str) -> list[str]:
+        rows = client.get(page, query).context["page"]
+        return [name_for(row, manager) for row in rows if row != manager]
+
+    assert names(q="ada byron") == names(q="Byron") == names(q="ZILO") == ["Ada Byron"]
+    shown = ["Ada Byron", "bob", "Curie", "Worker 7", "Zoe Ng", nameless.pseudonym]
+    assert names(sort="name") == sorted(shown, key=str.lower)
+    assert names(sort="-name") == sorted(shown, key=str.lower, reverse=True)
+
+
+def test_a_filter_that_is_not_valid_leaves_the_others_and_is_said(manager: Membership, client_of: SignIn) -> None:
+    make_membership(manager.project, make_user("person"))
+    page, client = reverse("projects:people-list", args=[manager.project.slug]), client_of(manager)
+    assert "was ignored" not in client.get(page, {"q": "person"}).text
+    found = client.get(page, {"q": "person", "role": "none of these"})
+    assert [member.user.username for member in found.context["page"]] == ["person"]
+    assert "Part of the filter is not valid and was ignored." in found.text
 
 
 def test_the_list_takes_few_queries(
