@@ -10,7 +10,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from annotate import places
 from annotate.batches import trials
-from annotate.batches.control_plan import ControlPlan
+from annotate.batches.control_plan import ControlPlan, clear_pool
 from annotate.batches.costs import Cost, Rates, price
 from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import (
@@ -255,9 +255,13 @@ def _retire_withdrawn(batch: Batch) -> None:
 
 
 def recut(batch: Batch) -> None:
-    """Divide a batch that was never served into HITs again, with the room that its controls need now."""
-    # Before its HITs are deleted: a withdrawal holds this lock while it waits for them.
+    """Divide a batch that was never served into HITs again, with the room that its controls need now.
+
+    Its pool is emptied: degraded answers refer to items that are deleted with the HITs.
+    """
+    # Before anything is deleted: a withdrawal holds this lock while it waits for items and HITs.
     lock_in_project(AdvisoryLock.WITHDRAWALS, batch.project_id)
+    clear_pool(batch)
     # The rows are read from its items, not selected again: a sample of the same seed could differ after an import.
     rows = read_rows(
         Item.objects.filter(hit__batch=batch, retired_at=None)

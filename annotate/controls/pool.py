@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.batches import creating
-from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, list_pool
+from annotate.batches.control_plan import ControlPlan, check_plan, list_pool
 from annotate.models import Batch, ControlJob, Hit, Item
 from projects import log
 from projects.errors import Refused
@@ -39,11 +39,10 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])
-    # HITs are cut with room for controls, so a draft whose room changes is cut again. Its pool is emptied because its
-    # degraded answers refer to items that are deleted with the HITs. No one has seen either.
+    # HITs are cut with room for controls, so a draft whose room changes is cut again, without its pool. No one has seen
+    # either.
     is_cut = batch.state == Batch.State.DRAFT and before.room != plan.room and _has_equal_hits(batch)
     if is_cut:
-        clear_pool(batch)
         creating.recut(batch)
     log.record(
         batch.project, actor, Act.PLAN_CONTROLS, batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}

@@ -217,8 +217,10 @@ def start_plan(
     plan.refresh_from_db()
     presentation = presentation or read_presentation(plan, project)
     figures = price_plan(project, read_rules(plan.rules), find_trial_use(plan, project, asked), presentation)
-    n_places = sum(_add_places(each, plan, actor) for each in figures.top_ups)
+    # Before HITs of other batches are locked: creating a batch takes the lock of withdrawals, and a withdrawal holds it
+    # while it waits for HITs.
     batches = [_create_part(plan, actor, each.part, figures.use, presentation) for each in figures.parts]
+    n_places = sum(_add_places(each, plan, actor) for each in figures.top_ups)
     if plan.started_at is None:
         OverlapPlan.objects.filter(pk=plan.pk).update(started_at=Now())
         plan.refresh_from_db(fields=["started_at"])

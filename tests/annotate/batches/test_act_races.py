@@ -11,20 +11,24 @@ import pytest
 from django.utils import timezone
 
 from annotate import places, tasks
-from annotate.batches import lifecycle
+from annotate.batches import creating, lifecycle
+from annotate.batches.control_plan import ControlPlan, clear_pool
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
-from annotate.data.withdrawing import withdraw_candidate
+from annotate.controls.making import make_pool
+from annotate.controls.pool import set_plan
+from annotate.data.withdrawing import withdraw_candidate, withdraw_passage
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.work import serving, submitting
 from projects import log
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Project
+from projects.models import Candidate, LogEntry, Membership, Project
 from projects.rubric import rubrics
+from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import answered
 from tests.concurrency import all_at_once, start_beside
-from tests.factories import make_corpus, make_membership, make_rubric
+from tests.factories import make_batch, make_corpus, make_membership, make_rubric
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 
@@ -136,6 +140,34 @@ def test_a_candidate_withdrawn_while_a_batch_is_created_is_in_none_of_its_layout
     batch = create_batch(project=project, actor=None, terms=Terms(judgments=2))
     assert Item.objects.get(hit__batch=batch).retired_at is not None
     assert Hit.objects.get(batch=batch).places_open == 0
+    assert verifying.verify() == []
+
+
+def test_a_withdrawal_waits_for_a_draft_that_is_cut_again(
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the lock of withdrawals while it waits for items of the pool, which are deleted first."""
+    dataset = make_places(project, n_passages=2, n_questions=2, n_candidates=4)
+    batch = make_batch(project, is_open=False, hit_size=8, controls=ControlPlan(known_per_hit=1, degraded_per_hit=1))
+    make_pool(batch=batch, actor=None)
+    candidate = Candidate.objects.select_related("question__passage").filter(dataset=dataset).earliest("pk")
+    withdrawn: list[Any] = []
+
+    def clear_and_withdraw(of: Batch) -> None:
+        clear_pool(of)
+        withdrawn.append(
+            start_beside(
+                lambda: withdraw_passage(
+                    project=project, actor=manager, passage=candidate.question.passage, why="Cut off."
+                )
+            )
+        )
+
+    monkeypatch.setattr(creating, "clear_pool", clear_and_withdraw)
+    assert set_plan(batch=batch, actor=None, plan=ControlPlan(known_per_hit=4))
+    (outcome,) = [finish() for finish in withdrawn]
+    assert not isinstance(outcome, Exception), outcome
+    assert Item.objects.get(candidate=candidate).retired_at is not None
     assert verifying.verify() == []
 
 

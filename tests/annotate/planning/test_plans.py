@@ -1,6 +1,7 @@
 """Overlap plans over real batches: started, started twice, continued."""
 
 import json
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -9,16 +10,18 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotate.batches import lifecycle
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.integrity.verifying import verify
-from annotate.models import Assignment, Batch, Judgment, OverlapPlan
+from annotate.models import Assignment, Batch, Item, Judgment, OverlapPlan
+from annotate.planning import plans
 from annotate.planning.overlap import Rule
 from annotate.planning.plans import Started, change_plan, create_plan, start_plan
 from annotate.work import serving, submitting
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Passage, Project, Question
+from projects.models import Candidate, LogEntry, Membership, Passage, Project, Question
 from tests.annotate.batches.test_trials import run_trial
 from tests.annotate.open_batches import answered, assert_equation
-from tests.concurrency import all_at_once
+from tests.concurrency import all_at_once, start_beside
 from tests.factories import make_batch, make_corpus, make_membership, make_plan
 from tests.page_reader import condense, read
 from tests.people import SignIn
@@ -91,6 +94,32 @@ def test_what_is_under_way_is_topped_up_and_what_was_collected_is_not_collected_
     work(project, 3)
     assert n_judgments(project) == {"dev": {3}, "test": {2}}
     assert_equation()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_a_withdrawal_waits_for_a_plan_that_is_started(
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the lock of withdrawals, which creating a batch takes, while it waits for HITs that get places."""
+    fill(project)
+    at_work = make_batch(project, datasets=("generative",), judgments=1)
+    candidate = Candidate.objects.filter(items__hit__batch=at_work).select_related("question__passage").earliest("pk")
+    withdrawn: list[Any] = []
+    add_places = plans._add_places
+
+    def add_and_withdraw(*arguments: Any) -> int:
+        n_added = add_places(*arguments)
+        withdraw = partial(withdraw_candidate, project=project, actor=manager, candidate=candidate, why="Cut off.")
+        withdrawn.append(start_beside(withdraw))
+        return n_added
+
+    monkeypatch.setattr(plans, "_add_places", add_and_withdraw)
+    started = start(store_plan(project))
+    assert (started.n_topped_up, len(started.batches)) == (1, 1)
+    (outcome,) = [finish() for finish in withdrawn]
+    assert not isinstance(outcome, Exception), outcome
+    assert Item.objects.get(candidate=candidate).retired_at is not None
 
 
 @pytest.mark.django_db
