@@ -45,8 +45,11 @@ def fill_groups(study: ProlificStudy, client: Client) -> None:
     active = people.filter(membership__in=qualified.values("annotator")).exclude(membership__standing=Standing.REMOVED)
     removed = people.filter(membership__standing=Standing.REMOVED)
     gone = []
+    has_one = bool(study.qualified_group or study.removed_group)
     for field, chosen, whose in (("qualified_group", active, "qualified"), ("removed_group", removed, "were removed")):
         group = getattr(study, field)
+        if has_one and not group:  # both are created together, so this one was found gone before
+            gone.append(_say_gone(whose))
         ids = list(chosen.order_by("pk").values_list("external_id", flat=True)) if group else []
         try:
             for start in range(0, len(ids), PORTION):
@@ -56,6 +59,10 @@ def fill_groups(study: ProlificStudy, client: Client) -> None:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             ProlificStudy.objects.filter(pk=study.pk, **{field: group}).update(**{field: ""})
-            gone.append(f"The participant group of those who {whose} is gone from Prolific.")
+            gone.append(_say_gone(whose))
     if gone:
         raise Refused(f"{' '.join(gone)} Create it again with the button for participant groups.")
+
+
+def _say_gone(whose: str) -> str:
+    return f"The participant group of those who {whose} is gone from Prolific."

@@ -336,6 +336,8 @@ def test_a_failing_participant_group_stops_nothing_else(connected: Fake, project
     assert "The participant group of those who were removed is gone from Prolific." in scene.study.error
     assert scene.study.qualified_group
     assert not scene.study.removed_group
+    assert tending.tend(scene.study.pk, is_prompt=True)
+    assert "is gone from Prolific" in scene.study.error, "until it is created again"
     groups.make_groups(study=scene.study, actor=manager)
     assert connected.platform.groups[scene.study.removed_group]["participants"] == {removed.participant}
     tend(scene)
