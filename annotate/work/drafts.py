@@ -201,7 +201,10 @@ def stamp_form(assignment: LockedAssignment, sent: SentAnswers) -> DraftContent:
         position: {key: value for key, value in values.items() if key in scales and not check_value(scales[key], value)}
         for position, values in known.values.items()
     }
-    form = stamp_answers(replace(known, values=valid), timezone.now().timestamp() * 1000)
+    stamp = timezone.now().timestamp() * 1000
+    form = stamp_answers(replace(known, values=valid), stamp)
+    # An answer that is rated now was not left at “can't be judged”, which would hide the rating.
+    form["cannot"] |= {str(position): [None, stamp] for position in valid if position not in known.cannot}
     if sent.seconds:
         form["seconds"] = sent.seconds
     return form

@@ -42,11 +42,11 @@ def take_away(membership: Membership, how: str) -> None:
 
 
 def list_values(draft: Draft) -> dict[str, object]:
-    """The draft without its stamps."""
+    """The draft without its stamps, and without what was cleared."""
     answers = {
         place: {key: value for key, (value, _) in kept.items()} for place, kept in draft.answers["answers"].items()
     }
-    rest = {part: {place: value for place, (value, _) in draft.answers[part].items()} for part in REST}
+    rest = {part: {place: value for place, (value, _) in draft.answers[part].items() if value} for part in REST}
     return {"answers": answers, **rest}
 
 

@@ -135,6 +135,13 @@ def test_an_incomplete_form_comes_back_filled_in(assignment: Assignment, url: st
     again = client.get(url).text
     assert "so far so good" in again
     assert again.count(" checked") == 2
+    # Sent again without a rating, with another answer at “can't be judged” and then rated after all.
+    client.post(url, form(1) | {"cannot1": "cut off"})
+    assert "cut off" in client.get(url).text
+    client.post(url, form(2))
+    again = client.get(url).text
+    assert "cut off" not in again
+    assert again.count(" checked") == 2
 
 
 @pytest.mark.parametrize("value", ["6", "0", "4.5", "four", "٤", "1e3", "NaN", "4,0", "<script>"])
