@@ -367,7 +367,7 @@ function startSaving() {
   if (drafts.hasUnsent) saved.show("saving");
   else if (drafts.isOnServer) saved.show("saved");
   time.start();
-  if (data.due) startDue(root.querySelector("[data-due-text]"), Number(data.due), now, data.dueOver);
+  if (data.due) startDue(root.querySelector("[data-due-text]"), Number(data.due), () => clock.shown(), data.dueOver);
   addEventListener("online", () => drafts.wake());
   addEventListener("offline", () => drafts.offline());
   addEventListener("focus", () => drafts.wake());

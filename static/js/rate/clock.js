@@ -5,10 +5,12 @@ const IDLE_MS = 60_000;
 const TICK_MS = 1000;
 const SLEPT_MS = 5000; // the device's date is also set by less, little by little
 
-// The server's clock, as the page knows it. It never goes back: what is typed later has the greater stamp.
+// The server's clock, as the page knows it. now() never goes back: what is typed later has the greater stamp. shown() does,
+// once the server contradicts a device whose date was set: nobody reads that time is up when it isn't.
 export class ServerClock {
   constructor(serverNow) {
     this.ahead = serverNow - performance.now();
+    this.heard = this.ahead;
     this.gap = Date.now() - performance.now();
   }
 
@@ -16,16 +18,24 @@ export class ServerClock {
   now() {
     const gap = Date.now() - performance.now();
     if (Math.abs(gap - this.gap) > SLEPT_MS) {
-      this.ahead += Math.max(gap - this.gap, 0);
+      const slept = Math.max(gap - this.gap, 0);
+      this.ahead += slept;
+      this.heard += slept;
       this.gap = gap;
     }
     return Math.round(this.ahead + performance.now());
+  }
+
+  shown() {
+    this.now(); // counts a sleep
+    return Math.round(this.heard + performance.now());
   }
 
   // serverNow: the server's time a moment ago
   hear(serverNow) {
     const late = serverNow - this.now();
     if (late > 0) this.ahead += late;
+    if (!Number.isNaN(late)) this.heard = serverNow - performance.now();
   }
 }
 

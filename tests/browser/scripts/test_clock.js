@@ -48,6 +48,20 @@ test("a date that is set back changes nothing and hides no later sleep", () => {
   equal(clock.now(), START + HOUR + 1000);
 });
 
+test("the time left is the server's again after a date that was set and not slept", () => {
+  const { run, sleep } = device();
+  const clock = new ServerClock(START);
+  sleep(8 * HOUR); // set forward: it looks as if the device had slept
+  equal(clock.shown(), START + 8 * HOUR);
+  run(1000);
+  clock.hear(START + 1000);
+  equal(clock.shown(), START + 1000);
+  equal(clock.now(), START + 8 * HOUR + 1000);
+  run(500);
+  sleep(HOUR);
+  equal(clock.shown(), START + HOUR + 1500);
+});
+
 test("the server's word moves the clock on and never back", () => {
   const { run } = device();
   const clock = new ServerClock(START);
