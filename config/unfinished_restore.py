@@ -10,11 +10,17 @@ from config import data_folder
 
 def mark(backup: Path) -> None:
     """Leave the mark, and wait until the disk has it."""
-    with open(_find_path(), "w", encoding="utf-8") as file:
-        file.write(str(backup.absolute()))
-        file.flush()
-        os.fsync(file.fileno())
-    data_folder.sync_folder(_find_path().parent)
+    path = _find_path()
+    draft = path.with_suffix(".new")
+    try:
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(str(backup.absolute()))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)  # a full disk leaves no half of a mark
+    data_folder.sync_folder(path.parent)
 
 
 def unmark() -> None:

@@ -149,13 +149,16 @@ def derive_nonce(verifier: str) -> str:
 def make_address(request: HttpRequest, *, process: str, target: str = "", user_pk: int | None = None) -> str | None:
     """Return the address at the provider where people sign in, or None if it can't be reached or is not configured so.
 
-    `process` says what the identity is for. To confirm who somebody is, the provider must ask for the password anew.
+    `process` says what the identity is for. To confirm who somebody is, the provider must ask for the password anew. It
+    is asked to say when it did so last, which some leave out otherwise.
     """
-    fresh = {"prompt": "login", "max_age": "0"} if process == "confirm" else {}
+    asked = {"claims": '{"id_token":{"auth_time":{"essential":true}}}'}
+    if process == "confirm":
+        asked |= {"prompt": "login", "max_age": "0"}
     provider = Adapter(request).get_provider()
     try:
         response = provider.redirect(
-            request, process=process, next_url=target or None, data={"user": user_pk}, auth_params=fresh
+            request, process=process, next_url=target or None, data={"user": user_pk}, auth_params=asked
         )
     except (RequestException, OAuth2Error, ValueError):
         return None
