@@ -240,6 +240,8 @@ class Project:
                 found = self.post(path, **settings)
                 is_requested = True
         figures: Json = found["figures"]
+        if "refusal" in figures:
+            raise ConcordError(figures["refusal"])
         return figures
 
     def metrics(self, **filters: Any) -> pd.DataFrame:

@@ -33,7 +33,7 @@ class StandingSerializer(Query):
     figures = serializers.JSONField(
         allow_null=True,
         help_text="Each with the number of judgments behind it, its method, and the reason where it is undefined. Null "
-        "until computed.",
+        "until computed. An object with `refusal` says why there are none.",
     )
     is_current = serializers.BooleanField(help_text="Whether the figures include all judgments so far.")
     computed_at = serializers.DateTimeField(allow_null=True, help_text="Null if computed for this request.")

@@ -75,16 +75,20 @@ class Candidates:
     def _fetch_pairs(self, project: Project) -> dict[tuple[str, str], tuple[int, int]]:
         """Return both positions of each pair, by dataset and the pair's id, and by the id alone.
 
-        A pair is also found by its first candidate's id, which the export writes where the pair's id is a candidate's.
+        A pair is also found by its first candidate's id. Where several pairs could be meant, the key of the export is:
+        the pair's id, or its first candidate's where the pair's is a candidate's.
         """
         found: dict[tuple[str, str], tuple[int, int]] = {}
         whole: dict[tuple[str, str], tuple[int, int]] = {}
+        exported: dict[tuple[str, str], tuple[int, int]] = {}
         rows = MinimalPair.objects.filter(question__dataset__project=project).values_list(
             "candidate_1__dataset__name", "candidate_1__external_id", "candidate_2__external_id"
         )
         for dataset, first, second in rows:
             positions = (self._positions[dataset, first], self._positions[dataset, second])
-            for names, name in ((found, first.removesuffix(PAIR_ENDING)), (whole, first)):
+            bare = first.removesuffix(PAIR_ENDING)
+            key = first if (dataset, bare) in self._positions else bare
+            for names, name in ((found, bare), (whole, first), (exported, key)):
                 names[dataset, name] = positions
                 names["", name] = (AMBIGUOUS, AMBIGUOUS) if ("", name) in names else positions
-        return whole | found
+        return whole | found | exported

@@ -160,6 +160,14 @@ def test_predictions_of_a_pair_come_under_the_key_of_the_export(corpus: Project,
         found = read(corpus, tmp_path, json.dumps(sent), f"{key}.json")
         assert scores(found, "pred_score") == {"a-1": 3, "a-2": 2.5}
     assert keys == ["a-1"]
+    # A pair whose bare id is the key of the other.
+    nested = [make_candidates(question, external_id=f"a-1-{half}")[0] for half in (1, 2)]
+    MinimalPair.objects.create(question=question, candidate_1=nested[0], candidate_2=nested[1])
+    keys = [key for key, entry in json.loads(export(corpus))["narrative"].items() if "candidate1" in entry]
+    sent = {"narrative": {key: {"pred_score1": n, "pred_score2": n + 0.5} for n, key in enumerate(keys)}}
+    found = read(corpus, tmp_path, json.dumps(sent), "both.json")
+    assert keys == ["a-1", "a-1-1"]
+    assert scores(found, "pred_score") == {"a-1": 0, "a-2": 0.5, "a-1-1": 1, "a-1-2": 1.5}
 
 
 def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_path: Path) -> None:
