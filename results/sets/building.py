@@ -8,12 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import orjson
 
 from measures.rubric import Level
 from projects.errors import Refused
+from projects.jobs.running import Cancelled
 from results.sets import archive, canonical, citing, parquet, readme, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
@@ -102,30 +104,45 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
     def on_rows(name: str, n: int) -> None:
         progress.track(name)(n)
 
+    has_failed = Event()
+
+    def check(n_done: int) -> None:
+        if has_failed.is_set():
+            raise Cancelled
+        progress.check(n_done)
+
     canonical.write_first(selection, folder, on_rows)
     # While the database writes the rest this process would only wait, and a core is free.
     with ThreadPoolExecutor(1) as beside:
-        reading = beside.submit(_read_long, folder, selection.settings, progress.check)
-        canonical.write_rest(selection, folder, on_rows)
-        evaluations = studies.read_studies(selection, folder)
-        whole = counts.whole
-        about = {
-            "set": {"number": identity.number, "name": identity.name},
-            "settings": selection.settings.as_dict(),
-            **read_terms(selection, identity.url),
-            "counts": {
-                "n_included": whole.n_included,
-                "left_out": dict(whole.left_out),
-                "n_total": whole.n_total,
-                "n_rows": counts.n_rows,
-            },
-            "studies": evaluations,
-        }
-        _write_json(folder / SET, about)
+        reading = beside.submit(_read_long, folder, selection.settings, check)
+        try:
+            canonical.write_rest(selection, folder, on_rows)
+            _write_json(folder / SET, _describe(selection, identity, folder, counts))
+        except BaseException:
+            has_failed.set()  # the thread would be waited for otherwise
+            raise
         judgments = reading.result()
     # What the thread and the driver left free is given back, as the next steps cannot use all of it.
     release_memory()
     return Reading(counts, judgments)
+
+
+def _describe(selection: Selection, identity: Identity, folder: Path, counts: Preview) -> dict[str, Any]:
+    """Write the evaluations, and return what `set.json` says of the set."""
+    evaluations = studies.read_studies(selection, folder)
+    whole = counts.whole
+    return {
+        "set": {"number": identity.number, "name": identity.name},
+        "settings": selection.settings.as_dict(),
+        **read_terms(selection, identity.url),
+        "counts": {
+            "n_included": whole.n_included,
+            "left_out": dict(whole.left_out),
+            "n_total": whole.n_total,
+            "n_rows": counts.n_rows,
+        },
+        "studies": evaluations,
+    }
 
 
 def derive(
