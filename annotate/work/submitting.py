@@ -161,7 +161,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another open HIT. Submit or return it first."))
     if assignment.batch_state != Batch.State.OPEN:
-        raise Refused(_("This work isn't open right now. Your ratings are saved; try again later."))
+        raise Refused(_("You can't resume this HIT, because its work isn't open. You can still submit your ratings."))
     if not places.reopen(assignment, minutes=assignment.time_limit_minutes, not_blind=not annotator.is_blind):
         raise Refused(_("Others have rated this HIT in the meantime. You can still submit your ratings."))
 

@@ -203,8 +203,8 @@ def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | N
 def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, message: str) -> _Deficit:
     p = _at_most(n_yes, n, good)
     # A share of 1 has no standard error, and the combined signs divide by it: that of half a miss takes its place.
-    least_certain = min(good, 1 - 1 / (2 * n))
-    error = sqrt(least_certain * (1 - least_certain) / n)
+    share = good if good < 1 else 1 - 1 / (2 * n)
+    error = sqrt(share * (1 - share) / n)
     return _Deficit(kind, n_yes / n, good, poor, error, p, n, message)
 
 

@@ -25,7 +25,7 @@ ACTIONS: Mapping[str, tuple[str, str | Promise]] = {
 
 TYPED_IN_NUMBERS = frozenset("-.,+")
 OFF = "off"
-"""Stored beside the keys that a user has chosen, where keys of one letter, digit or sign do nothing for this user."""
+"""Stored beside the keys that a user has chosen, where keys of one letter, digit or symbol do nothing for this user."""
 
 
 def list_keys(user: User) -> dict[str, str]:
@@ -52,9 +52,9 @@ def is_possible(key: str) -> bool:
     return len(key) == 1 and unicodedata.category(key)[0] in "LPS" and key not in TYPED_IN_NUMBERS
 
 
-def save_keys(*, user: User, keys: Mapping[str, str], off: bool) -> None:
+def save_keys(*, user: User, keys: Mapping[str, str], is_off: bool) -> None:
     """Store the keys that differ from the defaults, and whether they are turned off; no keys restore the defaults."""
     changed: dict[str, str | bool] = {action: key for action, key in keys.items() if key != ACTIONS[action][0]}
-    if off:
+    if is_off:
         changed[OFF] = True
     User.objects.filter(pk=user.pk).update(rating_keys=changed)

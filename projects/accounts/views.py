@@ -130,13 +130,13 @@ def account(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rating_keys(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and "reset" in request.POST:
-        save_keys(user=request.user, keys={}, off=has_keys_off(request.user))
+        save_keys(user=request.user, keys={}, is_off=has_keys_off(request.user))
         messages.success(request, _("Default keys restored."))
         return redirect("projects:rating-keys")
     form = RatingKeysForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         off = form.cleaned_data.pop("off")
-        save_keys(user=request.user, keys=form.cleaned_data, off=off)
+        save_keys(user=request.user, keys=form.cleaned_data, is_off=off)
         messages.success(request, _("Changes saved."))
         return redirect("projects:rating-keys")
     return render(request, "projects/accounts/rating_keys.html", {"form": form})

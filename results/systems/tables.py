@@ -73,6 +73,8 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         Column("mean_by_unit", "Mean, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
         Column("mean_by_group", "Mean, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
     ]
+    # Reports of earlier versions have systems without a z among the others.
+    scores = sorted(scores, key=lambda score: isinstance(read_number(score["z"]["mean"]), Missing))
     has_z = [not isinstance(read_number(score["z"]["mean"]), Missing) for score in scores]
     # Sorted by z if any has one: a system without one stands below the others, and is no worse than they are.
     rows = [

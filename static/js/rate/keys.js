@@ -73,7 +73,7 @@ export function startKeys({ root, acts }) {
       }
       return;
     }
-    if (areOff(root) && isSign(event) && !isTyping(target)) return;
+    if (areOff(root) && isSymbol(event) && !isTyping(target)) return;
     const digit = digitOf(event);
     if (digit !== null) {
       const isAgain = !event.repeat && isBounce(digit, event.timeStamp);
@@ -86,7 +86,7 @@ export function startKeys({ root, acts }) {
 }
 
 // A space is none: it works on what has the focus.
-function isSign(event) {
+function isSymbol(event) {
   return event.key.length === 1 && event.key !== " ";
 }
 

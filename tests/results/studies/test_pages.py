@@ -72,7 +72,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
 def test_an_error_rate_is_named_as_falling_with_human_scores(
     judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn, kind: str
 ) -> None:
-    """On the page alone: files of evaluations are in frozen sets, whose words stay."""
+    """On the page alone: the sentence is in no file."""
     client, scores = client_of(researcher), runs[0].scores.all()
     ter = give_scores(judged, researcher, "TER", {each.candidate_id: 1 - (each.value or 0) for each in scores})
     options = {"group_by": "none"} if kind == "groups" else {}
