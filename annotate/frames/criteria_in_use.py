@@ -78,7 +78,7 @@ def criteria_to_come(project: Project) -> list[CriterionInUse]:
 def _merge_versions(versions: list[Criterion]) -> CriterionInUse:
     # Scores on different scales cannot be combined. Versions that no one has rated on are dropped first, since a
     # changed scale matters only if both have judgments.
-    if len({_name_scale(criterion) for criterion in versions}) > 1:
+    if len({name_scale(criterion) for criterion in versions}) > 1:
         judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
         with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
         versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
@@ -92,9 +92,10 @@ def _merge_versions(versions: list[Criterion]) -> CriterionInUse:
         low=newest.low,
         high=newest.high,
         ids=tuple(criterion.pk for criterion in versions),
-        scales=tuple(dict.fromkeys(_name_scale(criterion) for criterion in versions)),
+        scales=tuple(dict.fromkeys(name_scale(criterion) for criterion in versions)),
     )
 
 
-def _name_scale(criterion: Criterion) -> str:
+def name_scale(criterion: Criterion) -> str:
+    """Return the name of a criterion's scale; scores on scales of other names are never pooled."""
     return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"

@@ -6,11 +6,12 @@ from datetime import datetime
 
 from django.db.models import F, QuerySet
 
+from annotate.frames.criteria_in_use import name_scale
 from annotate.frames.stages import default_stage, left_out
 from annotate.models import Adjudication, Batch, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
 from measures.columns import UNIT, VALUE
-from projects.models import Candidate, Criterion, Project
+from projects.models import Candidate, Project
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     figures = gold_scores(pd.DataFrame(rows, columns=[UNIT, VALUE]).astype({VALUE: float})).to_dict("index")
     names = {(rating.criterion_key, rating.scale): rating.criterion for rating in ratings}
     adjudications = {
-        (row.criterion.key, _name_scale(row.criterion)): row
+        (row.criterion.key, name_scale(row.criterion)): row
         for row in Adjudication.objects.filter(candidate=candidate)
         .select_related("criterion", "adjudicator")
         .order_by("pk")
@@ -118,10 +119,6 @@ def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Ratin
     ]
 
 
-def _name_scale(criterion: Criterion) -> str:
-    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
-
-
 def _turn_value(judgment: Judgment) -> float | None:
     criterion = judgment.criterion
     if judgment.value is None or not criterion.is_reversed:
@@ -135,7 +132,7 @@ def _make_rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> 
         pk=judgment.pk,
         criterion_key=judgment.criterion.key,
         criterion=judgment.criterion.name,
-        scale=_name_scale(judgment.criterion),
+        scale=name_scale(judgment.criterion),
         pseudonym=judgment.annotator.pseudonym,
         kind=judgment.annotator.kind,
         value=judgment.value,

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Batch
+from annotate.models.conditions import is_left_in
 from projects.models import Rubric
 from results.exports.columns import TIME
 from results.metrics.code_version import code_version
@@ -86,10 +87,10 @@ def _list_versions(versions: Any) -> list[Terms]:
 
 
 # Work that its annotator removed is in no file of a set, so it is not counted here either.
-_BATCHES = """
+_BATCHES = f"""
 SELECT h.batch_id, count(*), count(DISTINCT j.annotator_id)
 FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
 JOIN annotate_batch b ON b.id = h.batch_id
-WHERE b.project_id = %(project)s AND j.candidate_id IS NOT NULL AND j.not_counted_reason <> %(taken_out)s
+WHERE b.project_id = %(project)s AND j.candidate_id IS NOT NULL AND {is_left_in("j")}
   AND (cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s)) AND b.id <> ALL (%(left_out)s::bigint[])
 GROUP BY h.batch_id"""

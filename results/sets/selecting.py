@@ -47,7 +47,6 @@ class Selection:
             "sources": list(settings.sources),
             "blind": settings.is_blind_only,
             "with_controls": settings.controls_in_z,
-            "taken_out": TAKEN_OUT,
             "criterion_ids": self.project.find_ids().criteria,
             "batch_ids": find_batch_ids(self.project),
             "dataset_ids": self.project.find_ids().datasets,
