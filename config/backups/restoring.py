@@ -26,6 +26,8 @@ from results.models import JudgmentSet
 PEOPLE_AND_PROJECTS = ("projects_user", "projects_project")
 WORKER_SECONDS = 15
 """A worker reports every five seconds."""
+ENDING_SECONDS = 1.0
+"""A process that was just stopped has a session for some milliseconds more."""
 PAUSE_SECONDS = 0.5
 Say = Callable[[str], None]
 
@@ -104,7 +106,11 @@ def _refuse_newer(manifest: archive.Manifest) -> None:
 
 
 def _refuse_busy(cursor: Any) -> None:
-    if n_others := databases.count_others(cursor):
+    """Raise Refused if others use the database; the session of a process that just ended goes within a moment."""
+    deadline = time.monotonic() + ENDING_SECONDS
+    while (n_others := databases.count_others(cursor)) and time.monotonic() < deadline:
+        time.sleep(PAUSE_SECONDS)
+    if n_others:
         raise Refused(
             f"The site is running: its database has {n_others} other session{'s' if n_others > 1 else ''}. "
             "Stop the web server and the worker, then restore."

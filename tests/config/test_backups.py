@@ -326,7 +326,7 @@ def test_erasures_of_the_backup_are_known_before_its_database_is(
 def test_a_worker_that_runs_is_noticed_and_one_that_has_stopped_is_waited_for(
     own_site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An idle worker holds no session."""
+    """An idle worker holds no session, and one that has just stopped has its session for a moment more."""
     make_project()
     made = backing_up.make_backup(own_site / "site.tar").path
     reports = threading.Event()
@@ -341,7 +341,9 @@ def test_a_worker_that_runs_is_noticed_and_one_that_has_stopped_is_waited_for(
         restoring.restore(made, replace=True, say=report)
     reports.clear()
     Pulse.objects.update(seen_at=timezone.now() - timedelta(seconds=14))
-    assert restoring.restore(made, replace=True, say=report).problems == []
+    with database.another_session() as link:
+        threading.Timer(0.2, link.close).start()
+        assert restoring.restore(made, replace=True, say=report).problems == []
 
 
 def test_an_account_erased_since_is_not_in_the_restored_site(own_site: Path) -> None:

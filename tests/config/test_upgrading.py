@@ -37,7 +37,8 @@ def test_an_upgrade_keeps_everything_and_its_backup_leads_back(
     data, candidates = tmp_path / "data", tmp_path / "mocha.json"
     data.mkdir()
     candidates.write_bytes(write_mocha(N_JUDGMENTS))
-    with django_db_blocker.unblock(), database.empty("upgraded"):
+    with django_db_blocker.unblock(), database.empty("upgraded") as link:
+        link.close()  # a restore wants no other session
         variables = {**processes.environment(), "DATA_DIR": str(data), "ENV_FILE": ""}
 
         def run(code: Path, *command: str) -> str:

@@ -67,13 +67,23 @@ class Image:
 
     def build(self) -> None:
         """Do every step, and take away the right to write where an image is read-only."""
-        # A copy, because the user may not look into every home in which an interpreter can be.
-        shutil.copytree(sys.base_prefix, self.root / "usr", symlinks=True, ignore=shutil.ignore_patterns("test", "*.a"))
+        self._bring_interpreter()
         self._bring_wheels()
         for step in read_steps():
             getattr(self, f"_do_{step.name.lower()}", lambda step: None)(step)
         for path in (self.root / "app", self.root / "opt"):
             subprocess.run(["chmod", "-R", "a-w", path], check=True)
+
+    def _bring_interpreter(self) -> None:
+        """Put one where an image has it: a copy, because the user may not look into every home of an interpreter."""
+        if Path(sys.base_prefix) != Path("/usr"):
+            ignored = shutil.ignore_patterns("test", "*.a")
+            shutil.copytree(sys.base_prefix, self.root / "usr", symlinks=True, ignore=ignored)
+            return
+        # Debian's is everybody's, but has no program of the name that an image has.
+        programs = self.root / "usr" / "bin"
+        programs.mkdir(parents=True)
+        (programs / "python").symlink_to(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
 
     def _bring_wheels(self) -> None:
         """Download what the image installs: its user may reach neither a registry nor the certificates for it."""
