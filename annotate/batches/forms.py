@@ -14,7 +14,7 @@ from annotate.batches.terms import KINDS_THAT_RATE, MAX_JUDGMENTS, Terms
 from annotate.batches.terms_forms import CapsForm
 from annotate.models import Batch, QualificationTest
 from annotate.payments.ledger import pays_anything
-from projects.language.amounts import format_number, plural
+from projects.language.amounts import format_number, plural, write_percent
 from projects.models import Candidate, Membership, MinimalPair, Project, Question
 from projects.rubric.rubrics import current_rubric
 
@@ -219,10 +219,9 @@ class NewBatchForm(PresentationForm, CapsForm):
     def initial_values(project: Project, kind: str = "") -> dict[str, Any]:
         is_trial = kind == Batch.Kind.TRIAL
         names = ("hit_size", "cents_per_hit", "cents_per_item", "time_limit_minutes")
-        percent = Decimal(str(project.fee_share)) * 100
         return {
             **{name: getattr(project, name) for name in names},
-            "fee_percent": f"{percent.normalize():f}",
+            "fee_percent": write_percent(project.fee_share),
             "kind": Batch.Kind.TRIAL if is_trial else Batch.Kind.FULL,
             "sample": trials.N_CANDIDATES if is_trial else None,
             "judgments": trials.N_JUDGMENTS if is_trial else 1,

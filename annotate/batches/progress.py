@@ -102,11 +102,15 @@ class StuckPlaces:
 
 
 def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
-    """Return the progress of each batch by its id, with one query for all."""
+    """Return the progress of each batch by its id, with one query for all.
+
+    A HIT whose candidates were all withdrawn before anybody rated it asks for nothing: it is neither left nor complete.
+    """
     ids = [batch.pk for batch in batches]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT batch_id, count(*), count(*) FILTER (WHERE places_done = places_wanted),
+            f"""SELECT batch_id, count(*) FILTER (WHERE places_wanted > 0),
+                      count(*) FILTER (WHERE places_done = places_wanted AND places_wanted > 0),
                       sum(places_wanted), sum(places_open), sum(places_done)
                FROM annotate_hit h WHERE h.batch_id = ANY(%s) AND {is_work("h")} GROUP BY h.batch_id""",
             [ids],

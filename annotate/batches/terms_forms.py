@@ -10,6 +10,7 @@ from annotate.batches.judgments_wanted import parse_numbers
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch
 from projects.errors import Refused
+from projects.language.amounts import write_percent
 
 
 class CapsForm(forms.Form):
@@ -36,7 +37,7 @@ class CapsForm(forms.Form):
         return {
             "max_hits_per_annotator": batch.max_hits_per_annotator,
             "max_hits_per_day": batch.max_hits_per_day,
-            "max_share_percent": None if share is None else f"{(Decimal(str(share)) * 100).normalize():f}",
+            "max_share_percent": None if share is None else write_percent(share),
         }
 
     def caps(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -145,6 +145,9 @@ def _make_preview(project: Project, form: NewBatchForm, plan: Plan) -> Preview:
         # Not the estimates beside it, which change with every submission of the project.
         "cents": plan.cost.ordinary.cents,
         "texts": [text and text.pk for text in texts],
+        # Each batch made since may have the same candidates, as when a form is sent twice.
+        "in_other_batches": plan.n_in_other_batches,
+        "newest": project.batches.aggregate(newest=Max("number"))["newest"],
     }
     return Preview("batch", project, read_settings(form, leave_out=["name"]), numbers)
 

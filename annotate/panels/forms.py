@@ -1,7 +1,6 @@
 """The form of a panel, the choice of its platform, a link to try, and what the platform says of sessions."""
 
 import re
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -9,6 +8,7 @@ from django.core.validators import RegexValidator
 
 from annotate.models import Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
+from projects.language.amounts import write_percent
 from projects.web.forms import ValuesForm
 
 _PARAMETER = RegexValidator(re.compile(r"\A[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
@@ -88,7 +88,7 @@ class PanelForm(ValuesForm):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.initial.setdefault("fee_percent", f"{(Decimal(str(self.instance.fee_share)) * 100).normalize():f}")
+        self.initial.setdefault("fee_percent", write_percent(self.instance.fee_share))
         for name, field in self.fields.items():
             if name.endswith("_parameter"):
                 field.validators.append(_PARAMETER)

@@ -21,6 +21,7 @@ from measures.rubric import format_number
 from projects.errors import Refused
 from projects.importing import Options
 from projects.importing.limits import MIB
+from projects.language.amounts import write_percent
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
@@ -92,8 +93,6 @@ class TestSettingsForm(forms.Form):
 
     @staticmethod
     def initial_values(test: QualificationTest) -> dict[str, Any]:
-        # By way of the shortest text of the float: 0.29 * 100 is 28.999999999999996.
-        percent = (Decimal(str(test.pass_share)) * 100).normalize()
         names = (
             "n_items",
             "max_attempts",
@@ -104,7 +103,7 @@ class TestSettingsForm(forms.Form):
             "cents",
             "seed",
         )
-        return {**{name: getattr(test, name) for name in names}, "pass_percent": f"{percent:f}"}
+        return {**{name: getattr(test, name) for name in names}, "pass_percent": write_percent(test.pass_share)}
 
     def values(self) -> dict[str, Any]:
         values = dict(self.cleaned_data)

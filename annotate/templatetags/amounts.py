@@ -37,6 +37,12 @@ def percent(share: float | None) -> str:
     return _format(amounts.format_percent, share)
 
 
+@register.filter
+def set_percent(share: float | None) -> str:
+    """Return a share that somebody set with its decimals, such as 12.5 %; `percent` rounds what was counted."""
+    return "–" if share is None else f"{amounts.write_percent(share)} %"
+
+
 @register.filter(expects_localtime=True)
 def day(at: date | None) -> str:
     return _format(amounts.format_day, at)

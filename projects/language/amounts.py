@@ -4,6 +4,7 @@ English is formatted by hand, because nearly all pages are in English and Babel 
 """
 
 from datetime import date, datetime
+from decimal import Decimal
 
 from babel.dates import format_skeleton
 from babel.numbers import format_currency, format_decimal
@@ -81,6 +82,12 @@ def format_percent(share: float) -> str:
         return "<1 %" if least else f"{rounded} %"
     text = str(format_percent_in(0.01 if least else rounded / 100, locale=locale()))
     return f"<{text}" if least else text
+
+
+def write_percent(share: float) -> str:
+    """Return a share that somebody set, such as a fee, as the per cent that they entered: 0.125 as 12.5."""
+    # By way of the shortest text of the float: 0.29 * 100 is 28.999999999999996.
+    return f"{(Decimal(str(share)) * 100).normalize():f}"
 
 
 def format_day(at: date) -> str:

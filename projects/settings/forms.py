@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
 
 from measures.rubric import DEFAULT_PRESET, PRESETS
+from projects.language.amounts import write_percent
 from projects.models import Project, User
 from projects.settings.copying import copy_project, list_copyable
 from projects.settings.lifecycle import SLUG_RULE, create_project, derive_slug, explain_invalid_slug
@@ -158,8 +159,7 @@ class SettingsForm(forms.Form):
     def make_initial(project: Project) -> dict[str, Any]:
         """Return the form's initial values: the project's settings, with the fee in per cent."""
         names = ("name", "description", "language", "hides_references", "requires_second_factor", *NUMBERS, *SHOWN)
-        percent = Decimal(str(project.fee_share)) * 100
-        return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
+        return {**{name: getattr(project, name) for name in names}, "fee_percent": write_percent(project.fee_share)}
 
     def values(self) -> dict[str, Any]:
         """Return the settings as the project stores them, with the fee as a share."""

@@ -36,6 +36,7 @@ class ProjectState:
     stuck: dict[int, int]
     shortfall: Shortfall
     n_counted: int
+    has_archive: bool
     is_paid: bool
     undecided: Undecided
 
@@ -173,7 +174,7 @@ def _open_draft(state: ProjectState) -> NextStep | None:
 
 
 def _make_batch(state: ProjectState) -> NextStep | None:
-    if state.batches:
+    if state.batches or (state.has_archive and state.n_counted):
         return None
     return NextStep(
         "Create a batch",
@@ -263,9 +264,14 @@ def _approve(state: ProjectState) -> NextStep | None:
 
 
 def _read_agreement(state: ProjectState) -> NextStep:
+    if state.batches:
+        done = "All requested judgments are complete." if state.collecting else "All judgments were imported."
+    else:
+        count = plural(state.n_counted, "{n} judgment counts", "{n} judgments count")
+        done = f"All batches are archived. {count.format(n=format_number(state.n_counted))}."
     return NextStep(
         "Check agreement",
-        "All requested judgments are complete." if state.collecting else "All judgments were imported.",
+        done,
         reverse("results:agreement", args=[state.project.slug]),
         "Show agreement",
     )

@@ -10,7 +10,6 @@ from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
-from projects.language.amounts import plural
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep, ProjectState, find_next_step
 from results.overview.shortfall import find_shortfall
@@ -52,10 +51,7 @@ class Overview:
 
     @property
     def annotators_note(self) -> str:
-        note = plural(self.n_annotators, "can work now", "can work now")
-        if not self.n_simulated:
-            return note
-        return f"{note}, plus {self.n_simulated} simulated"
+        return f"active, plus {self.n_simulated} simulated" if self.n_simulated else "active"
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:
@@ -78,6 +74,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         stuck,
         shortfall=find_shortfall(project),
         n_counted=judgments.n_counted,
+        has_archive=len(batches) < len(everything),
         is_paid=can_manage and ledger.pays_anything(project),
         undecided=count_undecided(project) if can_manage else Undecided(),
     )

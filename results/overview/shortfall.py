@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models.batch import find_batch_ids
-from annotate.models.conditions import is_counted, is_in_use, is_item, is_unused_trial, is_work
+from annotate.models.conditions import is_counted, is_in_use, is_item, is_unused_trial, is_work, uses_trial
 from projects.models import Project
 
 
@@ -35,34 +35,45 @@ def find_shortfall(project: Project) -> Shortfall:
 
 
 # Only HITs that may lack something are looked at: those of closed batches with places left, those with excluded work
-# that keeps its place, and those with a judgment set aside, which an index of what is not counted names. Of their
-# candidates, the judgments that they have in all batches and the places that are still open for them anywhere are
-# counted then.
+# that keeps its place, and those with a judgment set aside, which an index of what is not counted names. `source` has
+# the full batches and, for each that counts the judgments of its trial, that trial too: of its HITs, the candidates
+# that the full batch has, or of which the trial alone had enough. Of all these candidates, the judgments that they have
+# in all batches and the places that are still open for them anywhere are counted then.
 _SHORTFALL = f"""
 WITH batch AS MATERIALIZED (
     SELECT b.id, b.number, b.judgments, b.state FROM annotate_batch b
     WHERE b.project_id = %(project)s AND b.kind = 'full' AND b.state IN ('open', 'paused', 'closed')),
+source AS MATERIALIZED (
+    SELECT id, number, judgments, state, NULL::bigint AS asked_by, false AS has_all FROM batch
+    UNION ALL
+    SELECT t.id, b.number, b.judgments, t.state, b.id, t.judgments >= b.judgments
+    FROM batch b JOIN annotate_batch f ON f.id = b.id AND {uses_trial("f")} JOIN annotate_batch t ON t.id = f.trial_id),
 aside AS MATERIALIZED (
     SELECT j.candidate_id, j.assignment_id
     FROM projects_rubric r JOIN projects_criterion cr ON cr.rubric_id = r.id
     JOIN annotate_judgment j ON j.criterion_id = cr.id AND NOT j.is_counted AND j.not_counted_reason = 'set aside'
     WHERE r.project_id = %(project)s AND j.candidate_id IS NOT NULL),
 short AS (
-    SELECT h.id AS hit_id, b.number, b.judgments, 'closed' AS reason
-    FROM batch b JOIN annotate_hit h ON h.batch_id = b.id
+    SELECT h.id AS hit_id, b.number, b.judgments, b.asked_by, b.has_all, 'closed' AS reason
+    FROM source b JOIN annotate_hit h ON h.batch_id = b.id
     WHERE b.state = 'closed' AND {is_work("h")} AND h.places_done < h.places_wanted
     UNION ALL
-    SELECT h.id, b.number, b.judgments, 'excluded'
-    FROM batch b JOIN annotate_hit h ON h.batch_id = b.id
+    SELECT h.id, b.number, b.judgments, b.asked_by, b.has_all, 'excluded'
+    FROM source b JOIN annotate_hit h ON h.batch_id = b.id
     JOIN annotate_assignment a ON a.hit_id = h.id AND a.mark = 'excluded' AND a.holds_place
     WHERE {is_work("h")} AND h.batch_id = ANY(%(batches)s)),
-asked AS (
-    SELECT i.candidate_id, short.number, short.judgments, short.reason
+found AS (
+    SELECT i.candidate_id, short.number, short.judgments, short.asked_by, short.has_all, short.reason
     FROM short JOIN annotate_item i ON i.hit_id = short.hit_id AND {is_item("i")} AND {is_in_use("i")}
     UNION ALL
-    SELECT j.candidate_id, b.number, b.judgments, 'set aside'
+    SELECT j.candidate_id, b.number, b.judgments, b.asked_by, b.has_all, 'set aside'
     FROM aside j JOIN annotate_assignment a ON a.id = j.assignment_id AND a.holds_place AND a.mark <> 'excluded'
-    JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")} JOIN batch b ON b.id = h.batch_id),
+    JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")} JOIN source b ON b.id = h.batch_id),
+asked AS (
+    SELECT candidate_id, number, judgments, reason FROM found
+    WHERE asked_by IS NULL OR has_all OR EXISTS (
+        SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
+        WHERE i.candidate_id = found.candidate_id AND h.batch_id = found.asked_by AND {is_item("i")})),
 candidate AS (
     SELECT candidate_id, max(judgments) AS wanted, min(number) AS number, bool_or(reason = 'closed') AS is_closed,
            bool_or(reason = 'excluded') AS is_excluded, bool_or(reason = 'set aside') AS is_set_aside
@@ -75,8 +86,8 @@ lacking AS (
         WHERE j.candidate_id = c.candidate_id AND {is_counted("j")} AND NOT {is_unused_trial("b")}) + (
         SELECT coalesce(sum(h.places_wanted - h.places_done), 0) FROM annotate_item i
         JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
-        JOIN batch b ON b.id = h.batch_id AND b.state IN ('open', 'paused')
-        WHERE i.candidate_id = c.candidate_id AND {is_item("i")} AND {is_in_use("i")}))
+        WHERE h.batch_id IN (SELECT id FROM source WHERE state IN ('open', 'paused'))
+          AND i.candidate_id = c.candidate_id AND {is_item("i")} AND {is_in_use("i")}))
 SELECT count(*), coalesce(min(wanted), 0), coalesce(max(wanted), 0), count(*) FILTER (WHERE is_closed),
        count(*) FILTER (WHERE is_excluded), count(*) FILTER (WHERE is_set_aside),
        mode() WITHIN GROUP (ORDER BY number)

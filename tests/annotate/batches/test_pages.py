@@ -9,7 +9,9 @@ from django.urls import reverse
 
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
+from annotate.batches.progress import fetch_progress
 from annotate.batches.terms import Terms
+from annotate.data.withdrawing import withdraw_passage
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
@@ -18,7 +20,7 @@ from tests.annotate.submitted_work import rate
 from tests.factories import make_batch, make_corpus, make_membership, make_project
 from tests.page_reader import condense, read
 from tests.people import SignIn
-from tests.previews import confirm
+from tests.previews import confirm, find_seal
 
 pytestmark = pytest.mark.django_db
 
@@ -142,6 +144,16 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert LogEntry.objects.get(act="make batch").actor == manager
 
 
+def test_one_preview_makes_one_batch(project: Project, manager: Membership, client_of: SignIn) -> None:
+    make_corpus(project, n_candidates=3)
+    make_batch(project, is_open=False)
+    client = client_of(manager)
+    sent = {**CHOICE, "shown": find_seal(body(client, url("batch-new"), CHOICE))}
+    assert client.post(url("batch-new"), sent).status_code == 302
+    assert "The data have changed since the preview" in condense(client.post(url("batch-new"), sent).content.decode())
+    assert project.batches.count() == 2
+
+
 def test_a_choice_that_cannot_be_is_shown_again(project: Project, manager: Membership, client_of: SignIn) -> None:
     make_corpus(project)
     client = client_of(manager)
@@ -204,6 +216,12 @@ def test_the_batch_page_shows_counts_stuck_places_and_who_has_what(
     assert annotator.pseudonym in page
     assert "anna" not in page
     assert "csrfmiddlewaretoken" not in page.split('id="main"')[1]
+
+
+def test_a_hit_that_was_withdrawn_before_anybody_rated_it_is_no_complete_one(batch: Batch) -> None:
+    withdraw_passage(project=batch.project, actor=None, passage=Hit.objects.get(number=1).passage, why="Cut off")
+    progress = fetch_progress([batch])[batch.pk]
+    assert (progress.n_hits, progress.n_complete, progress.n_wanted) == (2, 0, 4)
 
 
 def test_no_time_is_left_for_work_that_no_one_can_take(

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.models import Assignment, Batch, Judgment, LedgerEntry
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep
 from results.overview.overview import make_overview
@@ -93,6 +93,38 @@ def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Pro
     type(first).objects.filter(pk=first.pk).update(is_counted=False, not_counted_reason="set aside")
     assert "1 candidate has fewer than 2 judgments" in next_step(project).text
     assert "1 with judgments that were set aside" in next_step(project).text
+
+
+def test_work_of_a_counted_trial_that_was_taken_out_is_missing_in_the_full_collection(project: Project) -> None:
+    make_corpus(project, n_candidates=3)
+    trial = make_batch(project, kind=Batch.Kind.TRIAL)
+    removed = make_membership(project)
+    submit(removed, n_items=3)
+    lifecycle.close(batch=trial, actor=None)
+    make_corpus(project, n_candidates=2)
+    make_batch(project, judgments=2, trial=trial, use_of_trial=Batch.UseOfTrial.COUNT)
+    others = [make_membership(project) for _ in range(2)]
+    for annotator, n_items in ((others[0], 3), (others[0], 2), (others[1], 2)):
+        submit(annotator, n_items=n_items)
+    assert next_step(project).title == "Check agreement"
+    done = Assignment.objects.filter(annotator=removed)
+    done.update(mark="excluded")
+    Judgment.objects.filter(annotator=removed).update(is_counted=False, not_counted_reason="excluded")
+    assert next_step(project).text.startswith(
+        "3 candidates have fewer than 2 judgments: 3 with excluded work that nobody redoes."
+    )
+
+
+def test_a_study_whose_batches_are_archived_is_not_begun_again(project: Project, annotator: Membership) -> None:
+    make_corpus(project, n_candidates=3)
+    batch = make_batch(project)
+    submit(annotator)
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
+    step = next_step(project)
+    assert (step.title, step.text) == ("Check agreement", "All batches are archived. 3 judgments count.")
+    Judgment.objects.update(is_counted=False, not_counted_reason="excluded")
+    assert next_step(project).title == "Create a batch"
 
 
 def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annotator: Membership) -> None:
