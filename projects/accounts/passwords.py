@@ -1,10 +1,9 @@
 """Passwords: reset links, who may issue them, and the failed attempts that throttle signing in."""
 
 from axes.models import AccessAttempt
-from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
 from django.urls import reverse
-from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.utils.translation import gettext_lazy
 
@@ -25,7 +24,7 @@ def issue_link(*, target: Membership, actor: Membership) -> str:
         raise Refused(reason)
     assert target.user is not None
     log.record(target.project, actor, Act.ISSUE_RESET_LINK, target)
-    return link_path(target.user)
+    return link_path(target.user, issuer=actor)
 
 
 @transaction.atomic
@@ -42,6 +41,7 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
     Whoever holds a reset link can take over the account. The account must therefore give access to nothing that the
     issuer does not manage: a manager may issue links for members below a manager, an owner also for managers. Projects
     from which the member was suspended or removed count as well, because the member may be restored at any time.
+    Asked again when the link is opened and when it is used: what the account opens may have grown since.
     """
     user = target.user
     if user is None:
@@ -69,23 +69,26 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
     return ""
 
 
-def link_path(user: User) -> str:
-    """Return the path of a reset link, which works once and for an hour (PASSWORD_RESET_TIMEOUT)."""
-    uidb64 = urlsafe_base64_encode(force_bytes(user.pk))
-    return reverse("projects:password-reset", args=[uidb64, default_token_generator.make_token(user)])
+def link_path(user: User, *, issuer: Membership | None = None) -> str:
+    """Return the path of a reset link, which works once and for an hour (PASSWORD_RESET_TIMEOUT).
+
+    It names who issued it, because it works no longer than they may issue it; without an issuer it is the operator's.
+    """
+    whom = f"{user.pk}" if issuer is None else f"{user.pk}-{issuer.pk}"
+    token = _Tokens(issuer).make_token(user)
+    return reverse("projects:password-reset", args=[urlsafe_base64_encode(whom.encode()), token])
 
 
 def find_by_link(uidb64: str, token: str) -> User | None:
     """Return the active user of a valid reset link, or None."""
-    user = _find(uidb64, for_update=False)
-    return user if user is not None and default_token_generator.check_token(user, token) else None
+    return _find(uidb64, token, for_update=False)
 
 
 @transaction.atomic
 def reset(*, uidb64: str, token: str, password: str) -> User:
     """Set the password. Raises Refused if the link is invalid or was used; of simultaneous uses only one succeeds."""
-    user = _find(uidb64, for_update=True)
-    if user is None or not default_token_generator.check_token(user, token):
+    user = _find(uidb64, token, for_update=True)
+    if user is None:
         raise Refused(OVER)
     user.set_password(password)  # makes all earlier links invalid: their tokens depend on the old password's hash
     user.save(update_fields=["password"])
@@ -105,12 +108,39 @@ def forget_failures(user: User, address: str) -> None:
     AccessAttempt.objects.filter(username=user.username, ip_address=address or None).delete()
 
 
-def _find(uidb64: str, *, for_update: bool) -> User | None:
+class _Tokens(PasswordResetTokenGenerator):
+    """Tokens of reset links, which are valid with the name of their issuer alone."""
+
+    key_salt = "projects.accounts.passwords"
+
+    def __init__(self, issuer: Membership | None) -> None:
+        super().__init__()
+        self._issuer = "" if issuer is None else f"{issuer.pk}"
+
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
+        return f"{self._issuer}-{super()._make_hash_value(user, timestamp)}"
+
+
+def _find(uidb64: str, token: str, *, for_update: bool) -> User | None:
     try:
-        key = int(urlsafe_base64_decode(uidb64))
-    except (TypeError, ValueError, OverflowError):
+        keys = [int(part) for part in urlsafe_base64_decode(uidb64).decode().split("-")]
+    except (ValueError, OverflowError):
         return None
-    if not 0 < key < 2**63:  # the link may contain any number, and the database only takes a bigint
+    # The link may contain any numbers, and the database only takes a bigint.
+    if len(keys) > 2 or not all(0 < key < 2**63 for key in keys):
         return None
-    users = User.objects.filter(pk=key, is_active=True)
-    return (users.select_for_update() if for_update else users).first()
+    users = User.objects.filter(pk=keys[0], is_active=True)
+    # Locked, also so that joining another project, which locks the account too, comes before or after.
+    user = (users.select_for_update() if for_update else users).first()
+    issuer = Membership.objects.filter(pk=keys[1]).select_related("user").first() if keys[1:] else None
+    if user is None or (keys[1:] and issuer is None) or not _Tokens(issuer).check_token(user, token):
+        return None
+    return user if issuer is None or _may_still_issue(issuer, user) else None
+
+
+def _may_still_issue(issuer: Membership, user: User) -> bool:
+    """Return whether this member could issue a link for the account now: either may have changed since."""
+    if issuer.user is None or not issuer.user.is_active:
+        return False
+    target = Membership.objects.select_related("user").filter(project=issuer.project_id, user=user).first()
+    return target is not None and not explain_missing_link(target=target, actor=issuer)

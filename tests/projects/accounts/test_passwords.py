@@ -1,12 +1,14 @@
 """Changing a password, and links that reset one."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils.http import urlsafe_base64_encode
 from pytest_django import Settings
 
 from projects.accounts import passwords
@@ -206,10 +208,62 @@ def test_managing_the_other_project_too_is_enough(manager: Membership, annotator
         passwords.issue_link(target=annotator, actor=manager)
 
 
+def _open_elsewhere(target: Membership, manager: Membership) -> None:
+    make_membership(make_project("elsewhere"), target.user, role=Role.MANAGER)
+
+
+def _make_staff(target: Membership, manager: Membership) -> None:
+    User.objects.filter(memberships=target).update(is_staff=True)
+
+
+def _demote(target: Membership, manager: Membership) -> None:
+    Membership.objects.filter(pk=manager.pk).update(role=Role.RESEARCHER)
+
+
+def _remove(target: Membership, manager: Membership) -> None:
+    Membership.objects.filter(pk=manager.pk).update(standing=Membership.Standing.REMOVED)
+
+
+def _disable(target: Membership, manager: Membership) -> None:
+    User.objects.filter(memberships=manager).update(is_active=False)
+
+
+def _erase(target: Membership, manager: Membership) -> None:
+    Membership.objects.filter(pk=manager.pk).update(user=None)
+
+
+@pytest.mark.parametrize("happen", [_open_elsewhere, _make_staff, _demote, _remove, _disable, _erase])
+def test_a_link_works_no_longer_than_its_issuer_may_issue_it(
+    happen: Callable[[Membership, Membership], None], manager: Membership, annotator: Membership
+) -> None:
+    """Whoever kept a link could otherwise take over what the account opens by then."""
+    path = passwords.issue_link(target=annotator, actor=manager)
+    *_, uidb64, token, _ = path.split("/")
+    assert Client().get(path).status_code == 200
+    happen(annotator, manager)
+    assert Client().get(path).status_code == 410
+    assert Client().post(path, new_password()).status_code == 410
+    with pytest.raises(Refused):  # also if it happens after the page was opened
+        passwords.reset(uidb64=uidb64, token=token, password=NEW)
+    assert annotator.user is not None
+    assert not User.objects.get(pk=annotator.user.pk).check_password(NEW)
+
+
+def test_a_link_cannot_be_turned_into_one_of_somebody_else(
+    manager: Membership, owner: Membership, annotator: Membership
+) -> None:
+    assert annotator.user is not None
+    *_, token, _ = passwords.issue_link(target=annotator, actor=manager).split("/")
+    for whom in (f"{annotator.user.pk}", f"{annotator.user.pk}-{owner.pk}", f"{annotator.user.pk}-{2**62}"):
+        path = reverse("projects:password-reset", args=[urlsafe_base64_encode(whom.encode()), token])
+        assert Client().get(path).status_code == 410
+
+
 def test_the_operator_makes_a_link_for_anybody(owner: Membership, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("reset_link", "olga")
     found = re.search(r"/reset/\S+", capsys.readouterr().out)
     assert found is not None
+    make_membership(make_project("elsewhere"), owner.user, role=Role.MANAGER)
     assert Client().get(found[0]).status_code == 200
     assert LogEntry.objects.get(act="issue reset link").actor is None
 
