@@ -2,11 +2,12 @@
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import timezone
 
 from projects import log
 from projects.accounts import second_factors
 from projects.errors import Refused
-from projects.models import Act, User
+from projects.models import Act, Invitation, User
 
 
 def ensure_user(username: str, *, email: str = "") -> tuple[User, bool]:
@@ -51,13 +52,23 @@ def find_user(name: str) -> User:
 def set_active(*, user: User, is_active: bool) -> bool:
     """Disable or enable an account, log it in each of its projects, and return whether that changes anything.
 
-    Sessions that were open end for good; API tokens are refused while the account is disabled.
+    Open sessions and invitations end for good; API tokens are refused while the account is disabled.
     """
     if not User.objects.filter(pk=user.pk, is_active=not is_active).update(is_active=is_active):
         return False
     if not is_active:
         second_factors.end_sessions(user)
+        _revoke_invitations(user)
     for membership in user.memberships.select_related("project"):
         act = Act.ENABLE_ACCOUNT if is_active else Act.DISABLE_ACCOUNT
         log.record(membership.project, None, act, membership)
     return True
+
+
+def _revoke_invitations(user: User) -> None:
+    """Revoke what the user has invited to: whoever disables an account may not trust the people who hold its links."""
+    now = timezone.now()
+    for invitation in Invitation.objects.usable(now).filter(created_by__user=user).select_related("project"):
+        if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now):
+            why = "The account of the member who created it was disabled."
+            log.record(invitation.project, None, Act.REVOKE_INVITATION, invitation, why=why)

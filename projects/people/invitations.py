@@ -83,7 +83,7 @@ def revoke(*, invitation: Invitation, actor: Membership) -> None:
 
 
 def find_invitation(token: str) -> Invitation | None:
-    return Invitation.objects.select_related("project", "created_by").filter(token_sha256=_hash(token)).first()
+    return Invitation.objects.select_related("project", "created_by__user").filter(token_sha256=_hash(token)).first()
 
 
 def is_usable(invitation: Invitation) -> bool:
@@ -124,7 +124,8 @@ def join(*, token: str, user: User) -> Membership:
     if present is not None:
         raise AlreadyMember(present)
     # Locked, so that an act that takes the creator's right away and this one wait for each other.
-    maker = Membership.objects.select_for_update(no_key=True).get(pk=invitation.created_by_id)
+    makers = Membership.objects.select_for_update(no_key=True, of=("self",)).select_related("user")
+    maker = makers.get(pk=invitation.created_by_id)
     if not _may_grant(maker, invitation):
         raise Refused(OVER)
     # The condition and the count are one statement: a row read before might have been used up since.
@@ -140,7 +141,8 @@ def join(*, token: str, user: User) -> Membership:
 
 
 def _may_grant(maker: Membership, invitation: Invitation) -> bool:
-    return maker.is_active and invitation.role in grantable_roles(maker)
+    has_account = maker.user is not None and maker.user.is_active
+    return has_account and maker.is_active and invitation.role in grantable_roles(maker)
 
 
 def _hash(token: str) -> str:

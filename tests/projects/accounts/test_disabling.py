@@ -4,7 +4,9 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from projects.api import tokens
-from projects.models import Act, LogEntry, Membership
+from projects.errors import Refused
+from projects.models import Act, LogEntry, Membership, User
+from projects.people import invitations
 from tests.factories import make_user
 from tests.people import SignIn
 
@@ -44,6 +46,31 @@ def test_a_disabled_account_opens_by_no_way_and_an_enabled_one_by_a_new_sign_in(
         (Act.DISABLE_ACCOUNT, None, str(manager.pk)),
         (Act.ENABLE_ACCOUNT, None, str(manager.pk)),
     ]
+
+
+def test_the_invitations_of_a_disabled_account_let_nobody_in_and_end_with_it(manager: Membership) -> None:
+    _, token = invitations.create_invitation(actor=manager, role=Membership.Role.RESEARCHER, max_uses=9)
+    user, path = User.objects.get(memberships=manager), f"/join/{token}/"
+    sent = {"username": "nina", "new_password1": PASSWORD, "new_password2": PASSWORD}
+
+    def try_link() -> tuple[int, int]:
+        return Client().get(path).status_code, Client().post(path, sent).status_code
+
+    # Also where it was disabled otherwise than by the command, and under the lock, after the page was opened.
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    assert try_link() == (410, 410)
+    with pytest.raises(Refused):
+        invitations.join(token=token, user=make_user("otto"))
+    User.objects.filter(pk=user.pk).update(is_active=True)
+    assert Client().get(path).status_code == 200
+
+    call_command("disable_account", user.username)
+    assert try_link() == (410, 410)
+    entry = LogEntry.objects.get(act=Act.REVOKE_INVITATION)
+    assert (entry.actor, entry.why) == (None, "The account of the member who created it was disabled.")
+    call_command("disable_account", user.username, "--enable")
+    assert try_link() == (410, 410), "whoever has the link may be why the account was disabled"
+    assert Membership.objects.count() == 1
 
 
 def test_an_account_that_is_unknown_or_not_the_only_one_is_refused() -> None:
