@@ -44,7 +44,9 @@ def purge_deleted() -> None:
 
 @shared_task(name="projects.deliver_messages", ignore_result=True)
 def deliver_messages() -> None:
-    delivering.deliver_waiting()
+    with slots.take_to_send() as is_free:
+        if is_free:
+            delivering.deliver_waiting()
 
 
 @celeryd_after_setup.connect

@@ -34,6 +34,7 @@ class Slots:
         self._limit = max(1, n_threads - 1) if is_mixed else n_threads
         self._limit_of_each = max(1, n_threads - 2) if is_mixed and {*SLOW} <= {*queues} else n_threads
         self._served = tuple(name for name in SLOW if name in queues)
+        self._senders = threading.BoundedSemaphore(max(1, n_threads // 2))
 
     @contextmanager
     def take(self, queue_name: str) -> Iterator[bool]:
@@ -49,6 +50,19 @@ class Slots:
         finally:
             if self._give_back(queue_name):
                 self._announce_waiting()
+
+    @contextmanager
+    def take_to_send(self) -> Iterator[bool]:
+        """Context in which messages to other hosts are sent; False if half of the threads do so already.
+
+        Each message may take seconds, because its receiver decides when to answer.
+        """
+        is_free = self._senders.acquire(blocking=False)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self._senders.release()
 
     def _take(self, queue_name: str) -> bool:
         with self._lock:
@@ -93,4 +107,14 @@ def take(queue_name: str) -> Iterator[bool]:
         yield True
         return
     with _slots.take(queue_name) as is_free:
+        yield is_free
+
+
+@contextmanager
+def take_to_send() -> Iterator[bool]:
+    """Context in which messages to other hosts are sent; False if this worker has no thread for it now."""
+    if _slots is None:
+        yield True
+        return
+    with _slots.take_to_send() as is_free:
         yield is_free

@@ -3,6 +3,7 @@
 import random
 import time
 import uuid
+from collections import deque
 from datetime import timedelta
 
 from django.db import connection, transaction
@@ -30,22 +31,29 @@ TEST = "test"
 State = Delivery.State
 
 # The first message of each address whose turn it is, and what a person sends at once. An address that fails is paused
-# as a whole, so that a dead one costs one attempt per pause and holds up nobody else. SKIP LOCKED and the lease keep
-# two workers from sending the same message; a worker that dies leaves a lease that ends. Whoever is told of an event
-# may ask for more at once, so a message waits until a replica has the event, but not if the clock was set back since.
+# as a whole, so that a dead one costs one attempt per pause and holds up nobody else. Projects take turns, so that one
+# whose receivers answer slowly, or not at all, holds up no other, whatever its people send by hand. SKIP LOCKED and the
+# lease keep two workers from sending the same message; a worker that dies leaves a lease that ends. Whoever is told of
+# an event may ask for more at once, so a message waits until a replica has the event, but not if the clock was set
+# back since.
 _CLAIM = """
 UPDATE projects_webhookdelivery d SET leased_until = now() + %(lease)s::interval
 WHERE d.id = (
     SELECT d.id FROM projects_webhookdelivery d
     JOIN projects_webhook w ON w.id = d.webhook_id JOIN projects_project p ON p.id = w.project_id
+    LEFT JOIN unnest(%(served)s::bigint[]) WITH ORDINALITY served(project_id, turn) ON served.project_id = p.id
     WHERE d.state = 'waiting' AND p.deleted_at IS NULL AND (d.leased_until IS NULL OR d.leased_until < now())
       AND (d.is_prompt OR NOT statement_timestamp() BETWEEN d.created_at AND d.created_at + %(bound)s::interval
-           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now())
-           AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
-                           WHERE other.webhook_id = w.id AND other.state = 'waiting' AND other.leased_until >= now()))
-    ORDER BY d.is_prompt DESC, w.retry_at NULLS FIRST, d.id LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
-RETURNING d.id
+           AND w.is_active AND (w.retry_at IS NULL OR w.retry_at <= now()))
+      AND NOT EXISTS (SELECT 1 FROM projects_webhookdelivery other
+                      WHERE other.webhook_id = w.id AND other.state = 'waiting' AND other.leased_until >= now())
+    ORDER BY served.turn NULLS FIRST, d.is_prompt DESC, w.retry_at NULLS FIRST, d.id
+    LIMIT 1 FOR NO KEY UPDATE OF d SKIP LOCKED)
+RETURNING d.id, (SELECT w.project_id FROM projects_webhook w WHERE w.id = d.webhook_id)
 """
+
+_served: deque[int] = deque(maxlen=200)
+"""The projects whose messages this process sent last, the latest one at the end; changed under the lock of a claim."""
 
 
 def deliver_waiting() -> int:
@@ -61,7 +69,13 @@ def deliver_waiting() -> int:
 
 @transaction.atomic
 def send_test(*, webhook: Webhook) -> Delivery:
-    """Queue a message that says only that it is a test; it is sent once, also to an address that is off."""
+    """Queue a message that says only that it is a test; it is sent once, also to an address that is off.
+
+    Raises Refused while another one waits.
+    """
+    Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)  # two clicks come one after the other
+    if webhook.deliveries.filter(event=TEST, state=State.WAITING).exists():
+        raise Refused("A test is waiting to be sent. Reload this page in a few seconds to see the answer.")
     made = uuid.uuid4()
     return Delivery.objects.create(
         webhook=webhook, uuid=made, event=TEST, key=f"test:{made}", data={"is_test": True}, is_prompt=True
@@ -85,10 +99,17 @@ def forget_old() -> int:
 def _claim() -> int | None:
     # Until the lease is committed: a worker that does not see it yet would send the next message at the same time.
     lock_in_project(AdvisoryLock.MESSAGES, 0)
+    spans = {"lease": f"{LEASE.total_seconds()} seconds", "bound": f"{find_bound()} seconds"}
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"lease": f"{LEASE.total_seconds()} seconds", "bound": f"{find_bound()} seconds"})
+        cursor.execute(_CLAIM, {**spans, "served": [*_served]})
         row = cursor.fetchone()
-    return row[0] if row else None
+    if row is None:
+        return None
+    pk, project_id = row
+    if project_id in _served:
+        _served.remove(project_id)
+    _served.append(project_id)
+    return int(pk)
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from projects.jobs import queue, running, slots
 from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, SCORING_QUEUE, Job
 from projects.jobs.slots import Slots
 from projects.models import Membership, Pulse
+from projects.webhooks import delivering
 from results.models import JudgmentSet, MetricRun, ScoreFile, Study
 from tests.processes import wait_until
 from tests.projects.jobs.slow_job import writes
@@ -63,6 +64,26 @@ def test_a_worker_keeps_a_thread_for_each_kind_of_job(
     shared = Slots(n_threads, queues)
     with ExitStack() as held:
         assert [held.enter_context(shared.take(name)) for name in wanted] == taken
+
+
+@pytest.mark.parametrize(("n_threads", "n_senders"), [(1, 1), (2, 1), (3, 1), (5, 2)])
+def test_messages_to_other_hosts_take_half_of_the_threads_at_most(
+    monkeypatch: pytest.MonkeyPatch, n_threads: int, n_senders: int
+) -> None:
+    """A receiver that never answers would otherwise hold up every job."""
+    monkeypatch.setattr(slots, "_slots", None)
+    slots.limit(n_threads=n_threads, queues=ALL)
+    begun: list[bool] = []
+
+    def deliver() -> None:
+        begun.append(True)
+        tasks.deliver_messages()  # as another thread would meanwhile
+
+    monkeypatch.setattr(delivering, "deliver_waiting", deliver)
+    tasks.deliver_messages()
+    assert len(begun) == n_senders
+    tasks.deliver_messages()
+    assert len(begun) == 2 * n_senders
 
 
 @pytest.mark.django_db(transaction=True)

@@ -121,6 +121,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
 def make_delivery(webhook: Webhook) -> Delivery:
     from projects.webhooks.delivering import send_test
 
+    webhook.deliveries.update(state=Delivery.State.FAILED)
     delivery = send_test(webhook=webhook)
     delivery.refresh_from_db()
     return delivery

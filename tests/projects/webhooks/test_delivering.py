@@ -203,6 +203,38 @@ def test_an_address_that_fails_for_a_day_is_turned_off_and_can_be_tried_by_hand(
     assert (test.state, delivery.state) == (State.DELIVERED, State.DELIVERED)
 
 
+def test_a_second_test_waits_for_the_first(webhook: Webhook, listener: Listener) -> None:
+    delivering.send_test(webhook=webhook)
+    with pytest.raises(Refused, match="A test is waiting"):
+        delivering.send_test(webhook=webhook)
+    assert delivering.deliver_waiting() == 1
+    delivering.send_test(webhook=webhook)
+    assert delivering.deliver_waiting() == 1
+
+
+def test_projects_take_turns_also_with_what_is_sent_by_hand(webhook: Webhook) -> None:
+    """A receiver that never answers would otherwise hold up all others, by messages that its manager sends again."""
+    others = []
+    for slug in ("delta", "dunes"):
+        there = make_membership(make_project(slug), role=Membership.Role.OWNER)
+        others.append(endpoints.add_webhook(actor=there, url=webhook.url, events=["set.frozen"])[0])
+    for each in (webhook, *others):
+        for n in (1, 2):
+            tell(each, n)
+    webhook.deliveries.update(is_prompt=True)
+    projects = dict(Delivery.objects.values_list("pk", "webhook__project__slug"))
+    waiting = Delivery.objects.filter(leased_until__isnull=False)
+    for _ in range(2):
+        taken = [delivering._claim() for _ in range(4)]
+        assert taken.pop() is None, "Those to one address go one after another."
+        assert [projects[pk or 0] for pk in taken] == ["bridges", "delta", "dunes"]
+        waiting.update(state=State.DELIVERED, leased_until=None)
+    assert not Delivery.objects.filter(state=State.WAITING).exists()
+    # Of one project alone all are taken.
+    delivering.send_test(webhook=webhook)
+    assert delivering._claim() is not None
+
+
 def test_a_worker_that_dies_leaves_its_message_to_the_next_one(webhook: Webhook, listener: Listener) -> None:
     tell(webhook)
     tell(webhook, 2)
