@@ -126,6 +126,21 @@ def _is_theirs(session: PanelSession, ids: Ids, user: User | None, *, is_new: bo
     return session.access == Access.OPEN and len(session.external_id) >= LEAST_SECRET
 
 
+def may_be_guessed(*, panel: Panel, ids: Ids, user: User | None) -> bool:
+    """Return whether a link brings ids of somebody known that anybody could have tried, and no proof."""
+    sessions_of = PanelSession.objects.filter(panel=panel)
+    known = PanelParticipant.objects.select_related("membership")
+    participant = known.filter(panel=panel, external_id=ids.participant).first()
+    if participant is None:
+        return bool(ids.session) and sessions_of.filter(external_id=ids.session).exists()
+    if ids.is_signed or (user is not None and user.pk == participant.membership.user_id):
+        return False
+    if len(ids.session) < LEAST_SECRET:
+        return True
+    opened = sessions_of.filter(participant=participant, external_id=ids.session).exclude(access=Access.HELD)
+    return not opened.exists()
+
+
 def reserve_set(session: PanelSession) -> bool:
     """Reserve what is missing of a participant's set; return False if they have no HIT to do.
 

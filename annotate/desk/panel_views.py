@@ -40,31 +40,34 @@ def arrival(request: HttpRequest, token: str) -> HttpResponse:
 
 def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     address = client_address(request)
-    # Before the link is looked up, as for invitations.
-    if Guesses.are_too_many(address):
-        return locked_out(request)
     panel = links.find_panel(token)
     if panel is None:
+        if Guesses.are_too_many(address):  # wrong links alone are held back, as for invitations
+            return locked_out(request)
         Guesses.count(address)
         return _refuse(request, None, "unknown", HTTPStatus.NOT_FOUND)
     if request.method == "HEAD" or "prefetch" in request.headers.get("Sec-Purpose", ""):
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     activate_for_visitor(request, panel.project)
+    # Counted apart from unknown links: whoever asks for those holds nobody back here.
+    guesser = f"{address} panel {panel.pk}"
     user = request.user if isinstance(request.user, User) else None
     if user is not None and not arriving.may_sign_in(user):
         return _refuse(request, panel, "signed in", HTTPStatus.CONFLICT)
     try:
         ids = links.read_ids(panel, dict(request.GET.lists()))
+        if Guesses.are_too_many(guesser) and arriving.may_be_guessed(panel=panel, ids=ids, user=user):
+            return locked_out(request)
         found = arriving.arrive(panel=panel, ids=ids, user=user)
     except arriving.PanelEnded as refusal:
         code = panel.code_for(Outcome.NOTHING_LEFT)
         return _refuse(request, panel, "ended", HTTPStatus.GONE, reason=refusal.message, code=code)
     except links.BadLink as refusal:
         if isinstance(refusal, links.ForgedLink):
-            Guesses.count(address)
+            Guesses.count(guesser)
         return _refuse(request, panel, "bad link", HTTPStatus.BAD_REQUEST, reason=refusal.message)
     if not found.is_let_in:
-        Guesses.count(address)
+        Guesses.count(guesser)
         return _refuse(request, panel, "held", HTTPStatus.FORBIDDEN)
     return _sign_in(request, panel, found.session)
 

@@ -26,12 +26,13 @@ from projects.web.links import hides_address
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    address = client_address(request)
-    # Before the link is looked up: an address that guesses must not learn whether this one exists.
-    if Guesses.are_too_many(address):
-        return _held_back(request)
     invitation = people_invitations.find_invitation(token)
     if invitation is None:
+        # Wrong links alone are held back. Nobody can guess a right one, but any page can make a browser ask for wrong
+        # ones, and so would close the right ones for everybody behind its address.
+        address = client_address(request)
+        if Guesses.are_too_many(address):
+            return _held_back(request)
         Guesses.count(address)
         return render(request, "projects/people/join_over.html", status=404)
     activate_for_visitor(request, invitation.project)

@@ -125,10 +125,29 @@ def test_an_id_of_somebody_else_opens_nothing(
     client_of(manager).post(f"/p/{project.slug}/panels/{panel.number}/sessions/{thief.pk}/", {"act": "let in"})
     assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 302
     # A short id of a session could be guessed, and so is no proof; those who guess are stopped.
-    open_link(panel, "short", session="17")
+    at_home, _ = open_link(panel, "short", session="17")
     assert open_link(panel, "short", session="17")[1].status_code == 403
     Guesses.objects.update(n=Guesses.MOST)
-    assert open_link(panel, "next")[1].status_code == 429
+    n_sessions = PanelSession.objects.count()
+    for name, session in (("short", "17"), ("victim", session_id("x")), ("new", session_id("victim"))):
+        assert open_link(panel, name, session=session)[1].status_code == 429
+    assert PanelSession.objects.count() == n_sessions
+    # Who brings a proof, or is new, is not kept out by those who guess behind the same address.
+    assert open_link(panel, "short", at_home, session="17")[1].status_code == 302
+    assert open_link(panel, "victim", session=session_id("thief"))[1].status_code == 302
+    phone = links.sign(panel, "victim", session_id("tablet"))
+    assert open_link(panel, "victim", session=session_id("tablet"), signature=phone)[1].status_code == 302
+    assert open_link(panel, "next")[1].status_code == 302
+
+
+def test_wrong_links_close_no_right_ones(project: Project, panel: Panel) -> None:
+    """Any page on the web can make a browser ask for wrong links, and with it everybody behind its address."""
+    open_batch(project)
+    for _ in range(Guesses.MOST):
+        assert Client().get("/panel/unknown/").status_code == 404
+    assert Client().get("/panel/unknown/").status_code == 429
+    assert open_link(panel, "pia")[1].status_code == 302
+    assert open_link(panel, "pia", session=session_id("elsewhere"))[1].status_code == 403
 
 
 @pytest.mark.parametrize(
