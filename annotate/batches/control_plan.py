@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotate.models import Batch, Item
+from annotate.places.seeds import secret_seed
 from projects.errors import Refused
 
 MOST_A_HIT = 50
@@ -84,11 +85,15 @@ class ControlPlan:
         return max(1, every * n + math.floor((2 * width + 1) * self.share(what, who, n)) - width)
 
     def n_degraded_by(self, n_hits: int, who: int) -> int:
-        """Return how many degraded items an annotator should have seen after `n_hits` ordinary HITs.
+        """Return how many degraded items an annotator should have seen after `n_hits` ordinary HITs."""
+        return sum(self.n_degraded_of(n, who) for n in range(n_hits))
+
+    def n_degraded_of(self, n: int, who: int) -> int:
+        """Return how many degraded items an annotator's ordinary HIT adds to those due; `n` counts HITs from 0.
 
         Each HIT rounds the average up or down at random, so that 0.5 gives one in half of the HITs.
         """
-        return sum(math.floor(self.degraded_per_hit + self.share("degraded", who, n)) for n in range(n_hits))
+        return math.floor(self.degraded_per_hit + self.share("degraded", who, n))
 
     def n_in_personal_hit(self, n_owed: int, *, who: int, n_personal: int) -> int:
         """Return how many degraded answers a personal HIT gets when this many are due; 0 if it has to wait for more.
@@ -99,11 +104,11 @@ class ControlPlan:
         return min(n_owed, MOST_DEGRADED) if n_owed >= least else 0
 
     def share(self, *parts: object) -> float:
-        """Return a number from 0 (inclusive) to 1 (exclusive) that depends on the seed and these parts alone.
+        """Return a number from 0 (inclusive) to 1 (exclusive) that follows from the seed and these parts, as a secret.
 
         A hash rather than a generator, so that any draw can be repeated by itself, in whatever order annotators come.
         """
-        digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
+        digest = hashlib.sha256(secret_seed(repr((self.seed, *parts))).encode()).digest()
         return int.from_bytes(digest[:7], "big") / 2**56
 
 

@@ -73,7 +73,7 @@ class _Course:
     def __init__(self, plan: ControlPlan, who: int, hit_size: int, n_items: int, supply: Supply, is_page: bool) -> None:
         self.plan, self.who, self.n_items = plan, who, n_items
         self.has_degraded = is_page and bool(plan.degraded_per_hit)
-        self.n_gold = self.n_personal = self.n_repeat_hits = self.n_degraded = self.n_owed = 0
+        self.n_gold = self.n_personal = self.n_repeat_hits = self.n_degraded = self.n_due = self.n_owed = 0
         self.n_gold_left = None if supply.known_passages is None else round(supply.known_passages)
         known = supply.known_per_passage
         # Reserved HITs are as long as ordinary ones with their known answers.
@@ -109,7 +109,8 @@ class _Course:
         self.n_submitted += 1
         self.ranks.append(self.n_submitted)
         if self.has_degraded:
-            self.n_owed = self.plan.n_degraded_by(n_work, self.who) - self.n_degraded
+            self.n_due += self.plan.n_degraded_of(n_work - 1, self.who)
+            self.n_owed = self.n_due - self.n_degraded
 
     def _take_gold(self, n_work: int) -> int:
         every = self.plan.known_hit_every

@@ -17,6 +17,7 @@ from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
 from annotate.models.conditions import counts_toward_caps, is_in_use, is_item, is_submitted, is_work
 from annotate.places import ReservedItem
+from annotate.places.seeds import secret_seed
 from projects.database.prepared import prepared
 
 N_LOOKED_BACK = 300
@@ -163,7 +164,8 @@ def _plan(
     annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, history: ShownControls
 ) -> PlannedHit | None:
     # The seed has all that is known of the annotator so far, so that the same request draws the same HIT.
-    rng = Random(f"{plan.seed}-{annotator_id}-{history.n_work}-{history.n_gold}-{history.n_personal}")  # noqa: S311
+    drawn = secret_seed(plan.seed, annotator_id, history.n_work, history.n_gold, history.n_personal)
+    rng = Random(drawn)  # noqa: S311 - the seed is secret
     gold = _plan_gold(annotator_id, batch_id, hit_size, rng) if _is_gold_due(plan, history, annotator_id) else None
     return gold or _plan_personal(annotator_id, batch_id, hit_size, plan, history, rng)
 

@@ -13,6 +13,7 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
 from annotate.models.conditions import counts_toward_caps, is_in_use, is_item, is_submitted, is_work
+from annotate.places.seeds import secret_seed
 from projects.database.prepared import prepared
 
 N_ORDERS_TRIED = 1_000
@@ -158,7 +159,7 @@ def sample_controls(
     plan: ControlPlan,
     history: ShownControls,
 ) -> None:
-    """Add the planned controls to an assignment that was just taken; its uuid is the seed, which no one can choose.
+    """Add the planned controls to an assignment that was just taken; the seed comes from its uuid, as a secret.
 
     A degraded answer is shown only if the annotator rated its original at least `distance` HITs ago, or, with one item
     at a time, if the original is in the same HIT. Only questions that the HIT asks anyway get controls, because an item
@@ -170,7 +171,7 @@ def sample_controls(
         shown = [Shown(*row) for row in cursor.fetchall()]
         prepared(_POOL).execute(cursor, parameters)
         pool = [PoolControl(*row) for row in cursor.fetchall()]
-    rng = Random(str(assignment_uuid))  # noqa: S311 - to be repeated, not to be secret
+    rng = Random(secret_seed(assignment_uuid))  # noqa: S311 - the seed is secret, and the same again for the same uuid
     rng.shuffle(pool)
     drawn = Draw(hit_size - len(shown), {_normalise(item.text) for item in shown}, rng)
     # What is due after this HIT, minus what was shown: degraded answers that earlier HITs had no room for are made up

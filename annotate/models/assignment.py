@@ -49,8 +49,8 @@ class Assignment(models.Model):
         SURPLUS = "surplus", pgettext_lazy("HIT", "surplus, not counted")
         EXCLUDED = "excluded", pgettext_lazy("HIT", "excluded")
 
-    # The uuid is public and seeds the layout. The foreign keys below need no indexes of their own where a constraint or
-    # an index of Meta begins with the same column.
+    # The uuid is public; the layout is drawn from it with the secret key. The foreign keys below need no indexes of
+    # their own where a constraint or an index of Meta begins with the same column.
     uuid = models.UUIDField(default=uuid.uuid4, unique=True)
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="assignments", db_index=False)

@@ -17,6 +17,7 @@ from annotate.models import Reservation
 from annotate.models.batch import ROUND
 from annotate.models.conditions import is_in_use, is_new_to
 from annotate.places.ending import free
+from annotate.places.seeds import secret_seed
 from annotate.places.taking import NEW_UUID, SHOWN_ORDER
 
 # The next HIT as for a claim, and without a candidate that another reservation of theirs will show them.
@@ -87,7 +88,7 @@ def begin_reserved(reservation: Reservation, *, minutes: int, not_blind: bool) -
                 "hit": reservation.hit_id,
                 "me": reservation.annotator_id,
                 "uuid": new,
-                "seed": str(new),
+                "seed": secret_seed(new),
                 "not_blind": not_blind,
                 "limit": minutes,
             },

@@ -10,12 +10,13 @@ from django.db.backends.utils import CursorWrapper
 from annotate.models.batch import ROUND
 from annotate.models.conditions import is_in_use, is_new_to
 from annotate.places.locking import LockedAssignment
+from annotate.places.seeds import secret_seed
 from projects.database.prepared import prepared
 
 NEW_UUID: ContextVar[Callable[[], uuid.UUID]] = ContextVar("NEW_UUID", default=uuid.uuid4)
-"""The source of assignments' uuids, which seed layouts and controls; a simulation replaces it by one with a seed."""
+"""The source of assignments' uuids, from which layouts and controls are drawn; a simulation's has a seed."""
 SHOWN_ORDER = "md5({seed} || 'q' || i.question_id), md5({seed} || 'i' || i.id)"
-"""The shown order: a permutation seeded by the assignment's uuid that keeps a question's items together.
+"""The shown order: a permutation with `secret_seed` of the assignment's uuid that keeps a question's items together.
 
 Sorting by a hash shuffles within the database and gives the same order whenever it is computed again. Controls get
 their position in the same way as any item, so that the position reveals nothing.
@@ -67,7 +68,7 @@ def take(
         "passage": passage_id,
         "round": ROUND,
         "uuid": new,
-        "seed": str(new),
+        "seed": secret_seed(new),
         "limit": minutes,
         "not_blind": not_blind,
     }
@@ -107,21 +108,21 @@ def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bo
     free = """SELECT h.id FROM annotate_hit h
         WHERE h.id = %(hit)s::bigint AND h.reserved_for_id = %(me)s::bigint AND h.places_open > 0
         FOR NO KEY UPDATE OF h"""
-    parameters = {"hit": hit_id, "me": annotator_id, "round": ROUND, "uuid": new, "seed": str(new)}
+    parameters = {"hit": hit_id, "me": annotator_id, "round": ROUND, "uuid": new, "seed": secret_seed(new)}
     with connection.cursor() as cursor:
         return _take_from(cursor, free, {**parameters, "limit": minutes, "not_blind": not_blind})
 
 
 def add_controls(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
     """Lay an open assignment out again, with controls among its HIT's items; the caller has just taken it."""
-    order = SHOWN_ORDER.format(seed="a.uuid::text")
+    order = SHOWN_ORDER.format(seed="%(seed)s::text")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""UPDATE annotate_assignment a SET layout = (
                     SELECT array_agg(i.id ORDER BY {order}) FROM annotate_item i
-                    WHERE i.hit_id = a.hit_id AND {is_in_use("i")} OR i.id = ANY(%s))
-                WHERE a.uuid = %s AND a.state = 'open'""",
-            [list(control_ids), assignment_uuid],
+                    WHERE i.hit_id = a.hit_id AND {is_in_use("i")} OR i.id = ANY(%(controls)s))
+                WHERE a.uuid = %(uuid)s AND a.state = 'open'""",
+            {"seed": secret_seed(assignment_uuid), "controls": list(control_ids), "uuid": assignment_uuid},
         )
 
 

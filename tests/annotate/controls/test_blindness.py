@@ -5,16 +5,19 @@ from collections.abc import Iterator
 from random import Random
 from time import perf_counter
 from typing import Any
+from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 from scipy.stats import ks_2samp
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Adjudication, Assignment, Batch, Draft, Finding, Hit, Item, Judgment, Remark, Review
-from annotate.places.taking import SHOWN_ORDER
+from annotate.places.seeds import secret_seed
+from annotate.places.taking import NEW_UUID, SHOWN_ORDER
 from annotate.reviews import spot_checks
 from annotate.reviews.spot_checks import Verdict
 from projects.models import Membership, Project
@@ -257,9 +260,40 @@ def test_a_reload_shows_the_same_order_and_the_uuid_gives_it_again(
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT array_agg(i.id ORDER BY {order}) FROM annotate_item i WHERE i.id = ANY(%s)",
-            [str(assignment.uuid), str(assignment.uuid), sorted(assignment.layout)],
+            [secret_seed(assignment.uuid), secret_seed(assignment.uuid), sorted(assignment.layout)],
         )
         assert cursor.fetchone()[0] == assignment.layout
+
+
+@pytest.mark.parametrize("presentation", Batch.Presentation.values)
+def test_the_address_alone_does_not_give_the_order(
+    project: Project, annotator: Membership, settings: Settings, presentation: str
+) -> None:
+    """Anybody can draw again what comes from the address; another secret key lays the same HIT out otherwise."""
+    make_places(project, n_passages=1, n_questions=1, n_candidates=8)
+    make_controlled(project, ControlPlan(known_per_hit=2), presentation=presentation, hit_size=10)
+    token = NEW_UUID.set(lambda: UUID(int=7))
+    layouts = []
+    try:
+        for key in ("one key", "another key", "one key"):
+            settings.SECRET_KEY = key
+            with transaction.atomic():
+                assignment = take(annotator)
+                assert assignment is not None
+                layouts.append(assignment.layout)
+                transaction.set_rollback(True)
+    finally:
+        NEW_UUID.reset(token)
+    assert layouts[0] == layouts[2] != layouts[1]
+
+
+def test_the_seed_of_a_plan_alone_does_not_give_when_controls_are_due(settings: Settings) -> None:
+    """It is 0 unless somebody chooses another, and the numbers of annotators are small."""
+    due = []
+    for key in ("one key", "another key", "one key"):
+        settings.SECRET_KEY = key
+        due.append([PLAN.due_at(n, 10, who=1, what="gold") for n in range(1, 40)])
+    assert due[0] == due[2] != due[1]
 
 
 def test_a_control_comes_before_an_item_as_often_as_after(batch: Batch) -> None:
