@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Panel, PanelParticipant, PanelSession
+from annotate.onboarding import former_participants
 from annotate.panels import sessions
 from annotate.panels.links import ForgedLink, Ids
 from annotate.places.locking import lock_annotator
@@ -28,6 +29,10 @@ class PanelEnded(Refused):
     """The panel lets nobody new in."""
 
 
+class TookPart(Refused):
+    """The participant took part before, and has deleted their account since."""
+
+
 @dataclass(frozen=True)
 class Arrival:
     """Who arrived, and whether the browser may be theirs; a session that is held is not signed in."""
@@ -43,7 +48,8 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     participant has done is opened only to a browser that is theirs: it is signed in, its link is signed, or it knows a
     session of theirs by an id that cannot be guessed. Any other is turned away, which managers see.
 
-    Raises ForgedLink for a session of somebody else, PanelEnded for somebody new after the panel's end.
+    Raises ForgedLink for a session of somebody else, TookPart for who took part and deleted their account, PanelEnded
+    for somebody new after the panel's end.
     """
     participant = _find_participant(panel, ids)
     session, is_new = _find_session(participant, ids)
@@ -66,6 +72,10 @@ def _find_participant(panel: Panel, ids: Ids) -> PanelParticipant:
     known = PanelParticipant.objects.select_related("membership__user", "membership__project", "panel")
     found = known.filter(panel=panel, external_id=ids.participant).first()
     if found is None:
+        if former_participants.took_part(panel, ids.participant):
+            raise TookPart(
+                _("You took part and deleted your account. Nobody can take part twice. Please message the researchers.")
+            )
         if panel.ended_at is not None:
             raise PanelEnded(_("This study has ended. Thank you for your interest!"))
         # Of two arrivals at once, one row is stored, and both find it.

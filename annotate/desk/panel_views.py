@@ -62,6 +62,8 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     except arriving.PanelEnded as refusal:
         code = panel.code_for(Outcome.NOTHING_LEFT)
         return _refuse(request, panel, "ended", HTTPStatus.GONE, reason=refusal.message, code=code)
+    except arriving.TookPart as refusal:
+        return _refuse(request, panel, "took part", HTTPStatus.FORBIDDEN, reason=refusal.message)
     except links.BadLink as refusal:
         if isinstance(refusal, links.ForgedLink):
             Guesses.count(guesser)

@@ -4,7 +4,7 @@ from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevi
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.controls import ControlJob
 from annotate.models.imports import Import
-from annotate.models.panel import Outcome, Panel, PanelParticipant, PanelSession, Reservation
+from annotate.models.panel import FormerParticipant, Outcome, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.models.panel_payment import PanelPayment
 from annotate.models.payment import LedgerEntry, Payment
 from annotate.models.plan import OverlapPlan
@@ -39,6 +39,7 @@ __all__ = [
     "DailyCount",
     "Draft",
     "Finding",
+    "FormerParticipant",
     "Grant",
     "Hit",
     "Import",

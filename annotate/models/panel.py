@@ -130,6 +130,19 @@ class PanelParticipant(models.Model):
         return str(self.membership)
 
 
+class FormerParticipant(models.Model):
+    """That somebody who deleted their account took part in a panel: a keyed hash of their id, and nothing else."""
+
+    panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="former_participants", db_index=False)
+    id_hash = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["panel", "id_hash"], name="former_participant")]
+
+    def __str__(self) -> str:
+        return f"former participant {self.pk}"
+
+
 class PanelSession(models.Model):
     """One coming of a participant, from arrival to what the platform decided."""
 

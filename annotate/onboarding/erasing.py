@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Attempt, Draft, Notice, PanelParticipant, Remark, RemarkRevision, SurveyResponse
+from annotate.onboarding import former_participants
 from annotate.payments import panel_pay
 from annotate.payments.paying import sum_unpaid
 from annotate.places import leaving
@@ -49,7 +50,8 @@ def erase(*, user: User, removes_work: bool) -> int:
     """Delete an account; return how many submitted HITs were removed with it, which is none unless `removes_work`.
 
     Open work goes to others. Tokens, messages, drafts, answers to surveys, sessions, records of sign-ins and a panel's
-    ids are deleted too, and with `removes_work` the comments. The erasure is repeated when an older backup is restored.
+    ids are deleted too, and with `removes_work` the comments. Of a panel's participant a keyed hash stays, so that
+    nobody takes part twice. The erasure is repeated when an older backup is restored.
     Raises Refused for the only owner of a project. Locks the account, the members of its projects and its memberships,
     then batches, assignments and HITs.
     """
@@ -99,6 +101,7 @@ def _leave(member: Membership, *, removes_work: bool) -> int:
     Notice.objects.filter(annotator=member).delete()
     SurveyResponse.objects.filter(annotator=member).delete()
     panel_pay.forget_ids([member])
+    former_participants.remember(member)
     PanelParticipant.objects.filter(membership=member).delete()
     ApiToken.objects.filter(membership=member, revoked_at=None).update(revoked_at=timezone.now())
     if removes_work:

@@ -1,13 +1,16 @@
 """Arriving by a panel's link: who is let in, what is kept for them, and what nobody else can see."""
 
 import logging
+from pathlib import Path
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from annotate.models import Assignment, Hit, Panel, PanelParticipant, PanelSession, Reservation
+from annotate.onboarding import erasing
 from annotate.panels import links, managing, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
@@ -210,6 +213,30 @@ def test_fifty_arrivals_for_ten_places(project: Project, manager: Membership, sc
     assert User.objects.filter(username__startswith="participant-").count() == n + 5
     assert set(Hit.objects.filter(batch=batch).values_list("places_open", flat=True)) == {0}
     assert_equation()
+
+
+def test_who_deleted_the_account_takes_part_no_second_time(
+    project: Project, manager: Membership, settings: Settings, tmp_path: Path
+) -> None:
+    """A keyed hash of the id stays, which tells neither the id nor anything of other panels."""
+    settings.SHARED_DIR = tmp_path
+    panel, other = make_panel(manager), make_panel(manager)
+    open_batch(project, n_hits=4)
+    client, _ = open_link(panel, "pia")
+    rate(member_of(panel, "pia"))
+    user = member_of(panel, "pia").user
+    assert user is not None
+    erasing.erase(user=user, removes_work=False)
+    for browser in (client, Client()):
+        _, answer = open_link(panel, "pia", browser, session=session_id("new"))
+        assert (answer.status_code, "_auth_user_id" in browser.session) == (403, False)
+        assert "already taken part" in answer.text
+        assert "CODE" not in answer.text
+    assert not PanelParticipant.objects.exists()
+    assert not Reservation.objects.exists()
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "a new key"
+    assert open_link(panel, "pia")[1].status_code == 403
+    assert open_link(panel, "paul")[1].status_code == open_link(other, "pia")[1].status_code == 302
 
 
 def test_the_ids_are_in_their_own_tables_alone(project: Project, manager: Membership) -> None:
