@@ -52,6 +52,18 @@ def was_finished(assignment: str) -> str:
     return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected', 'returned')"
 
 
+def seconds_spent(assignment: str) -> str:
+    """Return SQL: the seconds that a submitted HIT took: as the page measured, but no longer than the HIT was open.
+
+    The page's times can be forged. Where it measured none, or times that contradict each other, the HIT took as long as
+    it was open, an hour at most.
+    """
+    a = _alias(assignment)
+    return f"""least(
+    greatest(extract(epoch FROM {a}.submitted_at - {a}.opened_at), 0),
+    coalesce(nullif(CASE WHEN NOT {a}.has_odd_times THEN {a}.active_seconds END, 0), 3600))::float8"""
+
+
 def counts_toward_caps(assignment: str) -> str:
     """Return SQL: whether an assignment uses up its annotator's caps: not if returned, expired or withdrawn."""
     return f"{_alias(assignment)}.state NOT IN ('returned', 'expired', 'withdrawn')"

@@ -4,11 +4,12 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from annotate import places
 from annotate.models import Assignment, Outcome, PanelSession, Reservation
+from annotate.models.conditions import is_submitted, seconds_spent
 from annotate.payments import panel_pay
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator, lock_assignment
@@ -47,6 +48,10 @@ BY_PLATFORM = (
     State.SCREENED_OUT,
 )
 """What the platform decides; a manager records it by hand where the platform tells nothing."""
+_SPENT = f"""
+SELECT coalesce(sum({seconds_spent("a")}), 0) FROM annotate_assignment a
+WHERE a.annotator_id = %s AND {is_submitted("a")}
+"""
 UNFINISHED = "session not finished"
 """Why work does not count of a session that was returned or timed out, where its panel is set so."""
 
@@ -67,12 +72,13 @@ def may_take_hit(annotator: Membership) -> bool:
 
 def is_complete(session: PanelSession) -> bool:
     """Return whether the participant has submitted their one set, in however many sessions."""
-    work = Assignment.objects.submitted().filter(annotator=session.participant.membership_id)
+    annotator = session.participant.membership_id
     if minutes := session.panel.minutes_per_session:
-        spent = work.values_list("active_seconds", "wall_seconds")
-        return sum(active or min(wall or 0, 3600) for active, wall in spent) >= minutes * 60
+        with connection.cursor() as cursor:
+            cursor.execute(_SPENT, [annotator])
+            return bool(cursor.fetchone()[0] >= minutes * 60)
     due = session.participant.n_hits_due
-    return 0 < due <= work.count()
+    return 0 < due <= Assignment.objects.submitted().filter(annotator=annotator).count()
 
 
 def count_done(annotator: Membership) -> int:

@@ -8,6 +8,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotate.models.conditions import seconds_spent
 from projects.database.prepared import prepared
 from projects.models import User
 
@@ -74,12 +75,8 @@ def list_hints(user: User) -> list[str]:
     return hints
 
 
-# Time is counted as the page measured it; where it measured none, as long as the HIT was open, an hour at most.
-_RECENT = """
-SELECT a.submitted_at,
-       coalesce(nullif(a.active_seconds, 0),
-                least(greatest(extract(epoch FROM a.submitted_at - a.opened_at), 0), 3600))::float8,
-       clock_timestamp()
+_RECENT = f"""
+SELECT a.submitted_at, {seconds_spent("a")}, clock_timestamp()
 FROM projects_membership m
 JOIN annotate_assignment a ON a.annotator_id = m.id AND a.submitted_at > now() - interval '16 hours'
 WHERE m.user_id = %(user)s::bigint

@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
@@ -210,10 +211,26 @@ def test_minutes_instead_of_hits(project: Project, manager: Membership) -> None:
     for _ in range(2):
         assert "Start rating" in show(client, project)
         rate(member)
-        Assignment.objects.update(active_seconds=151)
+        Assignment.objects.submitted().update(active_seconds=151, opened_at=F("submitted_at") - timedelta(minutes=3))
     assert "CODE-completed" in show(client, project)
     assert not Reservation.objects.exists()
     check()
+
+
+@pytest.mark.parametrize("has_odd_times", [False, True])
+def test_minutes_that_a_form_claims_are_not_longer_than_the_hit_was_open(
+    project: Project, manager: Membership, has_odd_times: bool
+) -> None:
+    panel = make_panel(manager, hits_per_session=None, minutes_per_session=5)
+    open_batch(project, n_hits=4)
+    client, _ = open_link(panel, "pia")
+    uuid = serving.claim(member_of(panel, "pia"))
+    assert isinstance(uuid, UUID)
+    sent = answered(seconds=[3600.0, 0.0, 0.0], has_odd_times=has_odd_times)
+    submitting.submit(annotator=member_of(panel, "pia"), assignment_uuid=uuid, sent=sent)
+    Assignment.objects.filter(uuid=uuid).update(has_odd_times=has_odd_times)
+    assert "Start rating" in show(client, project)
+    assert not session_of(panel, "pia").code
 
 
 def test_a_removal_a_lapse_and_an_archived_batch_open_reserved_places(
