@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.progress import fetch_progress, find_stuck_places
-from annotate.batches.terms_forms import CapsForm, StateForm, WantedForm
+from annotate.batches.terms_forms import EditCapsForm, StateForm, WantedForm
 from annotate.batches.views import fetch_batch
 from annotate.models import Batch
 from projects.access import ProjectRequest, Right, requires
@@ -96,7 +96,7 @@ def batch_wanted(request: ProjectRequest, project: Project, number: int) -> Http
 @require_http_methods(["GET", "HEAD", "POST"])
 def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = fetch_batch(project, number)
-    form = CapsForm(request.POST or None, initial=CapsForm.initial_caps(batch))
+    form = EditCapsForm(request.POST or None, initial=EditCapsForm.initial_caps(batch))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             judgments_wanted.change_caps(batch=batch, actor=request.membership, caps=form.caps())

@@ -11,6 +11,7 @@ from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch
 from projects.errors import Refused
 from projects.language.amounts import write_percent
+from projects.web.forms import EditForm
 
 
 class CapsForm(forms.Form):
@@ -48,6 +49,10 @@ class CapsForm(forms.Form):
             "max_hits_per_day": self.cleaned_data["max_hits_per_day"],
             "max_share": None if share is None else float(share / 100),
         }
+
+
+class EditCapsForm(EditForm, CapsForm):
+    """The caps of a batch that exists."""
 
 
 class WantedForm(forms.Form):

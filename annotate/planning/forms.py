@@ -14,11 +14,12 @@ from annotate.planning.overlap import ANY, MAX_JUDGMENTS, Rule, count_judgments_
 from annotate.planning.presentation import Presentation
 from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Dataset, Project, Question
+from projects.web.forms import EditForm
 
 SPLIT_ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
 
 
-class PlanForm(forms.Form):
+class PlanForm(EditForm):
     """One field for each part of the data; an empty one collects nothing.
 
     Parts are kinds of datasets and splits, and question types too if `by_type`.

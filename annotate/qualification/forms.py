@@ -23,13 +23,14 @@ from projects.importing import Options
 from projects.importing.limits import MIB
 from projects.language.amounts import write_percent
 from projects.rubric.rubrics import CriterionOnPage
+from projects.web.forms import EditForm
 
 MOST_TEXT = 100_000
 """Characters of one text of an item: longer than any passage that can be read in a test."""
 PURPOSES = [("test", "Test"), ("practice", "Practice")]
 
 
-class TestSettingsForm(forms.Form):
+class TestSettingsForm(EditForm):
     """The settings of the test."""
 
     # pytest would collect it for its name.

@@ -14,6 +14,7 @@ from projects.language.amounts import write_percent
 from projects.models import Project, User
 from projects.settings.copying import copy_project, list_copyable
 from projects.settings.lifecycle import SLUG_RULE, create_project, derive_slug, explain_invalid_slug
+from projects.web.forms import EditForm
 
 NUMBERS = (
     "hit_size",
@@ -86,7 +87,7 @@ class NewProjectForm(forms.Form):
         return create_project(slug=slug, language=sent["language"], preset=key, **who)
 
 
-class SettingsForm(forms.Form):
+class SettingsForm(EditForm):
     name = forms.CharField(label="Name", max_length=120)
     description = forms.CharField(
         label="Description",

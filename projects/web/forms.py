@@ -1,9 +1,11 @@
-"""What forms have in common: reasons, values for an act, rows that are added, and how many fields are wrong."""
+"""What forms have in common: reasons, edits, values for an act, rows that are added, and how many fields are wrong."""
 
+import json
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.serializers.json import DjangoJSONEncoder
 from django.http import QueryDict
 
 WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
@@ -11,6 +13,36 @@ WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows"
 
 class WhyForm(forms.Form):
     why = forms.CharField(label="Reason", help_text="Stored in the audit log. Don't include names.", **WHY)
+
+
+class EditForm(forms.Form):
+    """A form of what is stored, its initial values. It is refused once if these have changed since its page was opened.
+
+    Its page sends `seen` back under that name. Without it nothing is compared.
+    """
+
+    @property
+    def seen(self) -> str:
+        return json.dumps(self._list_stored(), cls=DjangoJSONEncoder)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        try:
+            seen = json.loads(self.data.get("seen") or "null")
+        except ValueError:
+            seen = None
+        if isinstance(seen, dict):
+            stored = json.loads(self.seen)
+            changed = [str(self.fields[name].label) for name in stored if stored[name] != seen.get(name)]
+            if changed:
+                raise forms.ValidationError(
+                    f"Someone else changed this while you were editing: {', '.join(changed)}. Nothing was saved, and "
+                    "your values are still here. Compare them with the stored ones in another tab, then save again."
+                )
+        return cleaned
+
+    def _list_stored(self) -> dict[str, Any]:
+        return {name: self.get_initial_for_field(field, name) for name, field in self.fields.items()}
 
 
 class ValuesForm(forms.ModelForm):  # type: ignore[type-arg]
