@@ -151,6 +151,12 @@ def is_collected(batch: str) -> str:
     return f"{_alias(batch)}.kind <> 'imported'"
 
 
+def has_deleted_account(member: str) -> str:
+    """Return SQL: whether this person has deleted their account, so that nobody knows who it was."""
+    m = _alias(member)
+    return f"({m}.kind = 'person' AND {m}.user_id IS NULL)"
+
+
 def is_unused_trial(batch: str) -> str:
     """Return SQL: whether a batch is a trial whose judgments no full batch counts."""
     b = _alias(batch)

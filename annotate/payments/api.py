@@ -75,7 +75,9 @@ class BalanceSerializer(StrictSerializer):
 
 
 class DueSerializer(StrictSerializer):
-    cents = serializers.IntegerField(help_text="What a payment would contain now. Negative balances are skipped.")
+    cents = serializers.IntegerField(
+        help_text="What a payment would contain now: no negative balances, no deleted accounts."
+    )
     n_annotators = serializers.IntegerField()
 
 

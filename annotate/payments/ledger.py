@@ -10,6 +10,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
+from annotate.models.conditions import has_deleted_account
 from annotate.payments.panel_pay import pays_by_panels
 from projects.models import Membership, Project
 
@@ -93,6 +94,7 @@ class Balance:
     pseudonym: str
     kind: str
     standing: str
+    has_deleted_account: bool
     sums: Sums
 
     @property
@@ -115,11 +117,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class Payable:
-    """What a payment would contain now; annotators with a negative approved sum are skipped."""
+    """What a payment would contain now.
+
+    Annotators with a negative approved sum are skipped, and so is whoever deleted their account: nobody knows whom to
+    send the money.
+    """
 
     cents: int
     n_annotators: int
     held_back: tuple[Balance, ...]
+    unknown: tuple[Balance, ...]
+
+    @property
+    def unknown_cents(self) -> int:
+        return sum(balance.sums.approved for balance in self.unknown)
 
 
 # In the order of a study. Pay of an assignment belongs to the kind of its batch, other pay to the kind of its entry.
@@ -149,9 +160,9 @@ def pays_anything(project: Project) -> bool:
 def list_balances(project: Project) -> list[Balance]:
     """Return the balances of everyone with an entry in the ledger, by pseudonym, with one query."""
     return [
-        Balance(row[0], row[1], row[2], row[3], _make_sums(row[4:]))
-        for row in _fetch_rows(
-            f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {_SUMS} {_ENTRIES}
+        Balance(pk, pseudonym, kind, standing, is_deleted, _make_sums(tuple(row)))
+        for pk, pseudonym, kind, standing, is_deleted, *row in _fetch_rows(
+            f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {has_deleted_account("m")}, {_SUMS} {_ENTRIES}
                 JOIN projects_membership m ON m.id = e.annotator_id
                 WHERE e.project_id = %s GROUP BY m.id ORDER BY m.pseudonym""",
             [project.pk],
@@ -228,9 +239,11 @@ def fetch_sums_today(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
 
 def find_payable(found: Iterable[Balance]) -> Payable:
     """Return what a payment of these balances would contain."""
-    due = [balance for balance in found if balance.sums.approved > 0]
+    earned = [balance for balance in found if balance.sums.approved > 0]
+    due = [balance for balance in earned if not balance.has_deleted_account]
     held_back = tuple(balance for balance in found if balance.sums.approved < 0)
-    return Payable(sum(balance.sums.approved for balance in due), len(due), held_back)
+    unknown = tuple(balance for balance in earned if balance.has_deleted_account)
+    return Payable(sum(balance.sums.approved for balance in due), len(due), held_back, unknown)
 
 
 def format_dollars(cents: int) -> str:

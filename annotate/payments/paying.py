@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
 
 from annotate.models import LedgerEntry, Payment
+from annotate.models.conditions import has_deleted_account
 from annotate.models.payment import REPAID, TAKEN_BACK
 from projects import access, log
 from projects.database.locks import AdvisoryLock, lock_in_project
@@ -70,7 +71,7 @@ def add_entry(
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
             raise Refused("This form was already sent with different content. The first entry is kept.")
         return AddedEntry(stored, is_new=False)
-    _check_entry(kind, cents, why)
+    _check_entry(annotator, kind, cents, why)
     unpaid = sum_unpaid(annotator)
     if cents < 0 and unpaid + cents < 0 and unpaid != confirmed_balance:
         raise NegativeBalance(annotator, unpaid=unpaid, cents=cents)
@@ -171,9 +172,10 @@ def make_payment(
 ) -> Payment:
     """Mark everything approved as paid, once, in one payment, and return it.
 
-    Annotators with a negative approved sum are skipped. `seen_cents` and `seen_number` are the sum and the last payment
-    that the page showed: of two people who press the button, or of one who presses it twice, the second is refused.
-    Raises Refused then, or if nothing is due. Locks the actor, the project's payments, then the entries.
+    Annotators with a negative approved sum are skipped, and those who deleted their account. `seen_cents` and
+    `seen_number` are the sum and the last payment that the page showed: of two people who press the button, or of one
+    who presses it twice, the second is refused. Raises Refused then, or if nothing is due. Locks the actor, the
+    project's payments, then the entries.
     """
     access.lock_actor(actor)
     lock_in_project(AdvisoryLock.PAYMENTS, project.pk)
@@ -220,13 +222,15 @@ def sum_unpaid(annotator: Membership) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _check_entry(kind: str, cents: int, why: str) -> None:
+def _check_entry(annotator: Membership, kind: str, cents: int, why: str) -> None:
     if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
         raise Refused("You can only add bonuses and adjustments.")
     if not why.strip():
         raise Refused("Give a reason. The annotator will see it.")
     if kind == Kind.BONUS and cents <= 0:
         raise Refused("Enter a bonus of more than 0 cents.")
+    if kind == Kind.BONUS and annotator.kind == Membership.Kind.PERSON and annotator.user_id is None:
+        raise Refused("This person has deleted their account, so nobody knows whom to pay.")
     if not cents or abs(cents) > MOST_CENTS:
         raise Refused(f"Enter an amount up to {format_money(MOST_CENTS)}, other than 0.")
 
@@ -261,12 +265,14 @@ def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:
 
 
 def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
-    """Lock the approved and unpaid entries of everyone with no negative sum; return their ids and the sums."""
+    """Lock the approved and unpaid entries of everyone with an account and no negative sum; return ids and sums."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT id, annotator_id, cents FROM annotate_ledgerentry
-               WHERE project_id = %s AND payment_id IS NULL AND approved_at IS NOT NULL
-               ORDER BY id FOR NO KEY UPDATE""",
+            f"""SELECT e.id, e.annotator_id, e.cents
+                FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
+                WHERE e.project_id = %s AND e.payment_id IS NULL AND e.approved_at IS NOT NULL
+                  AND NOT {has_deleted_account("m")}
+                ORDER BY e.id FOR NO KEY UPDATE OF e""",
             [project.pk],
         )
         rows = cursor.fetchall()

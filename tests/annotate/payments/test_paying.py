@@ -7,14 +7,18 @@ from uuid import uuid4
 
 import pytest
 from django.db import transaction
+from django.urls import reverse
 
 from annotate.models import LedgerEntry, Payment
+from annotate.onboarding import erasing
 from annotate.payments import ledger, paying
 from annotate.payments import payment_file as payment_files
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Project
+from projects.models import LogEntry, Membership, Project, User
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.factories import make_membership, make_project
+from tests.page_reader import condense
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
@@ -87,6 +91,26 @@ def test_a_negative_balance_needs_confirmation(manager: Membership, annotator: M
     give(manager, annotator, -30, confirmed_balance=0)
     give(manager, annotator, 10)
     assert paying.sum_unpaid(annotator) == -20
+
+
+def test_a_deleted_account_is_paid_nothing_because_nobody_knows_whose_it_was(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    earn(annotator, 270, is_approved=True)
+    earn(other_annotator, 315, is_approved=True)
+    erasing.erase(user=User.objects.get(memberships=annotator), removes_work=False)
+    annotator.refresh_from_db()
+    due = ledger.find_payable(ledger.list_balances(project))
+    assert (due.cents, due.n_annotators, due.unknown_cents) == (315, 1, 270)
+    page = condense(client_of(manager).get(reverse("annotate:payment-list", args=[project.slug])).content.decode())
+    assert "$2.70 of 1 person who deleted their accounts is left out" in page
+    payment = paying.make_payment(project=project, actor=manager, seen_cents=due.cents)
+    assert [line.cents for line in payment_files.list_lines(payment)] == [315]
+    assert compute_sums(annotator) == (0, 270, 0)
+    with pytest.raises(Refused, match="deleted their account"):
+        give(manager, annotator, 5)
+    give(manager, annotator, -270)
+    assert ledger.find_payable(ledger.list_balances(project)).unknown == ()
 
 
 def test_an_annotator_of_another_project_gets_nothing(manager: Membership) -> None:
