@@ -1,7 +1,7 @@
 """Decisions on submitted work: approve, reject with a reason, accept after all, set single judgments aside."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -281,3 +281,11 @@ def _find_log_object(project: Project, ids: Iterable[int]) -> Model:
 
 def _get_id(actor: Membership | None) -> int | None:
     return actor.pk if actor else None
+
+
+def describe_closed(batches: Sequence[Batch], *, reopened: bool) -> str:
+    """Say which closed batches have work that is open again, and that nobody is given it while they are closed."""
+    names = ", ".join(batch.name for batch in batches)
+    if reopened:
+        return f"Reopened: {names}."
+    return f"Closed: {names}. Annotators get the reassigned HITs only after you reopen the batch."

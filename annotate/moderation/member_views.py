@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotate.moderation import members as moderation_members
+from annotate.moderation.decisions import describe_closed
 from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.moderation.members import RemovalPlan
 from annotate.places import Restored
@@ -171,9 +172,8 @@ def _describe_removal(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> s
         n, n_places = format_number(done.n_assignments), format_number(done.n_places)
         excluded = plural(done.n_assignments, "{n} assignment excluded", "{n} assignments excluded").format(n=n)
         sentences.append(f"{excluded}, {n_places} reassigned.")
-    if reopened and done.closed_batches:
-        names = ", ".join(batch.name for batch in done.closed_batches)
-        sentences.append(f"Reopened: {names}.")
+    if done.closed_batches:
+        sentences.append(describe_closed(done.closed_batches, reopened=reopened))
     return " ".join(sentences)
 
 

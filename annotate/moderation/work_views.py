@@ -212,10 +212,9 @@ def _decide(
     rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=format_number(n))
     opened = plural(places, "{n} reassigned.", "{n} reassigned.").format(n=format_number(places))
     message = f"{rejected}, {opened}"
-    if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
+    if not done.closed_batches:
         return message
-    again = "Reopened: {names}.".format(names=", ".join(batch.name for batch in done.closed_batches))
-    return f"{message} {again}"
+    return f"{message} {decisions.describe_closed(done.closed_batches, reopened=form.cleaned_data['reopen_batches'])}"
 
 
 def _render_assignment(

@@ -92,6 +92,16 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     assert_sound()
 
 
+def test_work_reassigned_in_a_closed_batch_is_said_to_wait(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator)
+    lifecycle.close(batch=batch, actor=None)
+    wanted = {"scope": "all", "reopens": "True"}
+    done = confirm(client_of(manager), path("remove", annotator), wanted, follow=True, why="Straight lines.")
+    assert f"1 assignment excluded, 1 reassigned. Closed: {batch.name}. Annotators get" in done.content.decode()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
