@@ -3,6 +3,7 @@
 from typing import Any
 
 from annotate.imports.staging import Progress, count, create, refuse_rows, stage
+from annotate.models.conditions import is_counted
 from projects.importing import Checked, Report, Warned
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.questions import UNITED
@@ -10,7 +11,11 @@ from projects.models import Project
 
 TABLES = ["passages", "splits", "questions", "references", "candidates", "pairs", "scores"]
 EQUALS_MERGED = "A candidate is one of its question's merged references."
-ADDS_REFERENCES = "existing questions get further references"
+ADDS_REFERENCES = "Questions that are in the project get further references."
+ADDS_TO_RATED = (
+    "Questions that have judgments or are in an open or paused batch get further references; earlier ratings were made "
+    "without these."
+)
 
 
 def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report, progress: Progress) -> bool:
@@ -20,6 +25,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     # The split of a passage may come on any of its rows, also after its text, and so is in a file by itself.
     cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
     _warn_of_merged(cursor, report)
+    create(cursor, "staged_further", "question_id bigint, position bigint, line integer, text text, opinion text")
     # In new datasets there is nothing to compare with.
     if is_new:
         return False
@@ -31,7 +37,9 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     }
     only_judgments = _link_candidates(cursor, checked)
     if not only_judgments:
+        _stage_further_references(cursor)
         _refuse_many_references(cursor, checked)
+        _warn_of_further_references(cursor, report)
     return only_judgments
 
 
@@ -55,7 +63,7 @@ def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
            JOIN staged_datasets d ON d.number = p.dataset WHERE NOT q.is_known ORDER BY q.key"""
     )
     progress.at(0.5)
-    _write_references(cursor, report)
+    _write_references(cursor)
     progress.at(0.6)
     cursor.execute(
         """INSERT INTO projects_candidate
@@ -224,13 +232,20 @@ def _set_parent(cursor: Any, table: str, column: str, parents: str) -> None:
     cursor.execute(f"ANALYZE {table}")
 
 
-_FURTHER_REFERENCES = """staged_references r JOIN staged_questions q ON q.key = r.question
-    CROSS JOIN LATERAL (SELECT coalesce(max(x.position), -1) AS position FROM projects_reference x
-                        WHERE x.question_id = q.id) last
-    WHERE q.is_known AND NOT EXISTS (
-        SELECT 1 FROM projects_reference x WHERE x.question_id = q.id AND x.text = r.text)"""
-_FURTHER_POSITION = "last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position)"
-"""Further references of existing questions come after those that they have; a text that is there is skipped."""
+def _stage_further_references(cursor: Any) -> None:
+    """Stage the references that existing questions get, after those that they have; a text that is there is skipped."""
+    cursor.execute(
+        """INSERT INTO staged_further
+           SELECT q.id, last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position), r.line, r.text,
+                  r.opinion
+           FROM staged_references r JOIN staged_questions q ON q.key = r.question
+           CROSS JOIN LATERAL (SELECT coalesce(max(x.position), -1) AS position FROM projects_reference x
+                               WHERE x.question_id = q.id) last
+           WHERE q.is_known AND NOT EXISTS (
+               SELECT 1 FROM projects_reference x WHERE x.question_id = q.id AND x.text = r.text)"""
+    )
+    if cursor.rowcount:
+        cursor.execute("ANALYZE staged_further")
 
 
 def _refuse_many_references(cursor: Any, checked: Checked) -> None:
@@ -241,20 +256,42 @@ def _refuse_many_references(cursor: Any, checked: Checked) -> None:
         checked,
         "reference",
         f"""SELECT line, 'its question would have more than {most:,} references in the project' AS reason
-            FROM (SELECT r.line, {_FURTHER_POSITION} AS position FROM {_FURTHER_REFERENCES}) further
-            WHERE position >= {most}""",
+            FROM staged_further WHERE position >= {most}""",
     )
 
 
-def _write_references(cursor: Any, report: Report) -> None:
+def _warn_of_further_references(cursor: Any, report: Report) -> None:
+    """Count the existing questions that get further references, and warn of them: of those in use for themselves."""
+    # The project may have changed since the validation.
+    report.warnings = tuple(each for each in report.warnings if each.reason not in (ADDS_REFERENCES, ADDS_TO_RATED))
+    lines = f"(array_agg(line ORDER BY line){{}})[1:{DEFAULT_LIMITS.lines_shown}]"
+    cursor.execute(
+        f"""SELECT count(*), {lines.format("")}, count(*) FILTER (WHERE is_rated),
+                   {lines.format(" FILTER (WHERE is_rated)")}
+            FROM (SELECT f.line, EXISTS (
+                      SELECT 1 FROM projects_candidate c JOIN annotate_judgment j ON j.candidate_id = c.id
+                      WHERE c.question_id = f.question_id AND {is_counted("j")}) OR EXISTS (
+                      SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+                      JOIN annotate_batch b ON b.id = h.batch_id AND b.state IN ('open', 'paused')
+                      WHERE i.question_id = f.question_id) AS is_rated
+                  FROM (SELECT question_id, min(line) AS line FROM staged_further GROUP BY question_id) f) each"""
+    )
+    n, all_lines, n_rated, rated_lines = cursor.fetchone()
+    if n:
+        report.linked["questions_with_further_references"] = n
+        report.warnings += (Warned(ADDS_REFERENCES, n, tuple(all_lines), report.unit),)
+    if n_rated:
+        report.linked["rated_questions_with_further_references"] = n_rated
+        report.warnings += (Warned(ADDS_TO_RATED, n_rated, tuple(rated_lines), report.unit),)
+
+
+def _write_references(cursor: Any) -> None:
     cursor.execute(
         """INSERT INTO projects_reference (question_id, position, text, opinion)
            SELECT q.id, r.position, r.text, r.opinion FROM staged_references r
            JOIN staged_questions q ON q.key = r.question WHERE NOT q.is_known ORDER BY r.question, r.position"""
     )
     cursor.execute(
-        f"""INSERT INTO projects_reference (question_id, position, text, opinion)
-            SELECT q.id, {_FURTHER_POSITION}, r.text, r.opinion FROM {_FURTHER_REFERENCES}"""
+        """INSERT INTO projects_reference (question_id, position, text, opinion)
+           SELECT question_id, position, text, opinion FROM staged_further ORDER BY question_id, position"""
     )
-    if cursor.rowcount:
-        report.linked[ADDS_REFERENCES] = cursor.rowcount

@@ -42,6 +42,12 @@ COUNT_LABELS = {
     "annotators": "annotators",
     "most_unnamed": "judgments per candidate without an annotator’s name, at most",
 }
+LINKED_LABELS = {
+    "passages": "passages",
+    "questions": "questions",
+    "questions_with_further_references": "questions that get further references",
+    "rated_questions_with_further_references": "of these, with judgments or in an open or paused batch",
+}
 LEFT_OUT_LABELS = {
     "equal_to_reference": "candidates equal to a reference",
     "both_numbers": "candidates that are numbers where a reference is one too",
@@ -260,6 +266,7 @@ def _render(
         "is_repeated": is_repeated,
         "corrected_file": CorrectedFilesForm(),
         "left_out": [(LEFT_OUT_LABELS.get(name, name), n) for name, n in left_out.items() if n],
+        "linked": [(LINKED_LABELS.get(name, name), n) for name, n in report.get("linked", {}).items() if n],
         "has_skipped": bool(job.stored_name) and uploading.find_skipped_file(job).is_file(),
         "labels": sorted(report.get("labels", {}).items(), key=lambda each: (each[1] is None, -(each[1] or 0))),
         "counts": _list_counts(job) if "problems" not in report else [],

@@ -10,12 +10,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate.imports import api, writing
+from annotate.imports import api, corpus, writing
 from annotate.models import Batch, Import, Judgment
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, Report
 from projects.models import Candidate, Dataset, LogEntry, Membership, MinimalPair, Passage, Project, Question, Reference
 from tests import processes
+from tests.factories import make_batch
 
 HEADER = "passage_id,passage,question_id,question,reference,id,candidate,source,split\n"
 ROWS = "".join(
@@ -124,12 +125,29 @@ def test_a_file_without_texts_of_passages_links_them_by_id(take: Any) -> None:
     assert Candidate.objects.get(external_id="n1").question.passage.text == "Text 1"
 
 
-def test_further_references_of_a_known_question_are_united_with_its_own(take: Any) -> None:
+def test_further_references_of_known_questions_are_written_and_warned_of_before(
+    take: Any, project: Project, tmp_path: Path
+) -> None:
     take(HEADER + ROWS)
-    report = take(HEADER + "p0,Text 0,q0,Question 0?,Another,n1,New,m9,\n")
+    take(HEADER.replace("split", "scores") + "p2,Text 2,q4,Question 4?,R,c8,A,m,4;5\n", with_scores=True)
+    Candidate.objects.filter(question__external_id__in=("q2", "q3", "q4")).update(withdrawn_at=timezone.now())
+    make_batch(project, datasets=("main",))
+    more = "".join(
+        f"p{n // 2},Text {n // 2},q{n},Question {n}?,{reference},n{n},New,m9,\n"
+        for n, reference in enumerate(("Another", "Reference 1", "Another", "", "Another"))
+    )
+    path = tmp_path / "more"
+    path.write_text(HEADER + more + "p9,Text 9,q9,Question 9?,Another,n9,New,m9,\n")
+    checked = writing.check_file(project=project, path=path, name="more.csv", folder=tmp_path / "spool")
+    linked = {"passages": 3, "questions": 5, "questions_with_further_references": 3}
+    assert checked.report.linked == linked | {"rated_questions_with_further_references": 2}
+    warnings = {warned.reason: warned.n for warned in checked.report.warnings}
+    assert warnings == {corpus.ADDS_REFERENCES: 3, corpus.ADDS_TO_RATED: 2}, "One has no rating, one no new reference."
+    assert checked.report.warnings[1].lines == (2, 6)
+    written = writing.write(project=project, checked=checked, actor=None)
+    assert (written.linked, written.warnings) == (checked.report.linked, checked.report.warnings)
     references = Question.objects.get(external_id="q0").references.values_list("position", "text")
     assert list(references) == [(0, "Reference 0"), (1, "Another")]
-    assert 1 in report.linked.values()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from projects.importing.fields import FIELDS, GROUPS
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests.annotate.imports.import_steps import Pages, kept_files, rows, write_csv, write_mocha
+from tests.factories import make_batch
 from tests.page_reader import condense
 from tests.previews import find_seal
 
@@ -48,6 +49,19 @@ def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Pro
     assert kept_files() == [job.stored_name]
     assert pages.url("data-overview") in pages.show(job)
     assert LogEntry.objects.filter(act="import candidates", object_id=str(job.pk)).count() == 1
+
+
+def test_the_report_says_what_is_in_the_project_already(pages: Pages, project: Project) -> None:
+    pages.import_whole(write_csv(rows()))
+    make_batch(project)
+    job = pages.upload(write_csv([{**rows()[0], "candidate": "a new answer", "reference": "another"}]), "more.csv")
+    pages.choose(job)
+    pages.work(job)
+    page = pages.show(job)
+    facts = page[page.index("Already in the project") :]
+    for label in ("Passages", "Questions", "Questions that get further references", "Of these, with judgments or in"):
+        assert label in facts
+    assert "earlier ratings were made without these (1: line 2)." in facts
 
 
 def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) -> None:
