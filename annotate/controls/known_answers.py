@@ -125,22 +125,20 @@ def _edit(text: str) -> str:
     return f"{words}." if words and words[-1].isalnum() else ""
 
 
-# Candidates with a known score on every criterion used for checking, by passage. A score is comparable only if its
-# criterion has the same key, kind, scale and direction as the batch's. One judgment of our own is too little to call a
-# score known; one imported judgment is enough, since it is usually a published gold score.
+# Candidates with a known score on every criterion used for checking, by passage. Only judgments on comparable criteria
+# count. One judgment of our own is too little to call a score known; one imported judgment is enough, since it is
+# usually a published gold score.
 #
 # Sorting by a hash gives a random order that follows from the seed.
 _SCORED = f"""
 WITH scored AS (
     SELECT j.candidate_id, cr.key, avg(j.value) AS score
     FROM annotate_judgment j
-    JOIN projects_criterion cr ON cr.id = j.criterion_id AND cr.key = ANY(%(keys)s)
-    JOIN projects_criterion mine ON mine.rubric_id = %(rubric)s AND mine.key = cr.key
-        AND (mine.kind, mine.low, mine.high, mine.is_reversed) = (cr.kind, cr.low, cr.high, cr.is_reversed)
+    JOIN projects_criterion cr ON cr.id = j.criterion_id
     JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
-    WHERE {is_counted("j")} AND j.value IS NOT NULL
+    WHERE {is_counted("j")} AND j.value IS NOT NULL AND j.criterion_id = ANY(%(comparable)s)
     GROUP BY j.candidate_id, cr.key
     HAVING count(*) >= 2 OR bool_or(NOT {is_collected("b")})),
 whole AS (
@@ -165,7 +163,9 @@ def list_scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: in
     """
     parameters: dict[str, Any] = {
         "keys": [criterion.key for criterion in criteria],
-        "rubric": batch.rubric_id,
+        "comparable": list(
+            Criterion.objects.comparable_to([each.pk for each in criteria]).values_list("pk", flat=True)
+        ),
         "project": batch.project_id,
         "batch": batch.pk,
         "seed": str(seed),

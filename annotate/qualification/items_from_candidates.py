@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.db.models import Avg, Count, F, Q, QuerySet, StdDev
+from django.db.models import Avg, Count, F, QuerySet, StdDev
 
 from annotate.models import Judgment, QualificationItem, QualificationTest
 from annotate.qualification.items import ItemSpec, Purpose, add_items, find_quality_criteria
 from measures.rubric import ScaleKind
 from projects.errors import Refused
-from projects.models import Candidate, Membership, Passage, Project, Rubric
+from projects.models import Candidate, Criterion, Membership, Passage, Project, Rubric
 from projects.rubric.rubrics import CriterionOnPage
 
 
@@ -18,7 +18,7 @@ def list_known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
     """Return candidates with counted judgments on the rubric's first criterion for quality: number, mean and SD."""
     return (
         Judgment.objects.filter(
-            _match_criteria(find_quality_criteria(rubric)[:1]),
+            criterion__in=_find_comparable(find_quality_criteria(rubric)[:1]),
             candidate__dataset__project=project,
             candidate__withdrawn_at=None,
             candidate__question__passage__withdrawn_at=None,
@@ -53,7 +53,7 @@ def add_candidates(
     )
     means: dict[int, dict[str, float]] = {}
     rows = Judgment.objects.filter(
-        _match_criteria(criteria), candidate__in=candidates, is_counted=True, value__isnull=False
+        criterion__in=_find_comparable(criteria), candidate__in=candidates, is_counted=True, value__isnull=False
     )
     # The model's ordering would enter the GROUP BY.
     rows = rows.order_by()
@@ -76,13 +76,8 @@ def find_expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float,
     return (float(up - 1), float(up)) if up - exact == Decimal("0.5") else (float(up), float(up))
 
 
-def _match_criteria(criteria: Sequence[CriterionOnPage]) -> Q:
-    """Return the filter for judgments on one of these criteria, in any version of the rubric, on the same scale."""
-    # An OR of nothing must match nothing; an empty Q would match every judgment.
-    found = Q(pk__in=[])
-    for each in criteria:
-        found |= Q(criterion__key=each.key, criterion__low=each.scale.low, criterion__high=each.scale.high)
-    return found
+def _find_comparable(criteria: Sequence[CriterionOnPage]) -> list[int]:
+    return list(Criterion.objects.comparable_to([each.id for each in criteria]).values_list("pk", flat=True))
 
 
 def _make_spec(

@@ -1,10 +1,15 @@
 """Rubrics with their criteria, instructions and consent forms, all versioned."""
 
+from collections.abc import Collection
+
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from projects.models.people import Membership, Project
+
+SCALE_FIELDS = ("kind", "low", "high", "is_reversed")
+"""What has to be equal for a rating to mean the same on two criteria."""
 
 
 class Rubric(models.Model):
@@ -30,6 +35,16 @@ class Rubric(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}, version {self.version}"
+
+
+class CriterionQuerySet(models.QuerySet["Criterion"]):
+    def comparable_to(self, ids: Collection[int]) -> "CriterionQuerySet":
+        """Return the criteria in any version of the rubric whose ratings mean what those on one of these do.
+
+        They have its key, kind, scale and direction.
+        """
+        same = {name: OuterRef(name) for name in ("rubric__project", "key", *SCALE_FIELDS)}
+        return self.filter(Exists(Criterion.objects.filter(pk__in=ids, **same)))
 
 
 class Criterion(models.Model):
@@ -58,6 +73,8 @@ class Criterion(models.Model):
     is_reversed = models.BooleanField(default=False)
     level = models.CharField(max_length=12, choices=Level.choices, default=Level.ORDINAL)
     used_for_quality = models.BooleanField(default=True)
+
+    objects = CriterionQuerySet.as_manager()
 
     class Meta:
         ordering = ("position",)

@@ -142,7 +142,8 @@ def test_candidates_with_known_scores_become_items(project: Project, annotator: 
     assert test.items.count() == 2
 
 
-def test_scores_on_another_scale_are_not_known(project: Project) -> None:
+@pytest.mark.parametrize("other", [{"low": 0, "high": 100}, {"is_reversed": True}, {"kind": "continuous"}])
+def test_scores_on_another_scale_are_not_known(project: Project, other: dict[str, Any]) -> None:
     factories.make_corpus(project, n_candidates=1)
     known = Candidate.objects.get()
     judge(project, {known: {factories.make_membership(project): 4.0}})
@@ -152,7 +153,7 @@ def test_scores_on_another_scale_are_not_known(project: Project) -> None:
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
     assert items_from_candidates.list_known_scores(project, test.rubric).count() == 1
-    newest.criteria.update(low=0, high=100)
+    newest.criteria.update(**other)
     assert not items_from_candidates.list_known_scores(project, test.rubric).exists()
     with pytest.raises(Refused, match="no judgment of “Correctness”"):
         items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[known.pk])
