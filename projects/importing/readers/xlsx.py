@@ -6,8 +6,11 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-import openpyxl
+from openpyxl.cell.text import Text
+from openpyxl.reader.excel import SHARED_STRINGS, ExcelReader
 from openpyxl.worksheet._reader import WorkSheetParser
+from openpyxl.xml.constants import SHEET_MAIN_NS
+from openpyxl.xml.functions import iterparse
 
 from measures.rubric import format_number
 from projects.importing.readers.base import Reader, Record, checked_header, trim_header
@@ -18,7 +21,22 @@ HAS_FORMULAS = (
     "The workbook contains formulas. Their last values are read; a formula that was never calculated is an empty cell."
 )
 FORMULA = re.compile(rb"<f[ >]")
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PIECE = 1 << 20
+
+
+class _Workbook(ExcelReader):  # type: ignore[misc]
+    """Reads shared texts as they are written: the library's own reader would lose which underscores are escapes."""
+
+    def read_strings(self) -> None:
+        part = self.package.find(SHARED_STRINGS)
+        if part is None:
+            return
+        with self.archive.open(part.PartName[1:]) as source:
+            for _, node in iterparse(source):
+                if node.tag == f"{{{SHEET_MAIN_NS}}}si":
+                    self.shared_strings.append(Text.from_tree(node).content)
+                    node.clear()
 
 
 class XlsxReader(Reader):
@@ -30,7 +48,9 @@ class XlsxReader(Reader):
         # Given a path, the library judges by the extension, and uploads have none; given a file, by the content.
         self._stream = self.path.open("rb")
         try:
-            self._book: Any = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
+            workbook = _Workbook(self._stream, read_only=True, data_only=True, keep_links=False)
+            workbook.read()
+            self._book: Any = workbook.wb
             sheets = self._book.worksheets
         except MemoryError:
             raise
@@ -164,7 +184,7 @@ class XlsxReader(Reader):
 
 def _as_text(value: Any) -> str:
     if type(value) is str:
-        return value
+        return _unescape(value) if "_x" in value else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -172,3 +192,10 @@ def _as_text(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)
+
+
+def _unescape(text: str) -> str:
+    """Return a text of Excel without its escapes: _x000D_ is a carriage return, _x005F_ an underscore."""
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    # Two escapes may be one character beyond U+FFFF. Half of one stays, and is refused like any forbidden character.
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

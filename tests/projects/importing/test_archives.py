@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks import bombs
 from projects.importing import Limits
 from tests.projects.importing.conftest import Desk
 
@@ -84,6 +85,26 @@ def test_cells_of_excel_are_read_as_the_text_they_show(desk: Desk) -> None:
     assert desk.texts(checked, "text")[0] == "7.5"
     assert desk.texts(checked, "text", "references") == ["42", "true"]
     assert "2026-03-01T12:30:00" in desk.texts(checked, "metadata")[0]
+
+
+@pytest.mark.parametrize("is_shared", [True, False], ids=["shared", "inline"])
+def test_escapes_of_excel_are_the_characters_that_they_stand_for(desk: Desk, tmp_path: Path, is_shared: bool) -> None:
+    def write(text: str) -> Path:
+        texts = "".join(f'<c t="inlineStr"><is><t>{each}</t></is></c>' for each in ("a", "p", "P", "Q", "R"))
+        cell = '<c t="s"><v>0</v></c>' if is_shared else f'<c t="inlineStr"><is><t>{text}</t></is></c>'
+        shared = f"<sst xmlns='{bombs.SHEET}'><si><t>{text}</t></si></sst>"
+        bombs.write_xlsx(tmp_path / "a.xlsx", f'<row r="2">{texts}{cell}</row>', {"xl/sharedStrings.xml": shared})
+        return tmp_path / "a.xlsx"
+
+    def read(text: str) -> str:
+        return desk.texts(desk.check(write(text), "a.xlsx"), "text")[0]
+
+    as_csv = f'{",".join(HEADER)}\n{",".join(ROW[:4])},"one\r\ntwo"\n'
+    assert read("one_x000D_\ntwo") == "one\r\ntwo" == desk.texts(desk.check(as_csv), "text")[0]
+    assert read("_x005F_x000D_ and x005F_ and _xZZZZ_ and _x00e4_") == "_x000D_ and x005F_ and _xZZZZ_ and ä"
+    assert read("_xD83D__xDE00_") == "\U0001f600"
+    for code, name in (("0000", r"U+0000 (NUL)"), ("D83D", "U+D83D (an unpaired surrogate)")):
+        assert name in desk.reason(write(f"a_x{code}_"), "a.xlsx")
 
 
 def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
