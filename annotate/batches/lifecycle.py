@@ -13,7 +13,7 @@ from annotate.batches.creating import describe
 from annotate.models import Assignment, Batch, BatchAnnotator, ControlJob
 from projects import log
 from projects.errors import Refused
-from projects.models import Act, Consent, Instructions, Membership, Rubric
+from projects.models import SCALE_FIELDS, Act, Consent, Instructions, Membership, Rubric
 from projects.rubric import rubrics
 from projects.texts.versions import current_consent, current_instructions
 
@@ -155,7 +155,7 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> bool:
 
 
 def _list_scales(rubric: Rubric) -> set[tuple[Any, ...]]:
-    return set(rubric.criteria.values_list("key", "kind", "low", "high", "is_reversed", "used_for_quality"))
+    return set(rubric.criteria.values_list("key", *SCALE_FIELDS, "used_for_quality"))
 
 
 @transaction.atomic

@@ -9,10 +9,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import MOST_ITEMS, find_faults, find_quality_criteria, lock_test, read_spec
+from annotate.qualification.items import (
+    MOST_ITEMS,
+    find_faults,
+    find_quality_criteria,
+    lock_test,
+    read_spec,
+    remove_ratings,
+)
 from projects import log
 from projects.errors import Refused
-from projects.models import Act, Instructions, Membership, Project
+from projects.language.amounts import plural
+from projects.models import SCALE_FIELDS, Act, Instructions, Membership, Project, Rubric
 from projects.rubric import rubrics
 
 State = QualificationTest.State
@@ -107,16 +115,26 @@ def close_test(*, test: QualificationTest, actor: Membership | None) -> None:
 
 
 @transaction.atomic
-def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_rubric: str) -> None:
+def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_rubric: str) -> int:
     """Move the test to the project's latest rubric: everyone retakes it, or qualified people stay qualified.
 
-    Open attempts under the old version end; their answers are kept, and they don't count as used. Raises Refused if
-    there is no newer version, or if an open test has items that don't fit it.
+    Open attempts under the old version end; their answers are kept, and they don't count as used. Correct ratings on a
+    scale that has changed are removed; returns from how many items. Raises Refused if there is no newer version, or if
+    an open test has items that don't fit it.
     """
     test = lock_test(test)
     newest = rubrics.current_rubric(test.project)
     if newest is None or newest.pk == test.rubric_id:
         raise Refused("The test already uses the latest version of the rubric.")
+    rescaled = _find_rescaled(test, newest)
+    if rescaled and test.state == State.OPEN:
+        keys: set[str] = set().union(*(keys for _, keys in rescaled))
+        names = " and ".join(f"“{criterion.name}”" for criterion in newest.criteria.filter(key__in=keys))
+        n_items = f"{len(rescaled)} {plural(len(rescaled), 'item', 'items')}"
+        raise Refused(
+            f"The scale or direction of {names} has changed, so the correct ratings of {n_items} no longer hold. "
+            "Close the test, update it, and set them again."
+        )
     before, old_id = test.rubric.version, test.rubric_id
     # Read before it is replaced: under KEEP, qualifications of any earlier version are valid, else only those of the
     # last.
@@ -133,11 +151,16 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
             raise Refused(why, details=why_not[1:])
         rubrics.freeze(newest)
     test.save(update_fields=["rubric", "on_new_rubric", "instructions"])
+    for item, keys in rescaled:
+        remove_ratings(item, keys)
     _end_open_attempts(test)
     if test.on_new_rubric == OnNewRubric.KEEP:
         _carry_over(test, None if had_kept else old_id)
-    after = {"rubric": newest.version, "on_new_rubric": test.on_new_rubric}
+    after: dict[str, Any] = {"rubric": newest.version, "on_new_rubric": test.on_new_rubric}
+    if rescaled:
+        after["n_items_without_rating"] = len(rescaled)
     log.record(test.project, actor, Act.MOVE_QUALIFICATION_TEST, test, before={"rubric": before}, after=after)
+    return len(rescaled)
 
 
 def why_not_open(test: QualificationTest) -> list[str]:
@@ -162,6 +185,21 @@ def has_newer_rubric(test: QualificationTest) -> bool:
     """Return whether the project's latest rubric is newer than the test's."""
     newest = rubrics.current_rubric(test.project)
     return newest is not None and newest.pk != test.rubric_id
+
+
+def _find_rescaled(test: QualificationTest, newest: Rubric) -> list[tuple[QualificationItem, set[str]]]:
+    """Return the items with the keys of their correct ratings that are for another scale than the newest rubric's.
+
+    A rating on a criterion that the test's rubric lacks is from an earlier one, whose scale nobody knows any more.
+    """
+    before, after = _list_scales(test.rubric), _list_scales(newest)
+    changed = {key for key, scale in after.items() if before.get(key) != scale}
+    found = [(item, changed & item.expected.keys()) for item in test.items.filter(retired_at=None)]
+    return [(item, keys) for item, keys in found if keys]
+
+
+def _list_scales(rubric: Rubric) -> dict[str, list[Any]]:
+    return {key: scale for key, *scale in rubric.criteria.values_list("key", *SCALE_FIELDS)}
 
 
 def _check_pool(test: QualificationTest) -> None:

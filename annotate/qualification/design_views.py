@@ -20,6 +20,7 @@ from annotate.qualification.item_statistics import compute_item_figures
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import CriterionOnPage, current_rubric, read_criteria
 from projects.web.lists import paginate, read_text, read_word
@@ -119,8 +120,12 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
         messages.error(request, "Choose whether everyone retakes the test.")
         return redirect("annotate:qualification-test", project.slug)
     with refusals(request, with_details=True):
-        design.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
+        n_without = design.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
         messages.success(request, "The test now uses the latest version of the rubric.")
+        if n_without:
+            n_items = f"{n_without} {plural(n_without, 'item', 'items')}"
+            why = f"A scale or its direction has changed: set the correct ratings of {n_items} again."
+            messages.warning(request, why)
     return redirect("annotate:qualification-test", project.slug)
 
 

@@ -1,6 +1,6 @@
 """The items of a qualification test: add, edit and retire them, and find their errors."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -188,14 +188,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     spec = replace(spec, candidate_id=item.candidate_id)
     _check_pool(test, without=item, and_with=spec.purpose)
     _check_new([spec], test.items.filter(retired_at=None).exclude(pk=item.pk))
-    # Attempts refer to items by id and show their results with today's text: one that was shown must stay as it was.
-    if was_shown(item):
-        QualificationItem.objects.filter(pk=item.pk).update(retired_at=timezone.now())
-        item = QualificationItem.objects.create(test=test, position=item.position, **_make_columns(spec))
-    else:
-        for name, value in _make_columns(spec).items():
-            setattr(item, name, value)
-        item.save()
+    item = _replace(item, _make_columns(spec))
     log.record(test.project, actor, Act.EDIT_QUALIFICATION_ITEM, item, before=before, after=_describe_for_log(item))
     return item
 
@@ -207,6 +200,24 @@ def retire_item(*, item: QualificationItem, actor: Membership | None) -> None:
     _check_pool(test, without=item)
     if QualificationItem.objects.filter(pk=item.pk, retired_at=None).update(retired_at=timezone.now()):
         log.record(test.project, actor, Act.RETIRE_QUALIFICATION_ITEM, item, before=_describe_for_log(item))
+
+
+def remove_ratings(item: QualificationItem, keys: Collection[str]) -> None:
+    """Remove the correct ratings of an item on some criteria, so that they have to be set again; the test is locked."""
+    kept = {key: ends for key, ends in item.expected.items() if key not in keys}
+    _replace(item, _make_columns(read_spec(item)) | {"expected": kept})
+
+
+def _replace(item: QualificationItem, columns: Mapping[str, Any]) -> QualificationItem:
+    """Store the new content of an item and return it; one that an attempt has shown is retired in favour of another."""
+    # Attempts refer to items by id and show their results with today's text: one that was shown must stay as it was.
+    if was_shown(item):
+        QualificationItem.objects.filter(pk=item.pk).update(retired_at=timezone.now())
+        return QualificationItem.objects.create(test=item.test, position=item.position, **columns)
+    for name, value in columns.items():
+        setattr(item, name, value)
+    item.save()
+    return item
 
 
 def was_shown(item: QualificationItem) -> bool:

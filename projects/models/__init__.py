@@ -8,6 +8,7 @@ from projects.models.numbering import NumberCounter
 from projects.models.people import Erasure, Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
 from projects.models.rubric import (
+    SCALE_FIELDS,
     Consent,
     ConsentAcceptance,
     Criterion,
@@ -19,6 +20,7 @@ from projects.models.tokens import ApiToken
 from projects.models.webhooks import Delivery, DeliveryAttempt, Event, Webhook
 
 __all__ = [
+    "SCALE_FIELDS",
     "Act",
     "ApiToken",
     "Candidate",

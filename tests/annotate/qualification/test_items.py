@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,28 @@ def test_an_open_test_whose_items_do_not_fit_a_new_rubric_stays(project: Project
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     with pytest.raises(Refused, match="the latest version"):
         design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+
+
+@pytest.mark.parametrize("change", [{"low": 1, "high": 7}, {"is_reversed": True}])
+def test_correct_ratings_on_an_older_scale_have_to_be_set_again(
+    project: Project, annotator: Membership, change: dict[str, Any]
+) -> None:
+    test = make_test(project, n_items=2, n_practice=1)
+    attempts.begin(annotator=annotator)
+    shown = list(test.items.filter(purpose="test"))
+    factories.make_rubric(project).criteria.update(**change)
+    with pytest.raises(Refused, match=r"direction of “Correctness” has changed, so the correct ratings of 3 items no"):
+        design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+    design.close_test(test=test, actor=None)
+    assert design.move_to_rubric(test=test, actor=None, on_new_rubric="keep") == 3
+    with pytest.raises(Refused, match="Item 1: expected gives no rating for “Correctness”"):
+        design.open_test(test=test, actor=None)
+    for item in shown:
+        item.refresh_from_db()
+        assert (item.expected, item.retired_at is None) == ({"correctness": [4.0, 4.0]}, False), "It stays as shown."
+    for item in test.items.filter(retired_at=None):
+        items.edit_item(item=item, actor=None, spec=replace(items.read_spec(item), expected={"correctness": (2, 2)}))
+    design.open_test(test=test, actor=None)
 
 
 def test_every_change_is_in_the_log(project: Project, manager: Membership) -> None:
