@@ -4,7 +4,7 @@ import datetime
 import re
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from openpyxl.cell.text import Text
 from openpyxl.reader.excel import SHARED_STRINGS, ExcelReader
@@ -20,9 +20,25 @@ from projects.language.names import shorten_name
 HAS_FORMULAS = (
     "The workbook contains formulas. Their last values are read; a formula that was never calculated is an empty cell."
 )
+MERGED = "The value of a cell that is merged over several rows is read in each of them."
+MERGED_ACROSS = "A cell is merged over several columns; its value is read in the first of them only."
 FORMULA = re.compile(rb"<f[ >]")
+_MERGED = re.compile(
+    rb"""<(?:\w+:)?mergeCell\s[^<>]{0,200}?ref\s*=\s*["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']"""
+)
+_MOST_MERGED = 200_000
+_LONGEST_TAG = 1_000
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PIECE = 1 << 20
+
+
+class _Merged(NamedTuple):
+    """A merged range: its first row and column, and its last."""
+
+    first: int
+    column: int
+    last: int
+    last_column: int
 
 
 class _Workbook(ExcelReader):  # type: ignore[misc]
@@ -71,7 +87,8 @@ class XlsxReader(Reader):
                 f"The file has {len(sheets)} sheets; only the first, “{shorten_name(sheets[0].title)}”, is read."
             )
         self._sheet = sheets[0]
-        if self._has_formulas():
+        self._merged: list[_Merged] = []
+        if self._search_sheet():
             self.notes.warn(HAS_FORMULAS)
         self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
         self._rows = self._read()
@@ -84,7 +101,7 @@ class XlsxReader(Reader):
     def records(self) -> Iterator[Record]:
         names, n_columns = dict(enumerate(self.columns, start=1)), len(self.columns)
         last = self._row
-        for cells in self._rows:
+        for cells in self._fill_merged(n_columns):
             if not cells:
                 continue
             if self._row > last + 1:
@@ -145,20 +162,59 @@ class XlsxReader(Reader):
                 f"the Excel file cannot be read further: {shorten_name(str(error))}", line=self._row + 1
             ) from error
 
-    def _has_formulas(self) -> bool:
-        """Return whether the sheet has a cell with a formula, without unpacking more than a piece of it at once."""
+    def _fill_merged(self, n_columns: int) -> Iterator[dict[int, str]]:
+        """Yield the rows below the header; a cell of a merged range that is empty in the file gets the range's value.
+
+        A range goes on through rows that have a cell of their own, so that a long one adds no rows.
+        """
+        waiting = [each for each in sorted(self._merged, reverse=True) if self._row < each.first]
+        open_ranges: dict[int, tuple[_Merged, str]] = {}
+        for cells in self._rows:
+            row = self._row
+            while waiting and waiting[-1].first <= row:
+                merged = waiting.pop()
+                if merged.first == row and merged.column <= n_columns and (text := cells.get(merged.column, "")):
+                    open_ranges[merged.column] = (merged, text)
+                    if merged.last_column > merged.column:
+                        self.notes.warn(MERGED_ACROSS, row)
+            if open_ranges and any(cells.values()):
+                ended = [column for column, (merged, _) in open_ranges.items() if merged.last < row]
+                for column in ended:
+                    del open_ranges[column]
+                filled = {column: text for column, (_, text) in open_ranges.items() if not cells.get(column)}
+                if filled:
+                    cells.update(filled)
+                    self.notes.warn(MERGED, row)
+            yield cells
+
+    def _search_sheet(self) -> bool:
+        """Find the merged ranges, which follow the rows, and return whether a cell has a formula.
+
+        No more than a piece of the sheet is unpacked at once.
+        """
+        has_formulas, found = False, set()
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(self._sheet._worksheet_path) as sheet:
                 end = b""
                 while piece := sheet.read(_PIECE):
-                    if FORMULA.search(end + piece):
-                        return True
-                    end = piece[-2:]
+                    piece = end + piece
+                    has_formulas = has_formulas or FORMULA.search(piece) is not None
+                    found.update(_MERGED.findall(piece))
+                    if len(found) > _MOST_MERGED:
+                        break
+                    # A tag that isn't complete yet is searched with the next piece.
+                    end = piece[piece.rfind(b"<") :][: _LONGEST_TAG + 1]
+                    end = end if b">" not in end and len(end) <= _LONGEST_TAG else b""
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - a damaged sheet raises many kinds, and reading its rows reports it
             return False
-        return False
+        if len(found) > _MOST_MERGED:
+            raise Broken(f"more than {_MOST_MERGED:,} merged cells; unmerge them, or save the sheet as CSV")
+        # Columns beyond those that a file may have hold nothing that is read.
+        ranges = (_Merged(int(first), _number(left), int(last), _number(right)) for left, first, right, last in found)
+        self._merged = [each for each in ranges if each.column <= self.limits.columns]
+        return has_formulas
 
     def _check_archive(self) -> None:
         """Check that the file is an Excel file of a reasonable unpacked size, before the library unpacks it."""
@@ -180,6 +236,14 @@ class XlsxReader(Reader):
             raise Broken(f"the decompressed Excel file is too large ({total // 2**20:,} MB); save it as CSV")
         if total > limits.archive_ratio * max(self.size, 10_000):
             raise Broken("the decompressed Excel file is more than 200 times its compressed size; save it as CSV")
+
+
+def _number(column: bytes) -> int:
+    """Return the number of a column: 27 for AA."""
+    number = 0
+    for letter in column:
+        number = 26 * number + letter - 64
+    return number
 
 
 def _as_text(value: Any) -> str:

@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import tracemalloc
 import zipfile
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,13 @@ FORMULA_ONLY = (
 )
 
 
-def xlsx(*rows: list[Any], more_sheets: int = 0) -> bytes:
+def xlsx(*rows: list[Any], more_sheets: int = 0, merged: Sequence[str] = ()) -> bytes:
     book = openpyxl.Workbook()
     for row in rows:
         book.worksheets[0].append(row)
+    # `merge_cells` would make a cell of each place in a range.
+    for each in merged:
+        book.worksheets[0].merged_cells.add(each)
     for _ in range(more_sheets):
         book.create_sheet()
     out = io.BytesIO()
@@ -105,6 +109,31 @@ def test_escapes_of_excel_are_the_characters_that_they_stand_for(desk: Desk, tmp
     assert read("_xD83D__xDE00_") == "\U0001f600"
     for code, name in (("0000", r"U+0000 (NUL)"), ("D83D", "U+D83D (an unpaired surrogate)")):
         assert name in desk.reason(write(f"a_x{code}_"), "a.xlsx")
+
+
+def test_merged_cells_of_excel_have_their_value_in_each_row(desk: Desk) -> None:
+    rows = [["a", "P", "Q", "R", "C"], ["b", None, None, None, "D"], [], ["c", None, None, None, "E"]]
+    more = [["d", "P2", "Q", "R", "F"], ["e", "P3", "Q", "R", "G"]]
+    content = xlsx(HEADER, *rows, *more, merged=["B2:B5", "C2:C5", "D2:D1048576", "A6:B6", "A1:A1", "Z1:XFD1048576"])
+    checked = desk.check(content, "a.xlsx")
+    assert desk.texts(checked, "external_id") == ["a", "b", "c", "d", "e"]
+    assert desk.texts(checked, "text", "passages") == ["P", "P2", "P3"]
+    assert desk.texts(checked, "passage", "questions") == ["0", "1", "2"]
+    assert desk.texts(checked, "text", "references") == ["R"] * 3
+    assert "read in each of them (2: line 3, 5)" in desk.warnings(checked)
+    assert "in the first of them only (1: line 6)" in desk.warnings(checked)
+
+
+def test_merged_cells_without_end_are_read_in_no_time(desk: Desk) -> None:
+    tags = "".join(f'<mergeCell ref="A2:XFD{n}"/>' for n in range(3, 100_000))
+    sheet = b'<sheetData><row r="1">%s</row><row r="2">%s</row></sheetData><mergeCells>%s</mergeCells>'
+    cells = ["".join(f'<c t="inlineStr"><is><t>{each}</t></is></c>' for each in row).encode() for row in (HEADER, ROW)]
+    whole = FORMULA_ONLY.partition(b"<sheetData>")[0] + sheet % (*cells, tags.encode()) + b"</worksheet>"
+    content = repacked(xlsx(HEADER), "xl/worksheets/sheet1.xml", whole)
+    assert desk.check(content, "a.xlsx").report.rows == 1
+    more = "".join(f'<mergeCell ref="A{n}:A{n + 1}"/>' for n in range(200_001))
+    many = whole.replace(b"</mergeCells>", more.encode() + b"</mergeCells>")
+    assert "merged cells" in desk.reason(repacked(content, "xl/worksheets/sheet1.xml", many), "a.xlsx")
 
 
 def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
