@@ -110,6 +110,7 @@ def preview(
     notes = PreviewNotes(limits)
     with reading(path, name, options, limits, notes, opens) as reader:
         plan = make_plan(reader) if make_plan else _plan(reader, options, kind)
+        reader.texts = plan.list_texts()
         rows: list[tuple[str, ...]] = []
         words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
         n_rows, is_whole = 0, True
@@ -203,6 +204,7 @@ def _read_rows(
         with reading(path, name, options, limits, notes) as reader:
             report.format = reader.format
             plan = _plan(reader, options, kind)
+            reader.texts = plan.list_texts()
             report.unit = skipped.unit = notes.unit
             rows: CandidateRows | JudgmentRows
             if kind == Kind.CANDIDATES:

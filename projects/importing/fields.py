@@ -149,6 +149,12 @@ FURTHER_REFERENCE = re.compile(
 )
 # A column for each annotator, which holds their ratings.
 RATER = re.compile(r"(?:rater|rating|annotator|coder|judge|worker|grader|reviewer|expert)_?[0-9]{1,3}")
+TEXTS_AND_IDS = frozenset(
+    (
+        *("passage_id", "passage", "title", "question_id", "question"),
+        *("candidate_id", "candidate", "candidate_1", "candidate_2", "source", "annotator"),
+    )
+)
 MULTIPLE = ("rater", "metadata", "ignore")
 """Fields that several columns may be mapped to."""
 FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
@@ -192,6 +198,11 @@ class Plan:
 
     def column(self, name: str) -> str:
         return self.by_field.get(name, "")
+
+    def list_texts(self) -> set[str]:
+        """Return the columns of texts and IDs."""
+        references = {text for text, _ in self.references}
+        return references | {column for name, column in self.by_field.items() if name in TEXTS_AND_IDS}
 
     def _guess(self, column: str) -> str:
         name = normal_name(column)

@@ -1,6 +1,6 @@
 """The base class of the readers, and checks that several of them share."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,12 @@ class Reader:
     """Reads one file record by record.
 
     `columns` are those known after `open`; if `is_ragged`, later records may have others. `size` is in bytes. `decimal`
-    is the decimal mark of numbers in its texts: point, comma, or either if that isn't known.
+    is the decimal mark of numbers in its texts: point, comma, or either if that isn't known. `texts` are the columns of
+    texts and IDs, once they are known.
     """
 
     is_ragged = False
+    texts: Collection[str] = ()
     n_left_out = 0
 
     def __init__(self, path: Path, kind: str, options: Options, limits: Limits, notes: Notes) -> None:

@@ -3,13 +3,14 @@
 import datetime
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openpyxl.cell.text import Text
-from openpyxl.reader.excel import SHARED_STRINGS, ExcelReader
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.worksheet._reader import WorkSheetParser
-from openpyxl.xml.constants import SHEET_MAIN_NS
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from measures.rubric import format_number
@@ -20,6 +21,10 @@ from projects.language.names import shorten_name
 HAS_FORMULAS = (
     "The workbook contains formulas. Their last values are read; a formula that was never calculated is an empty cell."
 )
+READ_AS_VALUES = (
+    "“{}” has dates or formatted numbers, which are read as their values, such as “{}”. To import them as they are "
+    "displayed, save the sheet as CSV."
+)
 MERGED = "The value of a cell that is merged over several rows is read in each of them."
 MERGED_ACROSS = "A cell is merged over several columns; its value is read in the first of them only."
 FORMULA = re.compile(rb"<f[ >]")
@@ -28,6 +33,7 @@ _MERGED = re.compile(
 )
 _MOST_MERGED = 200_000
 _LONGEST_TAG = 1_000
+_ZEROS = re.compile("(0{1,50})(?:;@)?")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PIECE = 1 << 20
 
@@ -41,22 +47,27 @@ class _Merged(NamedTuple):
     last_column: int
 
 
-class _Workbook(ExcelReader):  # type: ignore[misc]
+class _Workbook(ExcelReader):
     """Reads shared texts as they are written: the library's own reader would lose which underscores are escapes."""
 
     def read_strings(self) -> None:
-        part = self.package.find(SHARED_STRINGS)
+        package: Any = self.package
+        part = package.find(SHARED_STRINGS)
         if part is None:
             return
         with self.archive.open(part.PartName[1:]) as source:
             for _, node in iterparse(source):
                 if node.tag == f"{{{SHEET_MAIN_NS}}}si":
-                    self.shared_strings.append(Text.from_tree(node).content)
+                    text: Any = Text.from_tree(node)
+                    self.shared_strings.append(text.content)
                     node.clear()
 
 
 class XlsxReader(Reader):
-    """Reads cells as texts: a whole number without `.0`, a date in ISO form, a formula as its last value."""
+    """Reads cells as texts: a whole number without `.0`, a date in ISO form, a formula as its last value.
+
+    Of formats only the leading zeros of a number are read.
+    """
 
     def open(self) -> None:
         self._check_archive()
@@ -88,6 +99,9 @@ class XlsxReader(Reader):
             )
         self._sheet = sheets[0]
         self._merged: list[_Merged] = []
+        self._formats: dict[int, str] = {}
+        self._formatted: list[int] = []
+        self._examples: dict[str, str] = {}
         if self._search_sheet():
             self.notes.warn(HAS_FORMULAS)
         self._sheet.reset_dimensions()  # the size written in the file may be wrong and would cut off rows
@@ -112,6 +126,8 @@ class XlsxReader(Reader):
                 self.notes.problem(self._row, "", f"too many cells: {too_far} instead of {n_columns}")
                 self.leave_out(self._row)
                 continue
+            if self._formatted:
+                self._warn_of_formats(cells, names)
             yield self._row, {name: cells.get(place, "") for place, name in names.items()}
 
     def position(self) -> int:
@@ -148,7 +164,8 @@ class XlsxReader(Reader):
                             f"more than {most} rows; split the file into smaller ones", line=self.limits.rows + 2
                         )
                     self._row = number
-                    cells = {cell["column"]: _as_text(cell["value"]) for cell in row if cell["value"] is not None}
+                    self._formatted = []
+                    cells = {cell["column"]: self._as_text(cell) for cell in row if cell["value"] is not None}
                     # Cells may share one long text.
                     n_characters += sum(map(len, cells.values()))
                     if n_characters > self.limits.decoded_bytes:
@@ -216,6 +233,46 @@ class XlsxReader(Reader):
         self._merged = [each for each in ranges if each.column <= self.limits.columns]
         return has_formulas
 
+    def _as_text(self, cell: dict[str, Any]) -> str:
+        """Return the value of a cell as a text; note its column if the sheet displays it in another form."""
+        value = cell["value"]
+        if type(value) is str:
+            return _unescape(value) if "_x" in value else value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return self._write_number(cell)
+        self._formatted.append(cell["column"])
+        if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+            value = value.date()
+        if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+            return value.isoformat()
+        return str(value)
+
+    def _write_number(self, cell: dict[str, Any]) -> str:
+        text, number_format = format_number(cell["value"]), self._find_format(cell["style_id"])
+        if number_format == "General":
+            return text
+        if (zeros := _ZEROS.fullmatch(number_format)) and text.removeprefix("-").isdecimal():
+            return text.zfill(len(zeros[1]) + text.startswith("-"))
+        if number_format != "@":
+            self._formatted.append(cell["column"])
+        return text
+
+    def _find_format(self, style: int) -> str:
+        if style not in self._formats:
+            number, own = self._book._cell_styles[style].numFmtId, self._book._number_formats
+            place = number - BUILTIN_FORMATS_MAX_SIZE
+            self._formats[style] = own[place] if 0 <= place < len(own) else BUILTIN_FORMATS.get(number, "General")
+        return self._formats[style]
+
+    def _warn_of_formats(self, cells: Mapping[int, str], names: Mapping[int, str]) -> None:
+        """Warn of texts and IDs that differ from what the sheet displays, with the first of each column."""
+        for place in self._formatted:
+            if (name := names.get(place, "")) in self.texts:
+                example = self._examples.setdefault(name, shorten_name(cells[place]))
+                self.notes.warn(READ_AS_VALUES.format(shorten_name(name), example), self._row)
+
     def _check_archive(self) -> None:
         """Check that the file is an Excel file of a reasonable unpacked size, before the library unpacks it."""
         limits = self.limits
@@ -244,18 +301,6 @@ def _number(column: bytes) -> int:
     for letter in column:
         number = 26 * number + letter - 64
     return number
-
-
-def _as_text(value: Any) -> str:
-    if type(value) is str:
-        return _unescape(value) if "_x" in value else value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return format_number(value)
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    return str(value)
 
 
 def _unescape(text: str) -> str:

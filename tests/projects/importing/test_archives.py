@@ -111,8 +111,31 @@ def test_escapes_of_excel_are_the_characters_that_they_stand_for(desk: Desk, tmp
         assert name in desk.reason(write(f"a_x{code}_"), "a.xlsx")
 
 
+def test_dates_and_formatted_numbers_of_excel_are_read_as_documented_and_named(desk: Desk) -> None:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    sheet = book.worksheets[0]
+    day, time = dt.datetime(2024, 5, 6), dt.datetime(2024, 5, 6, 9, 30)  # noqa: DTZ001 - Excel knows no zones
+    for row in ([*HEADER, "score"], [7, "P", "Q", "R", day], [-8, "P", "Q", 0.5, time], [9.5, "P", "Q", 12, 1500]):
+        sheet.append(row)
+    formats = {"A2": "0000", "A3": "0000", "A4": "00", "D3": "0%", "D4": "0", "E4": "#,##0", "F2": "0.00"}
+    for place, number_format in formats.items():
+        sheet[place].number_format = number_format
+    sheet["F2"] = 0.25
+    book.save(out)
+    checked = desk.check(out.getvalue(), "a.xlsx")
+    assert desk.texts(checked, "external_id") == ["0007", "-0008", "9.5"]
+    assert desk.texts(checked, "text") == ["2024-05-06", "2024-05-06T09:30:00", "1500"]
+    assert desk.texts(checked, "text", "references") == ["R", "0.5", "12"]
+    (candidates, references, ids) = (str(warned) for warned in checked.report.warnings if "formatted" in warned.reason)
+    assert "“candidate” has dates" in candidates
+    assert "such as “2024-05-06”" in candidates
+    assert candidates.endswith("as CSV (3: line 2, 3, 4).")
+    assert references.endswith("as CSV (1: line 3).")
+    assert ids.endswith("as CSV (1: line 4).")
+
+
 def test_merged_cells_of_excel_have_their_value_in_each_row(desk: Desk) -> None:
-    rows = [["a", "P", "Q", "R", "C"], ["b", None, None, None, "D"], [], ["c", None, None, None, "E"]]
+    rows: list[list[Any]] = [["a", "P", "Q", "R", "C"], ["b", None, None, None, "D"], [], ["c", None, None, None, "E"]]
     more = [["d", "P2", "Q", "R", "F"], ["e", "P3", "Q", "R", "G"]]
     content = xlsx(HEADER, *rows, *more, merged=["B2:B5", "C2:C5", "D2:D1048576", "A6:B6", "A1:A1", "Z1:XFD1048576"])
     checked = desk.check(content, "a.xlsx")
