@@ -160,6 +160,10 @@ MULTIPLE = ("rater", "metadata", "ignore")
 FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
 IN_METADATA = "metadata."
 OWN_METADATA = "metadata.concord."
+FIELD_KEYS = frozenset(
+    prefix + name for prefix in ("", IN_METADATA, OWN_METADATA) for names in SYNONYMS.values() for name in names
+)
+"""Keys of fields, as the MOCHA export adds them to the columns of a file; they don't count toward the limit of keys."""
 
 
 @dataclass(slots=True)
@@ -275,6 +279,11 @@ def plan_columns(
     for column in sorted(columns, key=lambda each: (each not in mapping, names.get(normal_name(each), ("", 0))[1])):
         plan.add(column)
     return plan
+
+
+def count_keys(columns: Iterable[str]) -> int:
+    """Return how many keys of a JSON file count toward the limit of columns."""
+    return sum(column not in FIELD_KEYS for column in columns)
 
 
 def is_field(meaning: str, fields: Mapping[str, str] = FIELDS) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import TextIOWrapper
 from typing import Any
 
-from projects.importing.fields import IN_METADATA, OWN_METADATA
+from projects.importing.fields import IN_METADATA, OWN_METADATA, count_keys
 from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import (
     SPACE,
@@ -122,8 +122,8 @@ class ObjectReader(Reader):
         return Broken(problem.reason, line=number, column=problem.column, offers=error.offers)
 
     def _check_columns(self, lines: dict[str, int]) -> None:
-        if len(lines) > self.limits.columns:
-            raise Broken(f"{len(lines):,} different keys; the maximum is {self.limits.columns}")
+        if (n_keys := count_keys(lines)) > self.limits.columns:
+            raise Broken(f"{n_keys:,} different keys; the maximum is {self.limits.columns}")
         for name, line in lines.items():
             check_key(name, line)
 

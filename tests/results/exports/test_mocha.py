@@ -123,6 +123,16 @@ def test_it_imports_again_to_the_same_thing(project: Project, owner: Membership,
     assert second == json.loads(first) | second
 
 
+def test_as_many_columns_as_a_file_may_have_come_back(project: Project, owner: Membership, tmp_path: Path) -> None:
+    rich(project)
+    own = {f"column {n}": n for n in range(200)}
+    Candidate.objects.filter(external_id="full").update(metadata=own)
+    other = make_project("again")
+    make_membership(other, role=Membership.Role.OWNER)
+    take_file(other, exported(project), "again.json", tmp_path, with_scores=True)
+    assert Candidate.objects.in_project(other).get(external_id="full").metadata == own
+
+
 def test_what_it_does_not_hold_is_said_on_the_page(
     project: Project, manager: Membership, owner: Membership, client_of: SignIn, tmp_path: Path
 ) -> None:
