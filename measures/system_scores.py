@@ -105,7 +105,8 @@ def system_scores(
         The result of `sum_units`, by criterion: ratings of passing annotators, without control items.
     confidence : float
         Nominal coverage of the intervals, between 0 and 1. Each system's own units (or groups) are left out in turn,
-        each with all its ratings on every criterion.
+        each with all its ratings on every criterion; one that has no rating (or z score) on a criterion is no part of
+        that criterion's interval.
     is_one_scale : bool
         Whether all criteria share one scale; if not, the raw score over all criteria is undefined.
 
@@ -143,12 +144,12 @@ def system_scores(
     for source in sources:
         groups, sums, is_rated = _select_system(criteria, source)
         whole = sums.sum(axis=0)
-        left_out = {"units": whole - sums, "groups": whole - _sum_groups(groups, sums)}
+        parts = {"units": sums, "groups": _sum_groups(groups, sums)}
         for at, key in enumerate(keys):
             if whole[at, 0]:
-                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], left_out, [at], confidence))
+                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], parts, [at], confidence))
         # The empty key is over all criteria: no criterion has it as its key.
-        found[""].append(_score(source, len(sums), whole, left_out, range(len(keys)), confidence, has_raw=is_one_scale))
+        found[""].append(_score(source, len(sums), whole, parts, range(len(keys)), confidence, has_raw=is_one_scale))
     return {key: _sort(scores) for key, scores in found.items()}
 
 
@@ -213,7 +214,7 @@ def _score(
     source: str,
     n_units: int,
     whole: Floats,
-    left_out: Mapping[str, Floats],
+    parts: Mapping[str, Floats],
     at: Sequence[int],
     confidence: float,
     *,
@@ -225,7 +226,7 @@ def _score(
             return Mean(mean=undefined, by_unit=undefined, by_group=undefined)
         value = float((whole[:, total] / whole[:, n]).mean())
         by_unit, by_group = (
-            _interval(value, left_out[name][:, list(at)], n, total, confidence, by_group=name == "groups")
+            _interval(value, whole, parts[name][:, list(at)], n, total, confidence, by_group=name == "groups")
             for name in ("units", "groups")
         )
         return Mean(mean=value, by_unit=by_unit, by_group=by_group)
@@ -243,9 +244,11 @@ def _score(
 
 
 def _interval(
-    mean: float, left_out: Floats, n: int, total: int, confidence: float, *, by_group: bool
+    mean: float, whole: Floats, parts: Floats, n: int, total: int, confidence: float, *, by_group: bool
 ) -> Interval | Undefined:
-    """Return the interval of a mean from the sums without each unit or group."""
+    """Return the interval of a mean from the sums of all, and of each unit or group."""
+    # Leaving out a part without a rating changes nothing: counted, it would make the interval look surer than it is.
+    left_out = whole - parts[parts[:, :, n].any(axis=1)]
     counts, unit = left_out[:, :, n], "passage" if by_group else "candidate"
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(counts > 0, left_out[:, :, total] / counts, np.nan).mean(axis=1)

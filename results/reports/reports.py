@@ -23,7 +23,7 @@ from results.models import Report
 
 AT_ONCE = 5_000
 """Up to this many judgments of a criterion, a page computes its figures itself."""
-METHODS = 3
+METHODS = 4
 """Raised where methods change: figures computed by earlier ones are still shown, and offered to be recomputed."""
 MOST_KEPT = 20
 """Reports of the same question; older ones are deleted."""

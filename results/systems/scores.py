@@ -52,7 +52,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     sums, z = (_leave_out(each, humans) for each in (sums, z))
     scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
     return {
-        "criteria": [_describe_criterion(scope.criterion) for scope in scopes],
+        "criteria": [_describe_criterion(scope.criterion, sums[scope.criterion.key]) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
         "has_simulated": has_any_simulated,
         "is_one_scale": is_one_scale,
@@ -173,8 +173,9 @@ def _compare(
     }
 
 
-def _describe_criterion(criterion: CriterionInUse) -> dict[str, Any]:
-    return {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
+def _describe_criterion(criterion: CriterionInUse, sums: pd.DataFrame) -> dict[str, Any]:
+    about = {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
+    return {**about, "n_passages": int(sums[GROUP].nunique())}
 
 
 def _sum_inclusion(scopes: list[Scope]) -> Inclusion:

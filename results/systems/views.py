@@ -44,7 +44,7 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
         context["human_choices"] = [(value, label, value == form.choice) for value, label in CHOICES.items()]
     if state.figures:
         context |= _select_criterion(state.figures, form)
-        context["warnings"] = list_warnings(state.figures, form.human_sources)
+        context["warnings"] = list_warnings(state.figures, form.human_sources, key=context["key"])
         urls = {each["key"]: _choose_in_query(request, each["key"]) for each in state.figures["criteria"]}
         found = tables.tabulate_systems(state.figures, key=context["key"], criterion_urls=urls)
         context["tables"] = {table.name: table for table in found}

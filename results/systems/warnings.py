@@ -9,8 +9,8 @@ from results.scope.gold_settings import PASSAGES
 from results.scope.human_sources import COUNT_AS_SYSTEMS
 
 
-def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str]) -> list[str]:
-    """Return why the scores of systems may mislead: human sources among them, few passages.
+def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, key: str = "") -> list[str]:
+    """Return why the scores of systems on a criterion, or on all, may mislead: human sources, few passages.
 
     Notes on pairs, such as that no pair can be significant, are stored with the figures.
     """
@@ -21,11 +21,26 @@ def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str]) -> l
             f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. They take ranks, and each is compared with each "
             "system, so that more pairs are corrected for. Leave them out or show them apart under “Human sources”."
         )
-    # Figures of earlier versions do not tell how many passages there are.
-    n = figures.get("n_passages", FEW_UNITS)
-    if figures.get("unit") == PASSAGES and n < FEW_UNITS:
-        passages = plural(n, "1 passage", f"{n:,} passages")
-        found.append(
-            f"Few passages: with fewer than {FEW_UNITS} the intervals are rough. These scores are of {passages}."
-        )
+    if counted := _count_few_passages(figures, key):
+        found.append(f"Few passages: with fewer than {FEW_UNITS} the intervals are rough. {counted}")
     return found
+
+
+def _count_few_passages(figures: Mapping[str, Any], key: str) -> str:
+    """Return a sentence on how few passages the scores are of, or nothing where they are enough."""
+    if figures.get("unit") != PASSAGES:
+        return ""
+    # Figures of earlier versions do not tell how many passages there are, or only how many in all.
+    n = figures.get("n_passages", FEW_UNITS)
+    by_criterion = {each["key"]: (each["name"], each.get("n_passages", n)) for each in figures["criteria"]}
+    if key in by_criterion:
+        n = by_criterion[key][1]
+    if n < FEW_UNITS:
+        return f"These scores are of {_name_count(n)}."
+    few = [(name, n) for name, n in by_criterion.values() if 0 < n < FEW_UNITS] if key not in by_criterion else []
+    listed = "; ".join(f"{name.rstrip('. ')}, {_name_count(n)}" for name, n in few)
+    return f"Criteria with fewer: {listed}." if few else ""
+
+
+def _name_count(n: int) -> str:
+    return plural(n, "1 passage", f"{n:,} passages")

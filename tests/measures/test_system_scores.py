@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from measures.jackknife import jackknife
+from measures.jackknife import JackknifeInterval, jackknife
 from measures.outcome import Undefined
+from measures.patterns import Floats
 from measures.system_scores import mean_over_criteria, sum_units, system_scores
 from tests.measures.frames import system_ratings
 
@@ -51,12 +52,34 @@ def test_the_interval_is_students_and_over_passages_the_jackknifes() -> None:
     assert (score.raw.by_unit.low, score.raw.by_unit.high) == pytest.approx(
         stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
     )
-    values = frame["value"].to_numpy()
-    expected = jackknife(lambda rows: float(values[rows].mean()), frame["group"].tolist(), scale="plain")
+    expected = _leave_out_each(frame["value"].to_numpy(), frame["group"])
     assert not isinstance(expected, Undefined)
     assert not isinstance(score.raw.by_group, Undefined)
     assert (score.raw.by_group.low, score.raw.by_group.high) == pytest.approx((expected.low, expected.high))
     assert (score.raw.by_group.method, score.raw.by_group.n_parts) == ("jackknife", expected.n_units)
+
+
+def _leave_out_each(values: Floats, groups: pd.Series) -> JackknifeInterval | Undefined:
+    return jackknife(lambda rows: float(values[rows].mean()), groups.tolist(), scale="plain")
+
+
+@pytest.mark.parametrize(("n_passages", "n_z"), [(3, 3), (5, 4), (2, 2)])
+def test_an_interval_is_over_what_is_rated_on_its_criterion(n_passages: int, n_z: int) -> None:
+    """Leaving out a passage that has no rating on the criterion changes nothing, and so adds no degree of freedom."""
+    whole = system_ratings(4, n_units=60, systems="a")
+    part = whole[whole["group"] < n_passages].copy()
+    part.loc[part["group"] >= n_z, "z"] = np.nan
+    (found,) = system_scores({"p": sum_units(whole), "q": sum_units(part)})["q"]
+    for mean, column in ((found.raw, "value"), (found.z, "z")):
+        rows = part[part[column].notna()]
+        for interval, name in ((mean.by_unit, "unit"), (mean.by_group, "group")):
+            expected = _leave_out_each(rows[column].to_numpy(), rows[name])
+            if isinstance(expected, Undefined):
+                assert interval == Undefined(reason="fewer than three passages")
+                continue
+            assert not isinstance(interval, Undefined)
+            assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
+            assert interval.n_parts == rows[name].nunique()
 
 
 def test_units_that_are_alike_within_passages_make_the_interval_by_passage_wider() -> None:

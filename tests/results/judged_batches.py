@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
-from measures.rubric import Level, Scale, ScaleKind
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.importing import CriterionColumn, Kind, Options
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
 from projects.rubric.rubrics import create_rubric, describe_criterion
@@ -80,6 +80,15 @@ def judge(
                 not_counted_reason="" if counted else "surplus",
             )
     return batch
+
+
+def ask(project: Project, **scales: Scale) -> Rubric:
+    """The next version of the rubric, which asks each criterion on this scale."""
+    criteria = [
+        CriterionSpec(key=key, name=key.capitalize(), statement="", scale=scale, level=Level.ORDINAL)
+        for key, scale in scales.items()
+    ]
+    return create_rubric(project, name="Version", preset="custom", criteria=criteria)
 
 
 def judge_on_slider(project: Project, ratings: Ratings, *, level: Level = Level.ORDINAL) -> Batch:

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from annotate.models import Batch, Judgment
+from measures.rubric import FIVE_POINTS
 from projects.jobs.queue import Job
 from projects.jobs.running import run
 from projects.models import Membership, Project
@@ -20,7 +21,7 @@ from tests.page_reader import Screen, read
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex, read_caption
-from tests.results.judged_batches import judge
+from tests.results.judged_batches import ask, judge
 
 pytestmark = pytest.mark.django_db
 
@@ -180,6 +181,33 @@ def test_the_test_and_the_values_of_pairs_can_be_chosen(
     assert "Too few passages" in figures["notes"][""][0]
     old = Script(researcher).read("scores/", kind="systems", batch=1, test="graham2016")["figures"]
     assert len(old["pairs"][""]) == 6
+
+
+def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    rubric = ask(project, correctness=FIVE_POINTS, fluency=FIVE_POINTS)
+    correctness, fluency = rubric.criteria.order_by("position")
+    person, ratings = make_membership(project), {}
+    dataset = make_dataset(project, "study")
+    for n in range(20):
+        for candidate in make_candidates(make_question(make_passage(dataset)), 2, source="one"):
+            ratings[candidate] = {person: float(n % 5 + 1)}
+    judge(project, ratings, rubric=rubric, criterion=correctness)
+    judge(project, dict(list(ratings.items())[:6]), rubric=rubric, criterion=fluency)
+    answered = Script(researcher).read("scores/", kind="systems")["figures"]
+    (score,) = answered["scores"]["fluency"]
+    expected = stats.t.interval(0.95, 2, 2, 1 / np.sqrt(3))
+    assert (score["raw"]["by_group"]["low"], score["raw"]["by_group"]["high"]) == pytest.approx(expected)
+    assert score["raw"]["by_group"]["n_parts"] == 3
+    assert answered["warnings"] == [
+        "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency, 3 passages."
+    ]
+    client = client_of(researcher)
+    told = {key: "Few passages" in client.get(SYSTEMS, {"criterion": key}).content.decode()
+            for key in ("correctness", "fluency")}  # fmt: skip
+    assert told == {"correctness": False, "fluency": True}
+    assert "These scores are of 3 passages." in client.get(SYSTEMS, {"criterion": "fluency"}).content.decode()
 
 
 def test_systems_without_shared_questions_are_unpaired(
