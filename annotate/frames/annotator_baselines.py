@@ -15,10 +15,13 @@ from measures.standardising import annotator_norms
 def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_controls: bool) -> pd.DataFrame:
     """Return the norms of `measures.standardising` for the criterion of a scope, indexed by pseudonym.
 
-    All given criteria with the same scale as the scope's own enter together, within its batch or stage, whatever
-    dataset, split or source the candidates have. Controls enter if requested; scores without an annotator do not.
+    All versions of the given criteria with the same scale as the scope's own enter together, within its batch or stage,
+    whatever dataset, split or source the candidates have. Controls enter if requested; scores without an annotator do
+    not.
     """
-    on_scale = [each for each in criteria if each.scales == scope.criterion.scales]
+    scales = scope.criterion.scales
+    # Another criterion may have been asked on this scale under one version of the rubric, and on another since.
+    on_scale = [narrowed for each in criteria if (narrowed := each.on_scales(scales)).ids]
     judgments, parameters = select_counted(scope, criteria=on_scale)
     controls = _CONTROLS.format(blind="AND NOT a.not_blind" if scope.is_blind_only else "") if with_controls else ""
     with execute_analytic(_SCORED.format(judgments=judgments, controls=controls), parameters) as cursor:

@@ -1,6 +1,7 @@
 """Scopes of judgments, and the criteria that batches use."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from django.db.models import Exists, OuterRef
@@ -23,11 +24,21 @@ class CriterionInUse:
     low: int
     high: int
     ids: tuple[int, ...]
-    scales: tuple[str, ...]
+    id_scales: tuple[str, ...]
+    """The name of each id's scale."""
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.id_scales))
 
     @property
     def has_one_scale(self) -> bool:
         return len(self.scales) == 1
+
+    def on_scales(self, names: Collection[str]) -> "CriterionInUse":
+        """Return the criterion with those of its versions alone that have one of these scales; possibly with none."""
+        kept = [(pk, scale) for pk, scale in zip(self.ids, self.id_scales, strict=True) if scale in names]
+        return replace(self, ids=tuple(pk for pk, _ in kept), id_scales=tuple(scale for _, scale in kept))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +103,7 @@ def _merge_versions(versions: list[Criterion]) -> CriterionInUse:
         low=newest.low,
         high=newest.high,
         ids=tuple(criterion.pk for criterion in versions),
-        scales=tuple(dict.fromkeys(name_scale(criterion) for criterion in versions)),
+        id_scales=tuple(name_scale(criterion) for criterion in versions),
     )
 
 

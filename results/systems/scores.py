@@ -42,7 +42,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     """Return the systems' scores on every criterion and on all together, with intervals, and each pair compared."""
     requested = read_scopes(project, settings)
     scopes = _drop_several_scales(requested)
-    sums, z = _fetch_sums(scopes, settings)
+    sums, z = _fetch_sums(scopes, settings, [scope.criterion for scope in requested])
     has_any_simulated = has_simulated(project, *z.values())
     # Whether candidates share passages is that of all candidates, so the unit of the intervals is one.
     unit = PASSAGES if any(each[GROUP].nunique() < len(each) for each in sums.values()) else ITEMS
@@ -68,11 +68,10 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
 
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the systems' scores in two batches, as z scores and raw means, on each common criterion and on all."""
+    # A batch is asked for by number, so its stage plays no part. It has one version of the rubric, and so one scale.
     requested = [
-        _drop_several_scales(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
-        for name in ("first", "second")
+        read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}) for name in ("first", "second")
     ]
-    # A batch is asked for by number, so its stage plays no part.
     runs = [_score_run(scopes, settings) for scopes in requested]
     found: dict[str, Any] = {}
     for key in runs[0]:
@@ -103,15 +102,19 @@ def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:
 
 
 def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
-    sums, _z = _fetch_sums(scopes, settings)
+    sums, _z = _fetch_sums(scopes, settings, [scope.criterion for scope in scopes])
     sums = _leave_out(sums, settings.get("human_sources", []))
     return system_scores(sums, is_one_scale=_is_one_scale(scopes))
 
 
-def _fetch_sums(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Frames]:
-    """Return the sums of each unit and the z scores of the ratings by criterion: no more is kept in memory."""
+def _fetch_sums(
+    scopes: list[Scope], settings: Mapping[str, Any], criteria: Sequence[CriterionInUse]
+) -> tuple[Frames, Frames]:
+    """Return the sums of each unit and the z scores of the ratings by criterion: no more is kept in memory.
+
+    Norms are over all `criteria`, also over those that have no scores here because they were asked on several scales.
+    """
     sums, z = {}, {}
-    criteria = [scope.criterion for scope in scopes]
     norms: dict[tuple[str, ...], pd.DataFrame] = {}
     for scope in scopes:
         scales = scope.criterion.scales

@@ -24,6 +24,8 @@ Ratings = Mapping[Candidate, Mapping[Membership, float | None]]
 VALUES = ((1, 2, 5), (4, 4, 5), (2, 3, 3), (5, 5, 5))
 """Four candidates by three annotators."""
 
+HUNDRED = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
+
 
 def judge(
     project: Project,
@@ -94,7 +96,7 @@ def ask(project: Project, **scales: Scale) -> Rubric:
 def judge_on_slider(project: Project, ratings: Ratings, *, level: Level = Level.ORDINAL) -> Batch:
     """A batch under a newer version of the rubric, which asks the same criterion on a slider of 0 to 100."""
     spec = describe_criterion(project.rubrics.order_by("-version")[0].criteria.get())
-    slider = replace(spec, scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100), anchors={}, level=level)
+    slider = replace(spec, scale=HUNDRED, anchors={}, level=level)
     rubric = create_rubric(project, name="Slider", preset="custom", criteria=[slider])
     return judge(project, ratings, rubric=rubric)
 

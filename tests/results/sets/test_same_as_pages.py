@@ -1,6 +1,7 @@
 """A set says what the pages say, to the last digit."""
 
 import csv
+import statistics
 from dataclasses import replace
 
 import pandas as pd
@@ -12,7 +13,7 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.reviews.adjudication import choose_gold
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
-from measures.rubric import Level
+from measures.rubric import FIVE_POINTS, Level
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
 from results.agreement.alpha import AlphaInterval, measure_agreement
@@ -20,8 +21,9 @@ from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex
-from tests.results.judged_batches import answer, canonical, judge, judge_on_slider
+from tests.results.judged_batches import HUNDRED, answer, ask, canonical, judge, judge_on_slider
 from tests.results.sets.frozen_sets import freeze, table
 
 
@@ -96,6 +98,33 @@ def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Member
     assert isinstance(on_page, pd.Series)
     rows = table(freeze(project, manager, splits=("dev",), gold=GoldRule.Z), "aggregated.csv")
     assert [float(row["gold"]) for row in rows] == pytest.approx(on_page.tolist(), abs=1e-12)
+
+
+def test_z_scores_rest_on_all_that_was_scored_on_the_scale_under_any_version(
+    project: Project, manager: Membership
+) -> None:
+    """The second version asks bb on another scale, so what was scored on bb before still shares that of aa."""
+    people = [make_membership(project) for _ in range(2)]
+    question = make_question(make_passage(make_dataset(project)))
+    on_points: dict[str, list[float]] = {person.pseudonym: [] for person in people}
+    for scale in (FIVE_POINTS, HUNDRED):
+        rubric = ask(project, aa=FIVE_POINTS, bb=scale)
+        candidates = make_candidates(question, 3)
+        for criterion in rubric.criteria.all():
+            given = {
+                each: {who: float(1 + (n * (m + 2) + criterion.position) % 5) for m, who in enumerate(people)}
+                for n, each in enumerate(candidates)
+            }
+            judge(project, given, rubric=rubric, criterion=criterion)
+            for who in people if criterion.high == 5 else ():
+                on_points[who.pseudonym] += [by[who] for by in given.values()]
+    script = Script(manager)
+    norms = script.read("scores/", kind="golds", criterion="aa")["figures"]["norms"]
+    for (name, *norm), values in zip(norms, (on_points[each] for each in sorted(on_points)), strict=True):
+        assert norm == pytest.approx([9, statistics.mean(values), statistics.stdev(values)]), name
+    rows = [row for row in table(freeze(project, manager), "aggregated.csv") if row["criterion"] == "aa"]
+    (score,) = script.read("scores/", kind="systems")["figures"]["scores"]["aa"]
+    assert score["z"]["mean"] == pytest.approx(statistics.mean(float(row["z_mean"]) for row in rows))
 
 
 def test_the_project_s_rule_is_the_default(project: Project, owner: Membership, client_of: SignIn) -> None:
