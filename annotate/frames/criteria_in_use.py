@@ -4,8 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from django.db.models import Exists, OuterRef
-
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch, Judgment
 from projects.models import Criterion, Project
@@ -64,20 +62,29 @@ class Scope:
         return () if self.batch else left_out(self.project, self.stage)
 
 
-def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
-    """Return the criteria of the project's batches (or of one batch), each key once, the newest rubric's first."""
-    read = partial(_read_criteria, project, batch)
-    return list(project.remember(f"criteria of {batch.pk}" if batch else "criteria", read))
+def criteria_in_use(project: Project, batch: Batch | None = None, *, stage: Stage = Stage.ALL) -> list[CriterionInUse]:
+    """Return the criteria of the project's batches (or of one batch), each key once, the newest rubric's first.
+
+    A stage leaves out no criterion, but of one on several scales the versions that were not rated on in it.
+    """
+    stage = Stage.ALL if batch else stage
+    name = f"criteria of {batch.pk}" if batch else "criteria"
+    by_key = project.remember(name, partial(_read_versions, project, batch))
+
+    def merge() -> list[CriterionInUse]:
+        return [_merge_versions(_drop_unjudged(versions, project, stage)) for versions in by_key.values()]
+
+    return list(project.remember(f"{name} in {stage}", merge))
 
 
-def _read_criteria(project: Project, batch: Batch | None) -> list[CriterionInUse]:
+def _read_versions(project: Project, batch: Batch | None) -> dict[str, list[Criterion]]:
     # Own rubrics come before imported ones, so that a key has the name that the project's people gave it.
     criteria = Criterion.objects.filter(rubric__project=project)
     criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
     by_key: dict[str, list[Criterion]] = {}
     for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
         by_key.setdefault(criterion.key, []).append(criterion)
-    return [_merge_versions(versions) for versions in by_key.values()]
+    return by_key
 
 
 def criteria_to_come(project: Project) -> list[CriterionInUse]:
@@ -86,13 +93,24 @@ def criteria_to_come(project: Project) -> list[CriterionInUse]:
     return [_merge_versions([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
+def _drop_unjudged(versions: list[Criterion], project: Project, stage: Stage) -> list[Criterion]:
+    """Return the versions without those that no one has rated on in the stage, where they have several scales.
+
+    Scores on different scales cannot be combined, but a changed scale matters only if both have judgments.
+    """
+    if len({name_scale(criterion) for criterion in versions}) == 1:
+        return versions
+    judged, used = Judgment.objects.filter(is_counted=True, candidate__isnull=False), versions
+    if without := left_out(project, stage):
+        # Asked first, as it is quick: of a version that the stage never uses, all judgments would be looked at in vain.
+        batches = Batch.objects.filter(rubric__in={criterion.rubric_id for criterion in versions})
+        rubrics = set(batches.exclude(pk__in=without).values_list("rubric", flat=True))
+        used = [criterion for criterion in versions if criterion.rubric_id in rubrics]
+        judged = judged.exclude(assignment__hit__batch__in=without)
+    return [criterion for criterion in used if judged.filter(criterion=criterion).exists()] or versions[:1]
+
+
 def _merge_versions(versions: list[Criterion]) -> CriterionInUse:
-    # Scores on different scales cannot be combined. Versions that no one has rated on are dropped first, since a
-    # changed scale matters only if both have judgments.
-    if len({name_scale(criterion) for criterion in versions}) > 1:
-        judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
-        with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
-        versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
     newest = versions[0]
     return CriterionInUse(
         key=newest.key,

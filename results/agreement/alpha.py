@@ -190,7 +190,7 @@ def _fetch_parts(scope: Scope, ratings: Ratings, by: str) -> Iterator[tuple[str,
     """Yield each part of a scope with its name, its scope and its patterns of ratings."""
     # Ratings of one criterion do not tell the other criteria, the stage or the batch apart: these are fetched again.
     if by == CRITERION:
-        for criterion in criteria_in_use(scope.project, scope.batch):
+        for criterion in criteria_in_use(scope.project, scope.batch, stage=scope.stage):
             part = replace(scope, criterion=criterion)
             yield criterion.name, part, fetch_ratings(part, by_passage=True).patterns()
     elif by:

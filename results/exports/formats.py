@@ -1,8 +1,9 @@
 """The export formats, and the statement and file name of each."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from annotate.frames.criteria_in_use import criteria_in_use
+from annotate.frames.criteria_in_use import CriterionInUse, criteria_in_use
 from annotate.frames.stages import Stage
 from projects.errors import Refused
 from results.exports.aggregated import select_aggregated
@@ -62,10 +63,21 @@ def _make_mocha(choices: Choices) -> Statement:
 
 def _choose_criterion(choices: Choices) -> str:
     batch = choices.batches[0] if len(choices.batches) == 1 else None
-    criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch)
-    if not criterion.has_one_scale:
-        scales = "; ".join(criterion.scales)
+    stage = Stage.ALL if choices.batches else choices.stage
+    criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch, stage=stage)
+    scales = _list_scales(choices, criterion)
+    if len(scales) > 1:
         raise Refused(
-            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix. Choose one batch."
+            f"“{criterion.key}” was asked on several scales ({'; '.join(scales)}), which one file cannot mix. Choose "
+            "one batch."
         )
     return criterion.key
+
+
+def _list_scales(choices: Choices, criterion: CriterionInUse) -> Sequence[str]:
+    """Return the scales on which a criterion was asked in the batches that are named, or else in the whole stage."""
+    if criterion.has_one_scale or not choices.batches:
+        return criterion.scales
+    asked = (each for batch in choices.batches for each in criteria_in_use(choices.project, batch))
+    found = {scale for each in asked if each.key == criterion.key for scale in each.scales}
+    return [scale for scale in criterion.scales if scale in found]

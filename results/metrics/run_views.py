@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.frames.criteria_in_use import CriterionInUse, criteria_in_use
+from annotate.frames.stages import default_stage
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
@@ -120,7 +121,8 @@ def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[st
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
     page = paginate(request, list_scores(run, Filters(**chosen), sort))
-    criteria = criteria_in_use(project)
+    # Gold scores are those of the default stage.
+    criteria = criteria_in_use(project, stage=default_stage(project))
     criterion = _criterion(request, criteria)
     golds = fetch_golds(project, criterion, [row.candidate_id for row in page]) if criterion else {}
     return {

@@ -112,11 +112,12 @@ class JudgmentsForm(ScopeForm):
         """Return the selected judgments. Raises Refused where the batch does not ask the criterion."""
         data = self.cleaned_data if self.is_bound else {}
         batch = data.get("batch")
-        criteria = criteria_in_use(self.project, batch) if batch else self.criteria
+        stage = self.read_stage()
+        criteria = criteria_in_use(self.project, batch, stage=stage)
         return Scope(
             project=self.project,
             criterion=choose_among(criteria, data.get("criterion") or self.criteria[0].key),
-            stage=self.read_stage(),
+            stage=stage,
             batch=batch,
             is_blind_only=bool(data.get("blind")),
         )

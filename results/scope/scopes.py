@@ -37,15 +37,16 @@ def read_scope(project: Project, settings: Mapping[str, Any]) -> Scope:
 def read_scopes(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
     """Return that scope for each criterion that the batch or project asks, not only for the one in the settings."""
     batch = find_batch(project, settings["batch"]) if settings["batch"] else None
+    stage = Stage(settings["stage"])
     return [
         Scope(
             project=project,
             criterion=criterion,
-            stage=Stage(settings["stage"]),
+            stage=stage,
             batch=batch,
             is_blind_only=settings["blind"],
         )
-        for criterion in criteria_in_use(project, batch)
+        for criterion in criteria_in_use(project, batch, stage=stage)
     ]
 
 
@@ -65,17 +66,21 @@ def scope_settings(scope: Scope) -> dict[str, Any]:
     }
 
 
-def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
+def choose_criterion(
+    project: Project, *, key: str = "", batch: Batch | None = None, stage: Stage = Stage.ALL
+) -> CriterionInUse:
     """Return the criterion of this key among those that the project's batches, or one batch, ask. Raises Refused."""
-    return choose_among(criteria_in_use(project, batch), key)
+    return choose_among(criteria_in_use(project, batch, stage=stage), key)
 
 
-def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
+def choose_criterion_to_measure(
+    project: Project, *, key: str = "", batch: Batch | None = None, stage: Stage = Stage.ALL
+) -> CriterionInUse:
     """Return the criterion as `choose_criterion` does; before there is a batch, the one that the first batch would ask.
 
     Raises Refused.
     """
-    criteria = criteria_in_use(project, batch)
+    criteria = criteria_in_use(project, batch, stage=stage)
     if criteria:
         return choose_among(criteria, key)
     # A project that only plans has no batch; its rubric says what will be asked.

@@ -82,9 +82,9 @@ class Command(ProjectCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         batch = None if options["batch"] is None else find_batch(project, options["batch"])
-        criterion = choose_criterion_to_measure(project, key=options["criterion"], batch=batch)
-        level = Level(options["level"] or criterion.level)
         stage = Stage(options["stage"]) if options["stage"] else default_stage(project)
+        criterion = choose_criterion_to_measure(project, key=options["criterion"], batch=batch, stage=stage)
+        level = Level(options["level"] or criterion.level)
         scope = Scope(project=project, criterion=criterion, stage=stage, batch=batch)
         report = measure_agreement(
             scope,
