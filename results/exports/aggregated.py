@@ -30,25 +30,34 @@ def select_aggregated(choices: Choices) -> str:
     here = select_candidates(about, where=f"AND {is_judgeable('c', 'p')}")
     return f"""
 WITH candidates AS MATERIALIZED ({here}),
-criteria AS ({select_criteria()}),
+criteria AS ({number_scales()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
-    SELECT candidate_id, key, low, high, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
+    SELECT candidate_id, scale, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
            avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median, stddev_samp(value) AS sd,
            string_agg(value::text, '{SEPARATOR}' ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE
                string_agg(annotator, '{SEPARATOR}' ORDER BY {ORDER}) FILTER (WHERE value IS NOT NULL)
            END AS raters
-    FROM judgments GROUP BY candidate_id, key, low, high)
-SELECT {name_columns(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
+    FROM judgments GROUP BY candidate_id, scale)
+SELECT {name_columns(about, "c")}, k.key AS criterion, k.scale_kind, k.low AS scale_low, k.high AS scale_high,
        s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
        a.value AS adjudicated, {select_gold("s", "a")} AS gold,
        CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined
 FROM scored s JOIN candidates c ON c.id = s.candidate_id
-LEFT JOIN adjudicated a
-  ON a.candidate_id = s.candidate_id AND a.key = s.key AND a.low = s.low AND a.high = s.high
-ORDER BY c.position, s.key COLLATE "C", s.low, s.high"""
+JOIN (SELECT DISTINCT scale, key, scale_kind, low, high FROM criteria) k ON k.scale = s.scale
+LEFT JOIN adjudicated a ON a.candidate_id = s.candidate_id AND a.scale = s.scale
+ORDER BY c.position, s.scale"""
+
+
+def number_scales() -> str:
+    """Return SQL of the criteria, each criterion and scale with a number: points and a slider of the same ends are two.
+
+    Numbers are compared a million times, which takes longer with texts. Their order is that of the file.
+    """
+    order = 'key COLLATE "C", scale_kind COLLATE "C", low, high'
+    return f"SELECT *, dense_rank() OVER (ORDER BY {order}) AS scale FROM ({select_criteria()}) asked"
 
 
 def select_gold(scored: str, adjudicated: str) -> str:
@@ -59,16 +68,16 @@ def select_gold(scored: str, adjudicated: str) -> str:
 
 
 def select_adjudicated() -> str:
-    """Return SQL of the newest adjudicated score of each candidate and criterion, reversed ones turned."""
+    """Return SQL of the newest adjudicated score of each candidate and scale, reversed ones turned."""
     return """
-    SELECT DISTINCT ON (a.candidate_id, cr.key, cr.low, cr.high) a.candidate_id, cr.key, cr.low, cr.high,
+    SELECT DISTINCT ON (a.candidate_id, cr.scale) a.candidate_id, cr.scale,
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - a.value ELSE a.value END AS value
     FROM annotate_adjudication a JOIN criteria cr ON cr.id = a.criterion_id
-    ORDER BY a.candidate_id, cr.key, cr.low, cr.high, a.id DESC"""
+    ORDER BY a.candidate_id, cr.scale, a.id DESC"""
 
 
 def select_judgments(choices: Choices) -> str:
-    """Return SQL of the counted judgments, reversed scores turned: the newest of each annotator, candidate and key."""
+    """Return SQL of the counted judgments, reversed scores turned: the newest of each annotator, candidate, scale."""
     # A join that nobody asked for would read the assignment of every judgment.
     only_batches = (
         f"""
@@ -80,10 +89,10 @@ def select_judgments(choices: Choices) -> str:
     # Under several versions of a rubric an annotator may have judged a candidate more than once; DISTINCT ON keeps the
     # first row of its ORDER BY, which is the newest judgment.
     return f"""
-    SELECT DISTINCT ON (j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id)
-           j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.key, cr.low, cr.high,
+    SELECT DISTINCT ON (j.candidate_id, cr.scale, j.annotator_id)
+           j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.scale,
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id
     JOIN projects_membership m ON m.id = j.annotator_id {only_batches}
     WHERE {is_counted("j")}
-    ORDER BY j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id, j.id DESC"""
+    ORDER BY j.candidate_id, cr.scale, j.annotator_id, j.id DESC"""

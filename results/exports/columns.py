@@ -94,7 +94,7 @@ def select_candidates(columns: Columns, *, where: str = "") -> str:
 def select_criteria() -> str:
     """Return SQL of the project's criteria, or of those of one key."""
     return """
-    SELECT cr.id, cr.key, cr.is_reversed, cr.low, cr.high
+    SELECT cr.id, cr.key, cr.is_reversed, cr.kind AS scale_kind, cr.low, cr.high
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s AND (%(criterion)s = '' OR cr.key = %(criterion)s)"""
 

@@ -6,9 +6,8 @@ database writes the entries, one a line; text is exact, as JSON needs no guard.
 """
 
 from annotate.models.conditions import is_item, is_judgeable
-from results.exports.aggregated import ORDER, select_adjudicated, select_gold, select_judgments
+from results.exports.aggregated import ORDER, number_scales, select_adjudicated, select_gold, select_judgments
 from results.exports.choices import Choices
-from results.exports.columns import select_criteria
 
 ENTRIES_OPEN = b"{"
 
@@ -81,13 +80,13 @@ def select_mocha(choices: Choices) -> str:
     # with the first, whose id ends in -1; the pair's key lacks that ending, as in MOCHA's files, unless a candidate has
     # the id without it: a key that occurs twice would lose an entry.
     return f"""
-WITH criteria AS ({select_criteria()}),
+WITH criteria AS ({number_scales()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
-    SELECT candidate_id, low, high, avg(value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
+    SELECT candidate_id, scale, avg(value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE json_agg(annotator ORDER BY {ORDER}) END AS raters
-    FROM judgments WHERE value IS NOT NULL GROUP BY candidate_id, low, high),
+    FROM judgments WHERE value IS NOT NULL GROUP BY candidate_id, scale),
 found AS (
     SELECT question_id, array_agg(text ORDER BY position) AS texts, array_agg(opinion ORDER BY position) AS opinions,
            json_agg(CASE WHEN opinion = '' THEN to_json(text)
@@ -105,7 +104,7 @@ entries AS (
     JOIN projects_dataset d ON d.id = c.dataset_id
     LEFT JOIN found f ON f.question_id = q.id
     LEFT JOIN scored s ON s.candidate_id = c.id
-    LEFT JOIN adjudicated a ON a.candidate_id = c.id AND a.low = s.low AND a.high = s.high
+    LEFT JOIN adjudicated a ON a.candidate_id = c.id AND a.scale = s.scale
     LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
     LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
     LEFT JOIN scored s2 ON s2.candidate_id = c2.id

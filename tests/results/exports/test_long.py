@@ -14,16 +14,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
+from annotate.reviews.adjudication import adjudicate
 from config import env
 from measures.gold_scores import gold_scores
+from measures.rubric import Scale, ScaleKind
 from projects.database.csv import FORMULA_STARTS, guard_sql, unguard_text
 from projects.models import Candidate, Criterion, Membership, Project, User
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question, make_rubric
 from tests.processes import environment
-from tests.results.judged_batches import canonical, judge, take_file
+from tests.results.judged_batches import ask, canonical, judge, take_file
 
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -231,6 +234,23 @@ def test_aggregated_rows_are_the_gold_scores(project: Project) -> None:
         else:
             assert (row["sd"], row["undefined"]) == ("", "no sd: one judgment")
         assert (row["criterion"], row["scale_low"], row["scale_high"]) == ("correctness", "1", "5")
+
+
+def test_points_and_a_slider_of_the_same_ends_are_two_scales(project: Project, manager: Membership) -> None:
+    """Also for one person: a judgment on the slider replaces an earlier one there, and none on points."""
+    person, other = make_membership(project), make_membership(project)
+    (candidate,) = make_candidates(make_question(make_passage(make_dataset(project))), 1)
+    judge(project, {candidate: {person: 2.0, other: 4.0}})
+    for value in (4.5, 3.5):
+        ask(project, correctness=Scale(kind=ScaleKind.CONTINUOUS, low=1, high=5))
+        batch = judge(project, {candidate: {person: value}})
+    slider = criteria_in_use(project, batch)[0]
+    adjudicate(project=project, actor=manager, candidate=candidate, criterion=slider, value=5)
+    rows = [
+        [row[name] for name in ("scale_kind", "scale_low", "scale_high", "n", "mean", "adjudicated")]
+        for row in list_rows(project, "aggregated")
+    ]
+    assert rows == [["continuous", "1", "5", "1", "3.5", "5"], ["ordinal", "1", "5", "2", "3", ""]]
 
 
 def test_a_choice_of_batches_and_criterion(project: Project) -> None:
