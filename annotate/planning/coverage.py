@@ -10,8 +10,8 @@ from projects.models import Project, Rubric
 
 _FITTING = """fitting AS (
     SELECT cr.id, cr.rubric_id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-    WHERE r.project_id = %(project)s AND (cr.key, cr.low, cr.high) IN (
-        SELECT now.key, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
+    WHERE r.project_id = %(project)s AND (cr.key, cr.kind, cr.low, cr.high) IN (
+        SELECT now.key, now.kind, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
 """SQL: the criteria with the same key and scale as one of the current rubric's."""
 
 # Each judgeable candidate with the judgments it has (`had`) and those under way (`coming`): places that are held, and

@@ -14,9 +14,11 @@ from annotate.data.withdrawing import withdraw_candidate
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Item, Judgment, OverlapPlan
 from annotate.planning import plans
+from annotate.planning.coverage import fetch_coverage
 from annotate.planning.overlap import Rule
 from annotate.planning.plans import Started, change_plan, create_plan, start_plan
 from annotate.work import serving, submitting
+from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project, Question
 from tests.annotate.batches.test_trials import run_trial
@@ -26,6 +28,7 @@ from tests.factories import make_batch, make_corpus, make_membership, make_plan
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.previews import confirm
+from tests.results.judged_batches import ask, judge
 
 RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
 
@@ -212,6 +215,20 @@ def test_named_annotators_and_other_rubrics_are_not_topped_up(project: Project, 
     started = start(store_plan(project))
     assert started.n_places == 0
     assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(2, 8)]
+
+
+@pytest.mark.django_db
+def test_judgments_on_a_slider_are_none_on_points_of_the_same_ends(project: Project) -> None:
+    fill(project)
+    points = project.rubrics.get()
+    candidates = list(Candidate.objects.in_project(project).filter(dataset__name="generative"))
+    slider = ask(project, correctness=Scale(kind=ScaleKind.CONTINUOUS, low=1, high=5))
+    judge(project, {each: {make_membership(project): 3.5} for each in candidates}, rubric=slider)
+    had = {
+        rubric: sum(each.n_had for each in fetch_coverage(project, rubric, counted_trial=None, left_out_trial=None))
+        for rubric in (points, slider)
+    }
+    assert had == {points: 0, slider: 4}
 
 
 @pytest.mark.django_db
