@@ -47,14 +47,15 @@ class RankedAccuracy:
         The mean of 1 / rank of the first answer that reaches it; 0 for a list without one.
     n_lists, n_left_out : int
         Lists that count, and others, in which one of the first answers has no score.
-    n_units : int
-        The passages of the lists that count.
+    n_answers, n_units : int
+        The first answers and the passages of the lists that count.
     """
 
     top: tuple[Share, ...]
     reciprocal_rank: Share
     n_lists: int
     n_left_out: int
+    n_answers: int
     n_units: int
 
 
@@ -193,6 +194,7 @@ def measure_ranked(
         reciprocal_rank=_average(1 / first[used], groups, confidence),
         n_lists=len(used),
         n_left_out=int((is_ranked & lacks).sum()),
+        n_answers=int(np.bincount(places.lists[is_first], minlength=n_lists)[used].sum()),
         n_units=int(groups.max()) + 1,
     )
 

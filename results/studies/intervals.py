@@ -1,7 +1,7 @@
 """Intervals of an evaluation: over which units, by which method, and how captions, notes and caveats say so."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class Intervals:
 
     def store(self) -> dict[str, Any]:
         return asdict(self)
+
+    def store_passages(self, n: int) -> dict[str, Any]:
+        """Return what is stored where a measure always leaves out whole passages, of which these `n` enter."""
+        return asdict(replace(self, unit=PASSAGES, n=n, is_narrowed=False, n_blocks=None))
 
 
 def make_field(*, with_fisher_z: bool = False) -> dict[str, forms.Field]:

@@ -33,13 +33,7 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
     assert result is not None
     criterion = result["criterion"]["name"]
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
-    basis = "criterion: {criterion}; gold score: {gold}; n = {n} {counted}, judgments of each at least {least}".format(
-        counted=name_counted_unit(study),
-        criterion=criterion.rstrip(". "),
-        gold=settings.gold_in_words.replace(";", ","),
-        n=f"{result['n']:,}",
-        least=settings.least_judgments,
-    )
+    least = settings.least_judgments
     notes = ["Missing scores count as zero."] if settings.as_zero else []
     notes.append("Metrics: {metrics}.".format(metrics="; ".join(map(format_metric, result["metrics"]))))
     return About(
@@ -50,7 +44,9 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         one_against_others=result["ceiling"],
         reliability=result.get("reliability"),
         labels=labels,
-        basis=basis,
+        basis=f"criterion: {criterion.rstrip('. ')}; gold score: {settings.gold_in_words.replace(';', ',')}",
+        counted=f"n = {result['n']:,} {name_counted_unit(study)}, judgments of each at least {least}",
+        least_judgments=least,
         notes=notes,
         resampling=describe_method(result["figures"], settings, study.seed),
         resampling_of_parts=describe_method(result["figures"], settings, study.seed, of_parts=True),

@@ -40,7 +40,11 @@ class About:
     resampling: str
     """How intervals are computed, as a part of a sentence."""
     basis: str
-    """What the figures are of: criterion, gold rule, number of candidates; a part of a sentence too."""
+    """What the figures are of: criterion and gold rule; a part of a sentence too."""
+    counted: str
+    """How many candidates, with the least number of judgments of each; another part."""
+    least_judgments: int
+    """That number."""
     notes: Sequence[str]
     """Sentences below each table in files, such as the settings of the metrics."""
     figures: Figures
@@ -57,9 +61,12 @@ class About:
         """
         return ONE_PERSON if self.reliability is not None else Wording("Human ceiling", page=ONE_PERSON)
 
-    def captioned(self, title: str, *methods: str) -> str:
-        """Return the caption of a table, as files have it: one sentence with n, unit and methods."""
-        basis = "; ".join(dict.fromkeys([self.basis, *methods]))
+    def captioned(self, title: str, *methods: str, counted: str = "") -> str:
+        """Return the caption of a table, as files have it: one sentence with n, unit and methods.
+
+        `counted` tells n where the figures are not of all candidates.
+        """
+        basis = "; ".join(dict.fromkeys([self.basis, counted or self.counted, *methods]))
         return f"{title.rstrip('. ')} ({basis})."
 
 

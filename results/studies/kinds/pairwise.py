@@ -69,7 +69,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         }
         steps.take()
     return {
-        "intervals": Intervals.choose(frame, settings).store(),
+        # Passages without a question with two answers are in no pair, and so in no interval.
+        "intervals": Intervals.choose(frame, settings).store_passages(pairs.n_units),
         "metrics": found,
         "floors": store_number(floors) if isinstance(floors, Undefined) else list(floors),
         EPSILON: epsilon,
@@ -118,9 +119,10 @@ def make_sections(about: About) -> list[Section]:
         )
     title = "Share of pairs of answers ordered as by human scores, 0 to 1"
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject][CROSS_FIT])) for subject in order]
-    table = Table(
-        "pairwise", title, columns, rows, about.captioned(title, about.resampling), foot=_make_floors(figures)
-    )
+    counted = f"{figures['n_pairs']:,} pairs of answers to {figures['n_questions']:,} questions"
+    n = f"n = {counted}, judgments of each answer at least {about.least_judgments}"
+    caption = about.captioned(title, about.resampling, counted=n)
+    table = Table("pairwise", title, columns, rows, caption, foot=_make_floors(figures))
     return [
         Section(
             "pairwise",
@@ -128,8 +130,8 @@ def make_sections(about: About) -> list[Section]:
             table,
             charts=[draw_estimates("pairwise", title, drawn, axis="accuracy, cross-fit")],
             note=(
-                f"{figures['n_pairs']:,} pairs of answers to {figures['n_questions']:,} questions, each question with "
-                "the same weight. A tie of the metric counts if the human scores tie too. 95 % CI in brackets."
+                f"{counted}, each question with the same weight. A tie of the metric counts if the human scores tie "
+                "too. 95 % CI in brackets."
             ),
         )
     ]

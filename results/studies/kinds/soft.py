@@ -79,13 +79,13 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         n_patterns=settings.n_resamples,
     )
     steps.take()
-    intervals = Intervals.choose(frame, settings).store()
+    intervals = Intervals.choose(frame, settings)
     if isinstance(found, Undefined):
         nothing = {metric.subject: store(found) for metric in frame.metrics}
-        return {"intervals": intervals, **store(found), "metrics": nothing}
+        return {"intervals": intervals.store(), **store(found), "metrics": nothing}
     return {
         **store(found),
-        "intervals": intervals | {"unit": "passages", "n": found.n_units},
+        "intervals": intervals.store_passages(found.n_units),
         "metrics": {subject: store(each) for subject, each in found.metrics.items()},
     }
 
@@ -109,7 +109,7 @@ def make_sections(about: About) -> list[Section]:
         Section(
             "soft",
             "Pairs of systems",
-            Table("soft", title, columns, rows, about.captioned(title, about.resampling)),
+            Table("soft", title, columns, rows, about.captioned(title, about.resampling, counted=_count_pairs(about))),
             charts=[draw_estimates("soft", title, drawn, axis="soft pairwise accuracy")],
             note=_explain(figures),
         )
@@ -127,13 +127,23 @@ def _read_soft(each: Figures) -> Any:
     }
 
 
+def _count_pairs(about: About) -> str:
+    if "reason" in about.figures:
+        return ""
+    return f"n = {_name_pairs(about.figures)}, judgments of each answer at least {about.least_judgments}"
+
+
+def _name_pairs(figures: Figures) -> str:
+    return f"{figures['n_pairs']:,} pairs of {figures['n_systems']:,} systems on {figures['n_questions']:,} questions"
+
+
 def _explain(figures: Figures) -> str:
     if "reason" in figures:
         return ""
     patterns = f"all {figures['n_patterns']:,}" if figures["is_exact"] else f"{figures['n_patterns']:,} random"
     return (
-        f"{figures['n_pairs']:,} pairs of {figures['n_systems']:,} systems on {figures['n_questions']:,} questions "
-        f"that all of them have; {patterns} patterns of signs. 95 % CI in brackets, for these systems."
+        f"{_name_pairs(figures)} that all of them have; {patterns} patterns of signs. 95 % CI in brackets, for these "
+        "systems."
     )
 
 

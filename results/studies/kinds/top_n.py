@@ -80,8 +80,12 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
             },
         }
         steps.take()
+    n_passages = [each["whole"]["n_units"] for each in found.values() if "reason" not in each["whole"]]
     return {
-        "intervals": Intervals.choose(frame, settings).store() | {"unit": "passages", "n": _count_passages(frame)},
+        # Metrics and people may be measured on different lists; the fewest passages tell whether an interval is rough.
+        "intervals": Intervals.choose(frame, settings).store_passages(
+            min(n_passages, default=frame.table[PASSAGE].nunique())
+        ),
         "metrics": {subject: found[subject] for subject in scores},
         PEOPLE: found[PEOPLE],
         "systems": sorted(set(systems)),
@@ -92,10 +96,6 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "n_tied": places.n_tied,
         "unranked": dict(frame.unranked),
     }
-
-
-def _count_passages(frame: RankedFrame) -> int:
-    return int(frame.table[PASSAGE].nunique())
 
 
 def _measure(frame: RankedFrame, values: Floats, rows: Any, *, threshold: float, depth: int) -> dict[str, Any]:
@@ -117,6 +117,8 @@ def _as_dict(found: RankedAccuracy | Undefined) -> dict[str, Any]:
         "reciprocal_rank": _store_share(found.reciprocal_rank),
         "n_lists": found.n_lists,
         "n_left_out": found.n_left_out,
+        "n_answers": found.n_answers,
+        "n_units": found.n_units,
     }
 
 
@@ -176,7 +178,7 @@ def _make_whole(about: About) -> Section:
     return Section(
         "top-n",
         "All systems" if len(figures["systems"]) > 1 else "Top-N accuracy",
-        Table("top-n", title, columns, rows, about.captioned(title, about.resampling)),
+        Table("top-n", title, columns, rows, _caption(about, title, _describe_intervals(about))),
         charts=[_draw_curve(about)],
         note=_explain(figures),
     )
@@ -206,8 +208,38 @@ def _make_systems(about: About) -> Section:
         for label, found in _list_rows(about)
     ]
     title = "Lists with a good answer among the first N, by system"
-    table = Table("top-n-systems", title, columns, rows, about.captioned(title), n_keys=2)
+    table = Table("top-n-systems", title, columns, rows, _caption(about, title), n_keys=2)
     return Section("top-n-systems", "By system", table, note="95 % CI in brackets, over the passages of each system.")
+
+
+def _caption(about: About, title: str, *methods: str) -> str:
+    """Return the caption of a table with the answers that count, where the figures tell how many."""
+    of_metrics, of_people = _read_counts(about.figures, "n_answers")
+    judged = f"judgments of each at least {about.least_judgments}"
+    if of_metrics == of_people:
+        counted = "" if of_people is None else f"n = {of_people:,} answers, {judged}"
+    else:
+        parts = [] if of_metrics is None else [f"{of_metrics:,} answers for metrics"]
+        parts += [] if of_people is None else [f"{of_people:,} {'' if parts else 'answers '}for people, {judged}"]
+        counted = f"n = {'; '.join(parts)}"
+    return about.captioned(title, *methods, counted=counted)
+
+
+def _describe_intervals(about: About) -> str:
+    of_metrics, of_people = _read_counts(about.figures, "n_units")
+    if of_metrics is None or of_people is None or of_metrics == of_people:
+        return about.resampling
+    over = f"{of_metrics:,} passages for metrics and {of_people:,} for people"
+    return f"95 % intervals by the jackknife with Student's t over {over}"
+
+
+def _read_counts(figures: Figures, name: str) -> tuple[int | None, int | None]:
+    """Return what counts for metrics and for people, over all systems; None where it is undefined or of an earlier
+    version.
+    """
+    # All metrics are measured on the same lists.
+    of_metrics = next((each["whole"].get(name) for each in figures["metrics"].values()), None)
+    return of_metrics, figures[PEOPLE]["whole"].get(name)
 
 
 def _explain(figures: Figures) -> str:

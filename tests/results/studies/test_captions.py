@@ -1,11 +1,76 @@
-"""Captions of tables: sentences that each end once."""
+"""Captions of tables: sentences that each end once, and count what the figures rest on."""
+
+import re
+from typing import Any
 
 import pytest
 
+from annotate.models import Judgment
+from projects.models import Candidate, Membership, Project
 from projects.tables.notes import end_sentence
+from results.models import Study
+from results.studies.presentation import find_table
+from tests.results.studies.factories import give_scores, list_candidates, study
 
 
 @pytest.mark.parametrize("title", ["Pairs in the order of people", "Pairs in the order of people, 0 to 1.", "Pairs. "])
 def test_a_title_ends_with_one_full_stop(title: str) -> None:
     assert end_sentence(title).endswith(".")
     assert ".." not in end_sentence(title)
+
+
+def _read_caption(made: Study, name: str) -> str:
+    table = find_table(made, name)
+    assert table is not None, made.error
+    return re.sub(r"\(criterion: .*?; gold score: .*?; ", "(", table.caption)
+
+
+def _list_pairs(judged: Project) -> list[tuple[int, int]]:
+    """The ids of the two answers about each passage."""
+    ids = [each.pk for each in list_candidates(judged)]
+    return list(zip(ids[::2], ids[1::2], strict=True))
+
+
+@pytest.mark.django_db
+def test_pairwise_accuracy_counts_pairs_and_the_passages_that_have_one(judged: Project, owner: Membership) -> None:
+    scores: dict[int, float | None] = {pk: float(pk % 7) for pair in _list_pairs(judged) for pk in pair}
+    lacking = {one: None for one, _other in _list_pairs(judged)[4:]}
+    made = study(judged, owner, [give_scores(judged, owner, "Some", {**scores, **lacking})], "pairwise")
+    assert _read_caption(made, "pairwise").endswith(
+        "(n = 4 pairs of answers to 4 questions, judgments of each answer at least 1; 95 % intervals by the jackknife "
+        "with Student's t over 4 passages)."
+    )
+    assert (made.result or {})["figures"]["intervals"]["n"] == 4, "by which few passages are warned of"
+
+
+@pytest.mark.django_db
+def test_top_n_accuracy_counts_what_metrics_and_people_have_scored(judged: Project, owner: Membership) -> None:
+    Candidate.objects.update(rank=1)
+    pairs = _list_pairs(judged)
+    scores = {pk: float(pk % 7) if place < 6 else None for place, pair in enumerate(pairs) for pk in pair}
+    run = give_scores(judged, owner, "Some", scores)
+    unjudged = [pk for pair in pairs[:6] for pk in pair]
+    Judgment.objects.filter(candidate__in=unjudged).update(is_counted=False, not_counted_reason="set aside")
+    made = study(judged, owner, [run], "top_n")
+    assert _read_caption(made, "top-n").endswith(
+        "(n = 12 answers for metrics; 8 for people, judgments of each at least 1; 95 % intervals by the jackknife with "
+        "Student's t over 6 passages for metrics and 4 for people)."
+    )
+    by_system = _read_caption(made, "top-n-systems")
+    assert by_system.endswith("(n = 12 answers for metrics; 8 for people, judgments of each at least 1).")
+    assert (made.result or {})["figures"]["intervals"]["n"] == 4, "the fewest"
+
+
+@pytest.mark.django_db
+def test_evaluations_of_an_earlier_version_keep_their_captions(judged: Project, owner: Membership) -> None:
+    Candidate.objects.update(rank=1)
+    run = give_scores(judged, owner, "All", {each.pk: 0.5 for each in list_candidates(judged)})
+    made = study(judged, owner, [run], "top_n")
+    figures: dict[str, Any] = (made.result or {})["figures"]
+    for found in (*figures["metrics"].values(), figures["people"]):
+        for name in ("n_units", "n_answers"):
+            del found["whole"][name]
+    assert _read_caption(made, "top-n").endswith(
+        "(n = 20 answers, judgments of each at least 1; 95 % intervals by the jackknife with Student's t over 10 "
+        "passages)."
+    )
