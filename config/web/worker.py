@@ -8,11 +8,15 @@ from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
+from gunicorn.asgi.parser import ParseError
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
 HEADER_SECONDS = 10.0
 """From the connection to the end of the first request's headers. Later ones have until the end of keep-alive."""
+MOST_TINY_CHUNKS = 4_000
+LEAST_CHUNK_BYTES = 32
+"""Average below which a body is refused once it has more chunks than that: each costs as much as a kilobyte."""
 SPARE_FILES = 200
 """Open files that are no connections."""
 
@@ -27,6 +31,9 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
         self.address = ""
         self._has_ended = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._chunks: list[bytes] = []
+        """What was read of a body since it was last handed over."""
+        self._n_chunks = self._n_chunk_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -38,7 +45,31 @@ class Connection(ASGIProtocol):  # type: ignore[misc]
     def _on_headers_complete(self) -> Any:
         self._forget_deadline()
         self.worker.waiting.pop(self, None)
+        self._n_chunks = self._n_chunk_bytes = 0
         return super()._on_headers_complete()
+
+    def _on_body(self, chunk: bytes) -> None:
+        """Keep a chunk until all that has arrived with it is parsed: each piece that is handed over has its cost."""
+        self._chunks.append(chunk)
+        self._n_chunks += 1
+        self._n_chunk_bytes += len(chunk)
+        has_tiny_chunks = self._n_chunks > MOST_TINY_CHUNKS + self._n_chunk_bytes // LEAST_CHUNK_BYTES
+        if has_tiny_chunks and self._callback_parser.is_chunked:
+            raise ParseError("The body has too many small chunks.")
+
+    def _on_message_complete(self) -> None:
+        self._hand_over()
+        super()._on_message_complete()
+
+    def _feed_callback_parser(self, data: bytes) -> bool:
+        is_open: bool = super()._feed_callback_parser(data)
+        self._hand_over()
+        return is_open
+
+    def _hand_over(self) -> None:
+        if self._chunks:
+            super()._on_body(b"".join(self._chunks))
+            self._chunks = []
 
     def _arm_keepalive_timer(self) -> None:
         super()._arm_keepalive_timer()

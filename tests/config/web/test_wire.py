@@ -2,8 +2,10 @@
 
 import http.client
 import socket
+from asyncio import Transport
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,7 +13,7 @@ from gunicorn.config import Config
 from pytest_django import Settings
 
 from config.web import options
-from config.web.worker import Worker
+from config.web.worker import Connection, Worker
 from tests.conftest import Site
 
 N_SLOW = 30
@@ -77,6 +79,41 @@ def test_endless_headers_are_refused(plugs: Plugs) -> None:
         (plugs.head("GET /", "Content-Length: 1", "Transfer-Encoding: chunked"), b"400"),
     ):
         assert plugs.open(sent).recv(12)[-3:] == status
+
+
+CHUNKED = ("Transfer-Encoding: chunked", "Content-Type: application/x-www-form-urlencoded")
+
+
+def test_a_body_in_countless_tiny_chunks_is_refused(plugs: Plugs) -> None:
+    """One byte in each costs the server hundreds of times what a usual body of this size does."""
+    head = plugs.head("POST /sign-in/", *CHUNKED)
+    few = plugs.open(head + b"1\nx\n" * 3_000 + b"0\n\n")
+    assert few.recv(12)[-3:] == b"403", "the site has seen it"
+    plug = plugs.open(head)
+    with suppress(OSError):  # it is closed while this is sent
+        plug.sendall(b"1\r\nx\r\n" * 300_000)
+    with suppress(ConnectionResetError):
+        assert plug.recv(12)[-3:] == b"400"
+
+
+def test_the_chunks_that_arrive_together_are_one_piece() -> None:
+    worker = make_worker(5)
+    worker.asgi = None
+    connection = Connection(worker)
+    connection.transport = Mock(Transport)
+    connection.transport.get_extra_info.return_value = ("192.0.2.1", 1)
+    connection.transport.get_write_buffer_size.return_value = 0
+    connection._setup_callback_parser()
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert connection._feed_callback_parser(head + b"1\r\nx\r\n" * 1_000)
+    assert connection._feed_callback_parser(b"2\r\nyz\r\n0\r\n\r\n")
+    receiver = connection._body_receiver
+    assert list(receiver._chunks) == [b"x" * 1_000, b"yz"]
+    assert receiver._complete
+
+    connection._callback_parser.reset()
+    assert connection._feed_callback_parser(head + (b"20\r\n" + b"x" * 32 + b"\r\n") * 10_000), "lines of a file"
+    assert not connection._feed_callback_parser(b"1\r\nx\r\n" * 5_000)
 
 
 class Plug:
