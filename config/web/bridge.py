@@ -2,7 +2,7 @@
 
 Bodies are received into a temporary file. A body that is larger than a form is not received before the site has seen
 who sends it. A response is produced as fast as its thread can, into a temporary file where it is large, and sent as
-fast as its client reads.
+fast as its client reads; where that file is full, its thread waits for the client.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from io import BytesIO
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
+from config.web.spills import Spill, Spills
 from projects.web.questions import QUESTION, Question
 
 Scope = Mapping[str, Any]
@@ -63,6 +64,7 @@ class Bridge:
         self.free_bytes = free_bytes
         self.stall_seconds = stall_seconds
         self.folder = folder
+        self.spills = Spills(folder, most_waiting=threads // 2, stall_seconds=stall_seconds)
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="request")
         self.disk = ThreadPoolExecutor(2, thread_name_prefix="disk")
 
@@ -128,7 +130,7 @@ class Bridge:
 
     async def _run(self, environ: Environ) -> "Reply":
         """Start the site in a thread, and return its reply once it can be sent: whole, or its large beginning."""
-        reply = Reply(asyncio.get_running_loop(), self.folder)
+        reply = Reply(asyncio.get_running_loop(), self.spills)
         self.threads.submit(reply.produce, self.site, environ)
         try:
             await reply.ready
@@ -201,9 +203,9 @@ class Wire:
 class Reply:
     """The answer of the site: produced by a thread, sent by the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, folder: str) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, spills: Spills | None = None) -> None:
         self.loop = loop
-        self.folder = folder
+        self.spills = spills
         self.ready: asyncio.Future[None] = loop.create_future()
         self.status = 500
         self.headers: Headers = []
@@ -211,11 +213,10 @@ class Reply:
         self.file: FileBody | None = None
         self.is_whole = False
         """Whether all of it is in `pieces`."""
-        self._spool: IO[bytes] | None = None
-        self._n_written = 0
+        self._spill: Spill | None = None
         self._is_done = self._is_closed = self._has_failed = False
         self._more = asyncio.Event()
-        self._lock = threading.Lock()  # of the spool
+        self._lock = threading.Lock()
 
     def produce(self, site: Site, environ: Environ) -> None:
         """Run the site. In a thread."""
@@ -228,15 +229,15 @@ class Reply:
             # What has been spilled is being sent: its end will be missing.
             self.status, self.headers, self.pieces = HTTPStatus.INTERNAL_SERVER_ERROR, [], []
         self._is_done = True
-        self.is_whole = self._spool is None and self.file is None
+        self.is_whole = self._spill is None and self.file is None
         self._tell()
 
     def close(self) -> None:
         """Forget what is left of it. A thread that still produces it stops."""
         with self._lock:
             self._is_closed = True
-            if self._spool is not None:
-                self._spool.close()
+            if self._spill is not None:
+                self._spill.close()
 
     async def read(self, disk: ThreadPoolExecutor) -> Any:
         """Yield the pieces of a reply that is not whole, as they come. Raises HungUp if the site failed within it."""
@@ -244,12 +245,10 @@ class Reply:
             while piece := await self.loop.run_in_executor(disk, self.file.read, PIECE_BYTES):
                 yield piece
             return
-        at = 0
         while True:
             self._more.clear()
             is_done = self._is_done
-            while piece := await self.loop.run_in_executor(disk, self._read_spool, at):
-                at += len(piece)
+            while self._spill and (piece := await self.loop.run_in_executor(disk, self._spill.read)):
                 yield piece
             if is_done:
                 break
@@ -271,7 +270,7 @@ class Reply:
                 n_bytes += len(piece)
                 if n_bytes <= MEMORY_BYTES:
                     self.pieces.append(piece)
-                elif not self._spill(piece):
+                elif not self._write(piece):
                     return
         finally:
             if close := getattr(body, "close", None):
@@ -281,27 +280,21 @@ class Reply:
         length = dict(self.headers).get(b"content-length", b"")
         return length.isdigit() and int(length) <= MEMORY_BYTES
 
-    def _spill(self, piece: bytes) -> bool:
+    def _write(self, piece: bytes) -> bool:
         """Append to the temporary file; False once nobody waits for it."""
         with self._lock:
-            if self._is_closed:
+            if self._is_closed or self.spills is None:
                 return False
-            if self._spool is None:
-                self._spool = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115
+            if self._spill is None:
+                self._spill = Spill(self.spills)
                 piece = b"".join([*self.pieces, piece])
                 self.pieces = []
-            self._spool.seek(self._n_written)
-            self._spool.write(piece)
-            self._n_written += len(piece)
-        self._tell()
+        for at in range(0, len(piece), MEMORY_BYTES):
+            if not self._spill.write(piece[at : at + MEMORY_BYTES]):
+                self._has_failed = True  # a reader who was too slow must not take this for the whole
+                return False
+            self._tell()
         return True
-
-    def _read_spool(self, at: int) -> bytes:
-        with self._lock:
-            if self._spool is None or self._is_closed:
-                return b""
-            self._spool.seek(at)
-            return self._spool.read(PIECE_BYTES)
 
     def _tell(self) -> None:
         with suppress(RuntimeError):  # the loop has ended
@@ -379,7 +372,7 @@ def _read_length(environ: Environ) -> int | None:
 
 
 def _plain(status: HTTPStatus, text: str) -> Reply:
-    reply = Reply(asyncio.get_running_loop(), "")
+    reply = Reply(asyncio.get_running_loop())
     content = f"{text}\n".encode()
     reply.status, reply.pieces, reply.is_whole = status, [content], True
     reply.headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(content))]

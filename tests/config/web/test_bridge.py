@@ -4,13 +4,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.web import bridge
+from config.web import bridge, spills
 from config.web.bridge import MEMORY_BYTES, Bridge, Environ, make_environ
 from projects.web.questions import QUESTION
 
@@ -188,6 +189,80 @@ def test_a_reader_who_goes_ends_the_production(serve: Callable[..., None]) -> No
     client.may_read.clear()
     serve(endless, client, stall_seconds=0.05)
     assert stopped.wait(20)
+
+
+def stream_much(environ: Environ, start: Start) -> Iterator[bytes]:
+    """As many pieces as asked for; the first line of each says how many came before."""
+    start("200 OK", [])
+    for n in range(int(environ["HTTP_N"])):
+        yield b"%d\n" % n + LARGE
+
+
+@pytest.fixture
+def small_spills(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spills, "FILE_BYTES", 3 * len(LARGE))
+    monkeypatch.setattr(spills, "ALL_FILES_BYTES", 8 * len(LARGE))
+
+
+@pytest.mark.usefixtures("small_spills")
+def test_a_slow_reader_of_much_gets_all_of_it_from_a_small_file(serve: Callable[..., None], tmp_path: Path) -> None:
+    sizes = []
+
+    class Slow(Client):
+        async def send(self, message: Any) -> None:
+            await asyncio.sleep(0.002)
+            await super().send(message)
+
+    def watch(environ: Environ, start: Start) -> Iterator[bytes]:
+        for piece in stream_much(environ, start):
+            yield piece
+            sizes.append(sum(file.stat().st_size for file in find_open_files(tmp_path)))
+
+    few = [Slow(method="GET", n="30") for _ in range(2)]
+    serve(watch, *few, threads=4)
+    expected = b"".join(b"%d\n" % n + LARGE for n in range(30))
+    assert all(each.content == expected and each.is_complete for each in few)
+    assert 2 * len(LARGE) < max(sizes) <= 2 * spills.FILE_BYTES
+
+
+@pytest.mark.usefixtures("small_spills")
+def test_who_reads_nothing_frees_the_disk_and_the_thread(serve: Callable[..., None], tmp_path: Path) -> None:
+    """Six read nothing of what is endless; the site still answers others, and each thread is free in the end."""
+    ended = []
+
+    def endless(environ: Environ, start: Start) -> Iterator[bytes]:
+        try:
+            yield from stream_much(environ, start)
+        finally:
+            ended.append(environ["HTTP_N"])
+
+    greedy = [Client(method="GET", n="100000") for _ in range(6)]
+    for each in greedy:
+        each.may_read.clear()
+    sizes = []
+
+    class Late(Client):
+        async def send(self, message: Any) -> None:
+            await super().send(message)
+            sizes.append(sum(file.stat().st_size for file in find_open_files(tmp_path)))
+
+    fine = Late(method="GET", n="20")
+    serve(endless, *greedy, fine, threads=4, stall_seconds=1.0)
+    assert fine.is_complete
+    assert len(fine.content) > 20 * len(LARGE)
+    assert not any(each.sent and each.is_complete for each in greedy)
+    assert ended.count("100000") == 6
+    assert 0 < max(sizes) <= spills.ALL_FILES_BYTES + 7 * MEMORY_BYTES
+
+
+def find_open_files(folder: Path) -> list[Path]:
+    """Temporary files have no names, but this process has them open."""
+    found = []
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if str(file.readlink()).startswith(str(folder)):
+                found.append(file)
+    return found
 
 
 def test_no_body_where_none_belongs(serve: Callable[..., None]) -> None:
