@@ -36,6 +36,10 @@ MEMORY_BYTES = 1 << 18
 """What of a body or a response is kept in memory; all of a larger one is in a temporary file."""
 LEAST_BYTES_PER_SECOND = 2_000
 """Average below which a body is given up, after the seconds that a client may pause."""
+ASK_AGAIN_SECONDS = 30.0
+"""How often it is asked whether the reader of a large response may still have it."""
+LOST = frozenset({HTTPStatus.FOUND, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
+"""What is answered where they may not."""
 LINGER_SECONDS = 5.0
 """How long a refused body is still read, to nowhere: a client that is sending reads no answer."""
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
@@ -82,7 +86,7 @@ class Bridge:
             with body:
                 environ["wsgi.input"] = body
                 reply = await self._run(environ)
-                await self._send(reply, wire)
+                await self._send(reply, wire, asked=environ)
 
     async def _receive(self, environ: Environ, wire: "Wire") -> IO[bytes]:
         """Return the whole body, at its beginning. Raises Refused and HungUp."""
@@ -139,7 +143,24 @@ class Bridge:
             raise
         return reply
 
-    async def _send(self, reply: "Reply", wire: "Wire", *, is_refusal: bool = False) -> None:
+    async def _may_still_read(self, environ: Environ) -> bool:
+        """Ask for the headers of the same response, so that no rule of access is written twice."""
+        if environ["REQUEST_METHOD"] != "GET":
+            return True
+        reply = await self._run({**environ, "REQUEST_METHOD": "HEAD", "wsgi.input": BytesIO()})
+        self._forget(reply)
+        return reply.status not in LOST
+
+    def _forget(self, reply: "Reply") -> None:
+        reply.close()
+        if reply.file is not None:
+            # In a thread: closing ends the request for the site, which may look after its database connections.
+            self.threads.submit(reply.file.close)
+
+    async def _send(
+        self, reply: "Reply", wire: "Wire", *, asked: Environ | None = None, is_refusal: bool = False
+    ) -> None:
+        now = asyncio.get_running_loop().time
         try:
             has_body = wire.takes_body and reply.status not in WITHOUT_BODY
             headers = [*reply.headers, *([(b"connection", b"close")] if is_refusal else [])]
@@ -148,16 +169,18 @@ class Bridge:
             if has_body and reply.is_whole:
                 last = b"".join(reply.pieces)
             elif has_body:
+                ask_at = now() + ASK_AGAIN_SECONDS
                 async for piece in reply.read(self.disk):
+                    if asked is not None and now() >= ask_at:
+                        if not await self._may_still_read(asked):
+                            raise HungUp
+                        ask_at = now() + ASK_AGAIN_SECONDS
                     await wire.send({"type": "http.response.body", "body": piece, "more_body": True})
             await wire.send({"type": "http.response.body", "body": last, "more_body": False})
             if is_refusal:
                 await wire.drop_body()
         finally:
-            reply.close()
-            if reply.file is not None:
-                # In a thread: closing ends the request for the site, which may look after its database connections.
-                self.threads.submit(reply.file.close)
+            self._forget(reply)
 
 
 class Wire:

@@ -255,6 +255,40 @@ def test_who_reads_nothing_frees_the_disk_and_the_thread(serve: Callable[..., No
     assert 0 < max(sizes) <= spills.ALL_FILES_BYTES + 7 * MEMORY_BYTES
 
 
+def test_a_running_download_ends_when_its_reader_loses_access(
+    serve: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge, "ASK_AGAIN_SECONDS", 0.0)
+    asked = []
+
+    def download(environ: Environ, start: Start) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "HEAD":
+            asked.append(environ["HTTP_WHO"])
+            start("404 Not Found" if environ["HTTP_WHO"] == "removed" else "200 OK", [])
+            return []
+        start("200 OK", [])
+        return environ["wsgi.file_wrapper"](BytesIO(LARGE)) if environ["HTTP_FORM"] == "file" else iter([LARGE] * 2)
+
+    forms = ("file", "stream")
+    member = [Client(method="GET", who="member", form=form) for form in forms]
+    removed = [Client(method="GET", who="removed", form=form) for form in forms]
+    serve(download, *member, *removed)
+    assert [each.content for each in member] == [LARGE, LARGE * 2]
+    assert all(each.status == 200 and each.content == b"" and not each.is_complete for each in removed)
+    assert asked.count("removed") == 2, "each is cut at the first answer"
+    asked.clear()
+    posted = Client(method="POST", who="removed", form="stream")
+    small = Client(method="GET", who="removed", form="none")
+    serve(
+        lambda environ, start: download(environ, start) if environ["HTTP_FORM"] != "none" else echo(environ, start),
+        posted,
+        small,
+    )
+    assert (posted.is_complete, small.is_complete, asked) == (True, True, []), (
+        "a form is sent once, and pages are short"
+    )
+
+
 def find_open_files(folder: Path) -> list[Path]:
     """Temporary files have no names, but this process has them open."""
     found = []
