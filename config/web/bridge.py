@@ -73,6 +73,8 @@ class Bridge:
         self.disk = ThreadPoolExecutor(2, thread_name_prefix="disk")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            return  # the server answers 403 where one is not accepted
         if scope["type"] != "http":
             raise ValueError(f"This site has no {scope['type']}.")
         environ = make_environ(scope, self.prefix)

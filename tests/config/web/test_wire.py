@@ -81,6 +81,13 @@ def test_endless_headers_are_refused(plugs: Plugs) -> None:
         assert plugs.open(sent).recv(12)[-3:] == status
 
 
+def test_a_websocket_is_refused_without_an_error(plugs: Plugs, capfd: pytest.CaptureFixture[str]) -> None:
+    upgrade = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
+    plug = plugs.open(plugs.head("GET /", *upgrade, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
+    assert plug.recv(12)[-3:] == b"403"
+    assert "ERROR" not in capfd.readouterr().err
+
+
 CHUNKED = ("Transfer-Encoding: chunked", "Content-Type: application/x-www-form-urlencoded")
 
 
