@@ -8,7 +8,7 @@ from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import DateTimeField, Func
+from django.db.models import DateTimeField, Func, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -26,6 +26,8 @@ from projects.models import Act, ApiToken, Erasure, Membership, User
 
 KIND = "account"
 """The name of these erasures in the list that a restored backup repeats."""
+NO_WORDS = "–"
+"""Instead of a reason that was deleted: an empty one would say that the answer could be judged."""
 # As for withdrawals of consent: work that was submitted while the erasure waited for a lock is older than it.
 _CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
 
@@ -50,8 +52,8 @@ def erase(*, user: User, removes_work: bool) -> int:
     """Delete an account; return how many submitted HITs were removed with it, which is none unless `removes_work`.
 
     Open work goes to others. Tokens, messages, drafts, answers to surveys, sessions, records of sign-ins and a panel's
-    ids are deleted too, and with `removes_work` the comments. Of a panel's participant a keyed hash stays, so that
-    nobody takes part twice. The erasure is repeated when an older backup is restored.
+    ids are deleted too, and with `removes_work` the comments and reasons. Of a panel's participant a keyed hash stays,
+    so that nobody takes part twice. The erasure is repeated when an older backup is restored.
     Raises Refused for the only owner of a project. Locks the account, the members of its projects and its memberships,
     then batches, assignments and HITs.
     """
@@ -86,8 +88,11 @@ def _erase(user: User, *, removes_work: bool) -> int:
         lock_annotator(member)
     n_removed = sum(_leave(member, removes_work=removes_work) for member in members)
     _delete_sessions(user)
+    # Failed sign-ins have what was typed, which may be the email address, or have other capitals.
+    is_theirs = Q(username__iexact=user.get_username())
+    is_theirs |= Q(username__iexact=user.email) if user.email else Q()
     for attempts in (AccessAttempt, AccessFailureLog, AccessLog):
-        attempts.objects.filter(username=user.get_username()).delete()
+        attempts.objects.filter(is_theirs).delete()
     user.delete()
     return n_removed
 
@@ -103,14 +108,27 @@ def _leave(member: Membership, *, removes_work: bool) -> int:
     panel_pay.forget_ids([member])
     former_participants.remember(member)
     PanelParticipant.objects.filter(membership=member).delete()
-    ApiToken.objects.filter(membership=member, revoked_at=None).update(revoked_at=timezone.now())
+    ApiToken.objects.filter(membership=member).delete()
+    # Reasons for returning a HIT and replies to rejections are messages to the managers, and belong to no rating.
+    Assignment.objects.filter(annotator=member).exclude(reply="", return_reason="").update(reply="", return_reason="")
     if removes_work:
-        for remarks in (Remark, RemarkRevision):
-            remarks._default_manager.filter(assignment__annotator=member).exclude(comment="").update(comment="")
+        _delete_comments(member)
     Membership.objects.filter(pk=member.pk).update(standing=Membership.Standing.REMOVED)
     Erasure.objects.create(membership=member, takes_work_out=removes_work, erased_at=_CLOCK)
     log.record(member.project, None, Act.ERASE_ACCOUNT, member, after={"is_taken_out": removes_work})
     return n_removed
+
+
+def _delete_comments(member: Membership) -> None:
+    """Delete what somebody wrote about answers; that one could not be judged stays, without their words."""
+    for remarks in (Remark, RemarkRevision):
+        own = remarks._default_manager.filter(assignment__annotator=member)
+        own.exclude(comment="").update(comment="")
+        own.exclude(cannot_judge_reason="").update(cannot_judge_reason=NO_WORDS)
+    for attempt in Attempt.objects.filter(annotator=member, answers__isnull=False):
+        for item in (attempt.answers or {"items": []})["items"]:
+            item.update(comment="", cannot=NO_WORDS if item["cannot"] else "")
+        attempt.save(update_fields=["answers"])
 
 
 def _delete_sessions(user: User) -> None:

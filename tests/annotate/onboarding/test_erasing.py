@@ -1,11 +1,13 @@
 """Deleting an account: nothing names the person any more, and their judgments stay or are removed as they chose."""
 
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
+from axes.models import AccessAttempt
 from django.contrib.auth import SESSION_KEY
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
@@ -14,20 +16,22 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.integrity import verifying
-from annotate.models import Attempt, Batch, Draft, Judgment, Notice, Remark
+from annotate.models import Assignment, Attempt, Batch, Draft, Judgment, Notice, Remark
 from annotate.moderation import members as moderation_members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import consent, erasing, notices
-from annotate.work import drafts
+from annotate.rating.sent import Ratings, SentAnswers
+from annotate.work import drafts, submitting
 from projects.accounts import single_sign_on
 from projects.api import tokens
 from projects.database import erasures
 from projects.errors import Refused
-from projects.models import Erasure, LogEntry, Membership, Project, User
+from projects.models import ApiToken, Erasure, LogEntry, Membership, Project, User
 from projects.people import members as people_members
 from projects.templatetags.people import name_for
 from tests import factories
 from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.qualification.factories import make_test, take
 from tests.annotate.submitted_work import claim, rate, reasons
 from tests.people import SignIn
 from tests.projects.accounts.codes import give_app, show_code
@@ -161,6 +165,31 @@ def test_judgments_are_removed_for_good_where_that_is_chosen(
     Erasure.objects.update(takes_work_out=True)
     Judgment.objects.filter(annotator=annotator).update(is_counted=True, not_counted_reason="")
     assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
+
+
+@pytest.mark.parametrize("removes_work", [True, False])
+def test_what_the_person_wrote_goes(batch: Batch, person: User, annotator: Membership, removes_work: bool) -> None:
+    """Comments stay with ratings that are kept; messages to managers and what was typed at the sign-in go."""
+    work = claim(annotator)
+    values: dict[int, Ratings] = {0: {"correctness": 4.0}, 2: {"correctness": 4.0}}
+    sent = SentAnswers(values=values, comments={0: f"{PLANTED} comment"}, cannot={1: f"{PLANTED} reason"})
+    submitting.submit(annotator=annotator, assignment_uuid=work.uuid, sent=sent)
+    Assignment.objects.update(reply=f"{PLANTED} reply")
+    returned = claim(annotator)
+    submitting.return_hit(annotator=annotator, assignment_uuid=returned.uuid, reason=f"{PLANTED} return")
+    for typed in (person.email.upper(), person.username.title()):
+        AccessAttempt.objects.create(username=typed, failures_since_start=1, get_data="", post_data="")
+    ApiToken.objects.create(membership=annotator, name=f"{PLANTED} laptop", expires_at=timezone.now() + timedelta(1))
+    make_test(batch.project)
+    attempt = take(annotator)
+    assert attempt.answers is not None
+    attempt.answers["items"][0].update(comment=f"{PLANTED} comment", cannot=f"{PLANTED} reason")
+    attempt.save()
+    erasing.erase(user=person, removes_work=removes_work)
+    assert set(find_everywhere(PLANTED)) == (set() if removes_work else {"annotate_remark", "annotate_attempt"})
+    attempt.refresh_from_db()
+    assert attempt.answers["items"][0]["cannot"]
+    sound()
 
 
 def test_who_withdrew_before_can_still_remove_what_they_kept(
