@@ -31,7 +31,7 @@ def arrival(request: HttpRequest, token: str) -> HttpResponse:
     """Let somebody in whom a platform sends, and lead to an address without their ids.
 
     It stores something although it is a GET, because a platform opens links and sends no forms. Asking again stores
-    nothing new, and what only looks at links (a HEAD, a prefetch) is answered without an effect.
+    nothing new, and what only looks at links (a HEAD, a prefetch, an image on a page) is answered without an effect.
     """
     response = _answer_arrival(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
@@ -46,7 +46,7 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
             return locked_out(request)
         Guesses.count(address)
         return _refuse(request, None, "unknown", HTTPStatus.NOT_FOUND)
-    if request.method == "HEAD" or "prefetch" in request.headers.get("Sec-Purpose", ""):
+    if _is_no_visit(request):
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     activate_for_visitor(request, panel.project)
     # Counted apart from unknown links: whoever asks for those holds nobody back here.
@@ -72,6 +72,14 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
         Guesses.count(guesser)
         return _refuse(request, panel, "held", HTTPStatus.FORBIDDEN)
     return _sign_in(request, panel, found.session)
+
+
+def _is_no_visit(request: HttpRequest) -> bool:
+    """Return whether nobody opened the link: a program looks at it, or another page embeds it, as an image say."""
+    is_prefetch = "prefetch" in request.headers.get("Sec-Purpose", "")
+    # Browsers send it, and no page can forge it; what sends none is not told apart from a browser of long ago.
+    is_embedded = request.headers.get("Sec-Fetch-Dest", "document") != "document"
+    return request.method == "HEAD" or is_prefetch or is_embedded
 
 
 def _sign_in(request: HttpRequest, panel: Panel, session: PanelSession) -> HttpResponse:

@@ -61,10 +61,8 @@ def test_opening_the_link_again_changes_nothing(project: Project, panel: Panel) 
     open_batch(project, n_hits=3)
     client, _ = open_link(panel, "pia")
     assert client.head(links.make_path(panel), {"participant": "p2"}).status_code == 204
-    assert (
-        Client().get(links.make_path(panel), {"participant": "p2"}, headers={"Sec-Purpose": "prefetch"}).status_code
-        == 204
-    )
+    for headers in ({"Sec-Purpose": "prefetch"}, {"Sec-Fetch-Dest": "image"}, {"Sec-Fetch-Dest": "iframe"}):
+        assert Client().get(links.make_path(panel), {"participant": "p2"}, headers=headers).status_code == 204
     uuid = serving.claim(member_of(panel, "pia"))
     for browser in (client, Client()):
         _, answer = open_link(panel, "pia", browser)
