@@ -20,6 +20,7 @@ from annotate.models import (
     Survey,
     SurveyResponse,
 )
+from annotate.onboarding import erasing
 from annotate.panels import managing, sessions
 from annotate.panels.links import Ids
 from annotate.panels.platforms import PRESETS
@@ -46,6 +47,9 @@ def recruit(bay: Bay) -> None:
         session = _arrive(panel, n)
         PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
     sessions.mark_working(_arrive(panel, 30).participant.membership)
+    left = _arrive(panel, 31).participant.membership.user
+    assert left is not None
+    erasing.erase(user=left, removes_work=False)
     _pay(panel)
     _publish(bay, panel)
     _ask(bay)
