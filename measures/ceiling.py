@@ -11,6 +11,7 @@ from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE, require_columns
 from measures.jackknife import JackknifeInterval, Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import ON_SCALE, is_constant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,6 @@ LEAST_PAIRED = 2
 NUMBERS = (2, 3, 5, 10)
 """The numbers of judgments for which the ceiling is predicted."""
 CHANCE = "people do not agree beyond chance, so no metric can be judged by these gold scores"
-_FLAT = 1e-9
-"""Gold scores that differ by less are equal, as in `pearson`."""
 _FLAT_SQUARES = 1e-12
 """A sum of squares about the mean below this share of that about 0 is a rounding error."""
 
@@ -169,7 +168,7 @@ def _explain_undefined(ratings: "_Ratings") -> str:
         return "fewer than three candidates with a judgment"
     if int((ratings.counts >= 2).sum()) < LEAST_PAIRED:
         return "fewer than two candidates with two judgments"
-    return "all gold scores are equal" if np.ptp(ratings.golds) < _FLAT else ""
+    return "all gold scores are equal" if is_constant(ratings.golds, within=ON_SCALE) else ""
 
 
 def raise_reliability(single: float, n_judgments: float) -> float:

@@ -6,18 +6,21 @@ from scipy.special import stdtr
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.ranks import rank_with_ties
+from measures.rounding import is_constant, merge_ties, scale_to_one
 
 LEAST_PAIRS = 3
 """The correlation of two pairs is always 1 or -1."""
 
 
-def pearson(first: Floats, second: Floats) -> float | Undefined:
+def pearson(first: Floats, second: Floats, *, within: float = 0.0) -> float | Undefined:
     """Compute Pearson's correlation.
 
     Parameters
     ----------
     first, second : ndarray of float64, shape (n,)
         No NaN.
+    within : float
+        The largest absolute difference of equal scores; see `measures.rounding`.
 
     Returns
     -------
@@ -33,23 +36,25 @@ def pearson(first: Floats, second: Floats) -> float | Undefined:
     """
     if len(first) < LEAST_PAIRS:
         return Undefined(reason="fewer than three pairs")
+    if is_constant(first, within=within):
+        return Undefined(reason="all scores are equal")
+    if is_constant(second, within=within):
+        return Undefined(reason="all scores on the other side are equal")
+    first, second = scale_to_one(first), scale_to_one(second)
     first, second = first - first.mean(), second - second.mean()
     spread = float(np.sqrt((first @ first) * (second @ second)))
-    # Equal means may differ in their last digits, so scores this close count as equal.
-    if np.ptp(first) < 1e-9:
-        return Undefined(reason="all scores are equal")
-    if np.ptp(second) < 1e-9 or spread == 0:
-        return Undefined(reason="all scores on the other side are equal")
     return float(np.clip(first @ second / spread, -1.0, 1.0))
 
 
-def spearman(first: Floats, second: Floats) -> float | Undefined:
-    """Compute Spearman's rank correlation; ties share their mean rank.
+def spearman(first: Floats, second: Floats, *, within: float = 0.0) -> float | Undefined:
+    """Compute Spearman's rank correlation; ties share their mean rank, and scores that rounding alone parts are tied.
 
     Parameters
     ----------
     first, second : ndarray of float64, shape (n,)
         No NaN.
+    within : float
+        As in `pearson`.
 
     Returns
     -------
@@ -61,16 +66,18 @@ def spearman(first: Floats, second: Floats) -> float | Undefined:
     >>> spearman(np.array([1.0, 2, 3]), np.array([1.0, 10, 100]))
     1.0
     """
-    return pearson(rank_with_ties(first), rank_with_ties(second))
+    return pearson(*(rank_with_ties(merge_ties(each, within=within)) for each in (first, second)))
 
 
-def kendall(first: Floats, second: Floats) -> float | Undefined:
-    """Compute Kendall's rank correlation, tau-b, which takes ties into account.
+def kendall(first: Floats, second: Floats, *, within: float = 0.0) -> float | Undefined:
+    """Compute Kendall's rank correlation, tau-b, which takes ties into account, as `spearman` does.
 
     Parameters
     ----------
     first, second : ndarray of float64, shape (n,)
         No NaN.
+    within : float
+        As in `pearson`.
 
     Returns
     -------
@@ -86,6 +93,7 @@ def kendall(first: Floats, second: Floats) -> float | Undefined:
     >>> round(kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])), 4)
     0.6667
     """
+    first, second = (rank_with_ties(merge_ties(each, within=within)) for each in (first, second))
     whole = pearson(first, second)
     if isinstance(whole, Undefined):
         return whole

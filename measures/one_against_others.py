@@ -8,6 +8,7 @@ import numpy as np
 from measures.columns import UNIT, VALUE, require_columns
 from measures.correlation import LEAST_PAIRS, pearson
 from measures.outcome import Undefined
+from measures.rounding import ON_SCALE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ def one_against_others(
     for _ in range(n_draws):
         # One judgment per item, at random; the mean of its others follows from the total.
         drawn = values[starts + rng.integers(counts)]
-        r = pearson(drawn, (totals - drawn) / (counts - 1))
+        r = pearson(drawn, (totals - drawn) / (counts - 1), within=ON_SCALE)
         # A draw in which all drawn judgments are equal says nothing about the items, so it does not count.
         if not isinstance(r, Undefined):
             found.append(r)

@@ -5,12 +5,11 @@ from functools import lru_cache
 import numpy as np
 
 from measures.patterns import Floats, Ints
+from measures.rounding import ON_SCALE
 
 MOST_ENUMERATED = 16
 """Up to this many groups every pattern of signs is tried; beyond, random ones."""
 N_PATTERNS = 9_999
-_SAME = 1e-9
-"""Sums that differ by less are equal, whatever order they were added in."""
 _CELLS_AT_A_TIME = 2_000_000
 """Patterns are made in blocks of about this many signs (16 MB), which bounds memory and changes no result."""
 
@@ -60,7 +59,7 @@ def _enumerate(sums: Floats) -> float:
     if not len(sums):
         return 1.0
     flipped = np.abs(_list_patterns(len(sums)) @ sums)
-    return float((flipped >= abs(sums.sum()) - _SAME).mean())
+    return float((flipped >= abs(sums.sum()) - ON_SCALE).mean())
 
 
 @lru_cache(maxsize=MOST_ENUMERATED)
@@ -72,7 +71,7 @@ def _list_patterns(n: int) -> Floats:
 
 def _draw(sums: Floats, rng: np.random.Generator, n_patterns: int) -> Floats:
     n_groups = len(sums)
-    observed = np.abs(sums.sum(axis=0)) - _SAME
+    observed = np.abs(sums.sum(axis=0)) - ON_SCALE
     reached = np.zeros(sums.shape[1])
     block = max(1, min(n_patterns, _CELLS_AT_A_TIME // max(sums.shape)))
     n_bytes = -(-n_groups // 8)

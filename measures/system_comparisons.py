@@ -10,6 +10,7 @@ from measures.columns import SOURCE, require_columns
 from measures.correlation import kendall, pearson, spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from measures.rounding import ON_SCALE, is_constant, merge_ties
 from measures.system_scores import Z
 
 
@@ -91,7 +92,9 @@ def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comp
     """
     require_columns(frame, SOURCE, Z)
     frame = frame[frame[Z].notna()]
-    names, values = frame[SOURCE].astype("category"), frame[Z].to_numpy(np.float64)
+    names = frame[SOURCE].astype("category")
+    # Equal scores of annotators whose ratings vary alike may differ in their last digits.
+    values = merge_ties(frame[Z].to_numpy(np.float64), within=ON_SCALE)
     scores: dict[str, Floats] = {
         str(name): values[(names.cat.codes == code).to_numpy()] for code, name in enumerate(names.cat.categories)
     }
@@ -129,17 +132,15 @@ def replicate(first: Mapping[str, float], second: Mapping[str, float]) -> Replic
     """
     common = sorted(set(first) & set(second))
     one, other = (np.array([run[source] for source in common]) for run in (first, second))
-    return Replication(
-        n=len(common), pearson=pearson(one, other), spearman=spearman(one, other), kendall=kendall(one, other)
-    )
+    found = [compute(one, other, within=ON_SCALE) for compute in (pearson, spearman, kendall)]
+    return Replication(n=len(common), pearson=found[0], spearman=found[1], kendall=found[2])
 
 
 def _compare(first: str, second: str, one: Floats, other: Floats) -> Comparison:
     p: float | Undefined
     if not len(one) or not len(other):
         p = Undefined(reason="no rating has a z score")
-    # Scores that differ only in the last digits of their means are equal, as in `pearson`.
-    elif max(one.max(), other.max()) - min(one.min(), other.min()) < 1e-9:
+    elif is_constant(np.concatenate([one, other])):
         p = Undefined(reason="all scores are equal")
     else:
         from scipy.stats import mannwhitneyu

@@ -13,12 +13,11 @@ from measures.corrections import holm
 from measures.jackknife import JackknifeInterval, Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import ON_SCALE
 from measures.sign_flips import sign_flip_p
 
 QUESTION = "question"
 LEAST_GROUPS = 2
-_SAME = 1e-9
-"""Values that differ by less are equal, as their means may differ in the last digits."""
 _NO_DIFFERENCE = "no difference on any shared question"
 _FEW_GROUPS = "fewer than two shared passages"
 _UNPAIRED = "no shared question"
@@ -173,7 +172,7 @@ class _Answers:
         difference = self.values[:, first] - self.values[:, second]
         is_shared = ~np.isnan(difference)
         difference = difference[is_shared]
-        return np.where(np.abs(difference) < _SAME, 0.0, difference), self.groups[is_shared]
+        return np.where(np.abs(difference) < ON_SCALE, 0.0, difference), self.groups[is_shared]
 
     def group_means(self, system: int) -> Floats:
         """Return the mean of a system's questions in each group where it has any."""
@@ -212,7 +211,7 @@ def _compare(answers: _Answers, first: int, second: int, confidence: float) -> S
         difference=mean,
         interval=jackknife_interval(mean, left_out, scale=Scale.PLAIN, confidence=confidence, unit="shared passage"),
         superiority=float(((difference > 0) + (difference == 0) / 2).mean()),
-        d_z=mean / sd if sd > _SAME else Undefined(reason="all differences are equal"),
+        d_z=mean / sd if sd > ON_SCALE else Undefined(reason="all differences are equal"),
         # 1 is replaced by the test.
         p=no_test or 1.0,
     )
@@ -228,10 +227,10 @@ def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
     else:
         difference = float(one.mean() - other.mean())
         away = one[:, None] - other
-        superiority = float(((away >= _SAME) + (np.abs(away) < _SAME) / 2).mean())
+        superiority = float(((away >= ON_SCALE) + (np.abs(away) < ON_SCALE) / 2).mean())
         if min(len(one), len(other)) < LEAST_GROUPS:
             p = Undefined(reason="fewer than two passages of a system")
-        elif np.abs(away).max() < _SAME and np.ptp(one) < _SAME:
+        elif np.abs(away).max() < ON_SCALE and np.ptp(one) < ON_SCALE:
             p = Undefined(reason="all passage means are equal")
         else:
             from scipy.stats import mannwhitneyu

@@ -12,6 +12,7 @@ from measures.correlation import pearson
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
+from measures.rounding import ON_SCALE
 from measures.rubric import Level
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def others_means(units: Ints, annotators: Ints, scores: Floats) -> tuple[Floats,
     shared = np.flatnonzero(~np.isnan(plain))
     order = shared[np.argsort(annotators[shared], kind="stable")]
     for part in np.split(order, np.flatnonzero(np.diff(annotators[order])) + 1):
-        r = pearson(scores[part], plain[part])
+        r = pearson(scores[part], plain[part], within=ON_SCALE)
         if not isinstance(r, Undefined):
             weights[annotators[part[0]]] = max(_LEAST_TRUST, r) ** 2
     return plain, _means_without(units, scores, weights[annotators])
@@ -153,8 +154,8 @@ def against_others(
         groups = None
     low, high, why = _find_ends(difference, groups)
     return Others(
-        r=pearson(own, others),
-        r_trusted=pearson(own, trusted),
+        r=pearson(own, others, within=ON_SCALE),
+        r_trusted=pearson(own, trusted, within=ON_SCALE),
         mean_difference=float(np.abs(difference).mean()),
         bias=bias,
         bias_low=low,

@@ -9,6 +9,7 @@ from measures.correlation import kendall, pearson, spearman
 from measures.jackknife import LEAST_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import ON_SCALE
 from measures.studies.resampling import (
     Column,
     Moments,
@@ -40,6 +41,8 @@ class Items:
         The group of each item.
     by_group : bool
         Whether whole groups are resampled.
+    within : float
+        The largest difference of equal human scores, for a first column that holds other scores.
 
     Raises
     ------
@@ -54,8 +57,9 @@ class Items:
         groups: Sequence[object] | npt.NDArray[np.generic] | None,
         *,
         by_group: bool,
+        within: float = ON_SCALE,
     ) -> None:
-        self.human, self.n = Column.of(human), len(human)
+        self.human, self.n = Column.of(human, within=within), len(human)
         self.metrics = {name: Column.of(metric) for name, metric in metrics.items()}
         lengths = {len(column.values) for column in self.metrics.values()} | (
             {len(groups)} if groups is not None else set()

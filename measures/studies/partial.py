@@ -54,7 +54,7 @@ def correlate_partially(
     0.2
     """
     with_human = Items(human, {"metric": metric, "given": given}, units, by_group=True)
-    with_metric = Items(metric, {"given": given}, units, by_group=True)
+    with_metric = Items(metric, {"given": given}, units, by_group=True, within=0.0)
     whole, between = with_human.whole(), with_metric.whole()["given"][0]
     each = (whole["metric"][0], whole["given"][0], between)
     value: float | Undefined

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.patterns import Floats, Ints
+from measures.rounding import differ, merge_sorted, scale_to_one
 
 Numbers = TypeVar("Numbers", Ints, Floats)
 
@@ -125,7 +126,7 @@ class Column:
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
-        The scores; all finite.
+        The scores; all finite. Scores that only rounding parts are the same.
     order : ndarray of int64, shape (n,)
         The items by ascending score.
     codes : ndarray of int64, shape (n,)
@@ -140,20 +141,27 @@ class Column:
     starts: Ints
 
     @classmethod
-    def of(cls, values: Floats) -> "Column":
-        """Sort a column; raises ValueError where a score is missing or infinite."""
+    def of(cls, values: Floats, *, within: float = 0.0) -> "Column":
+        """Sort a column, with ties up to rounding as in `measures.rounding.merge_ties`.
+
+        Raises ValueError where a score is missing or infinite.
+        """
         values = np.asarray(values, np.float64)
         if not np.isfinite(values).all():
             raise ValueError("A score is missing or infinite. Leave its item out, or give it a score.")
         order = np.argsort(values, kind="stable")
-        is_new = np.diff(values[order], prepend=np.nan) != 0
+        apart = differ(values[order], within=within)
+        is_new = np.append(True, apart)[: len(values)]
         codes = np.empty(len(values), np.int64)
         codes[order] = np.cumsum(is_new) - 1
-        return cls(values=values, order=order, codes=codes, starts=np.flatnonzero(is_new))
+        merged = merge_sorted(values, order, apart)
+        return cls(values=merged, order=order, codes=codes, starts=np.flatnonzero(is_new))
 
     @cached_property
     def centred(self) -> Floats:
-        centred: Floats = self.values - self.values.mean()
+        """The scores about their mean, on a scale on which squares neither overflow nor vanish."""
+        values = scale_to_one(self.values)
+        centred: Floats = values - values.mean()
         return centred
 
     def totals(self, weights: Numbers) -> Numbers:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from measures.correlation import kendall, pearson, spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import IN_SUMS, ON_SCALE, merge_ties
 
 Names = Sequence[object] | npt.NDArray[np.generic]
 
@@ -220,10 +221,10 @@ def draw_systems(
         return Undefined(reason=f"only {len(common)} {have} an answer of every system; a draw needs {n_questions}")
     # permutation, not choice without replacement, because the draws of stored seeds come from it.
     drawn = np.stack([rng.permutation(common)[:n_questions] for _ in range(n_draws)])
-    judged = take_mean(cells.sum(Additive.from_scores(human).counts)[drawn].sum(axis=1))
+    judged = _merge(take_mean(cells.sum(Additive.from_scores(human).counts)[drawn].sum(axis=1)), within=ON_SCALE)
     found = {}
     for name, metric in metrics.items():
-        scores = metric.combine(cells.sum(metric.counts)[drawn].sum(axis=1))
+        scores = _merge(metric.combine(cells.sum(metric.counts)[drawn].sum(axis=1)))
         found[name] = DrawnCorrelation(
             systems=cells.systems, human=judged, metric=scores,
             pearson=pearson(scores.ravel(), judged.ravel()), n_questions=n_questions,
@@ -265,15 +266,21 @@ def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Addit
     ([2.0, 4.0, 5.0], [2, 1, 1], 1.0)
     """
     cells = _Cells(np.zeros(len(systems), np.int64), systems)
-    judged = take_mean(cells.sum(Additive.from_scores(human).counts)[0]) if cells.systems else np.zeros(0)
+    sums = cells.sum(Additive.from_scores(human).counts)
+    judged = _merge(take_mean(sums[0]), within=ON_SCALE) if cells.systems else np.zeros(0)
     found = {}
     for name, metric in metrics.items():
-        scores = metric.combine(cells.sum(metric.counts)[0]) if cells.systems else np.zeros(0)
+        scores = _merge(metric.combine(cells.sum(metric.counts)[0])) if cells.systems else np.zeros(0)
         found[name] = SystemCorrelation(
             systems=cells.systems, n_items=cells.n.sum(axis=0), human=judged, metric=scores,
             pearson=pearson(scores, judged), spearman=spearman(scores, judged), kendall=kendall(scores, judged),
         )  # fmt: skip
     return found
+
+
+def _merge(scores: Floats, *, within: float = 0.0) -> Floats:
+    """Return scores of systems in which those that only the order of their addends parts are equal."""
+    return merge_ties(scores.ravel(), within=within, relative=IN_SUMS).reshape(scores.shape)
 
 
 class _Cells:
@@ -295,6 +302,12 @@ class _Cells:
         """Sum the statistics of each question and system, shape (questions, systems, k)."""
         if len(counts) != len(self._question) or not np.isfinite(counts).all():
             raise ValueError("Each answer needs one finite score.")
-        sums = np.zeros((*self._shape, counts.shape[1]))
-        np.add.at(sums, (self._question, self._system), counts)
-        return sums
+        sums = np.zeros((self._shape[0] * self._shape[1], counts.shape[1]))
+        if len(counts):
+            cells = self._question * self._shape[1] + self._system
+            order = np.argsort(cells, kind="stable")
+            starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+            # One column at a time: reduceat then adds in pairs, and sums of 100,000 scores keep 15 digits.
+            for column, each in enumerate(counts.T):
+                sums[cells[order[starts]], column] = np.add.reduceat(each[order], starts)
+        return sums.reshape(*self._shape, counts.shape[1])

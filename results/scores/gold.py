@@ -17,6 +17,7 @@ from measures.correlation import kendall, spearman
 from measures.gold_rules import GoldRule
 from measures.gold_scores import MEAN, SD, N, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
+from measures.rounding import ON_SCALE
 from measures.rubric import ScaleKind
 from projects.models import Project
 from results.scope.excluded import count_inclusion
@@ -182,4 +183,5 @@ def _correlate(first: GoldRule, second: GoldRule, golds: Mapping[GoldRule, pd.Se
     # Under z, a candidate whose annotators never vary has no score.
     common = one.index.intersection(other.index)
     values = one[common].to_numpy(np.float64), other[common].to_numpy(np.float64)
-    return RankCorrelation(first, second, len(common), spearman(*values), kendall(*values))
+    found = (spearman(*values, within=ON_SCALE), kendall(*values, within=ON_SCALE))
+    return RankCorrelation(first, second, len(common), *found)

@@ -20,6 +20,7 @@ from measures.gold_scores import N, apply_adjudications, gold_by, gold_scores
 from measures.one_against_others import OneAgainstOthers, one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from measures.rounding import ON_SCALE, merge_ties
 from projects.database.frames import copy_frame
 from projects.errors import Refused
 from projects.models import Project
@@ -197,6 +198,8 @@ def make_gold_table(
         raise Refused(f"This rule gives no gold scores: {golds.reason}.")
     if settings.does_adjudication_win:
         golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=settings.gold)
+    # Ratings summed in another order differ in the last digits, which would break ties.
+    golds = pd.Series(merge_ties(golds.to_numpy(np.float64), within=ON_SCALE), golds.index)
     candidates = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
     table = pd.DataFrame({PASSAGE: candidates[columns.GROUP], N: gold_scores(judgments)[N]})
     for name in (DATASET, SPLIT, SOURCE, QUESTION_TYPE):

@@ -11,6 +11,9 @@ CANONICAL = [
     "1 2 3 3 2 4 4 1 2 5 1 .",
 ]
 
+SAME_IN_ANY_ORDER = ["acb 555", "cab 555", "abc 555", "acb 555", "bca 545", "cab 534", "cba 345"]
+"""Seven units by three annotators, in the order of rating: sums of the z scores of 5, 5 and 5 differ by rounding."""
+
 
 def from_table(table: list[str]) -> pd.DataFrame:
     """A long frame of a table of one annotator a row and one unit a column, a dot where there is no rating."""
@@ -19,6 +22,16 @@ def from_table(table: list[str]) -> pd.DataFrame:
         for annotator, line in enumerate(table)
         for unit, value in enumerate(line.split())
         if value != "."
+    ]
+    return pd.DataFrame(rows, columns=["unit", "annotator", "value"])
+
+
+def read_ratings(units: list[str]) -> pd.DataFrame:
+    """A long frame of units with the annotators and the rating of each, in the order of rating."""
+    rows = [
+        (unit, annotator, float(value))
+        for unit, line in enumerate(units)
+        for annotator, value in zip(*line.split(), strict=True)
     ]
     return pd.DataFrame(rows, columns=["unit", "annotator", "value"])
 

@@ -9,8 +9,12 @@ from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, MetricScore
+from results.scores.gold import gold_figures
 from results.studies.frame import GOLD, read_frame
 from results.studies.metrics_chosen import choose_runs, make_labels
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.measures.frames import SAME_IN_ANY_ORDER
+from tests.results.judged_batches import judge
 from tests.results.studies.factories import REFUSED, give_scores, list_candidates, make_settings, study
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +56,26 @@ def test_gold_scores_are_those_of_the_rule_and_adjudicated_ones_win_only_where_t
     ):
         frame = read_frame(judged, make_settings(judged, runs[:1], **over))
         assert frame.table.set_index("candidate")[GOLD][one.pk] == gold
+
+
+def test_z_scores_of_answers_with_equal_ratings_are_the_same_number(project: Project, owner: Membership) -> None:
+    people = {name: make_membership(project) for name in "abc"}
+    candidates = make_candidates(make_question(make_passage(make_dataset(project))), len(SAME_IN_ANY_ORDER))
+    ratings = [zip(*each.split(), strict=True) for each in SAME_IN_ANY_ORDER]
+    judge(
+        project,
+        {
+            candidate: {people[name]: float(value) for name, value in own}
+            for candidate, own in zip(candidates, ratings, strict=True)
+        },
+    )
+    run = give_scores(project, owner, "Metric", {each.pk: float(n) for n, each in enumerate(candidates)})
+    golds = read_frame(project, make_settings(project, [run], gold=GoldRule.Z)).gold
+    assert len(np.unique(golds)) == len(np.unique(golds.round(9))) == 4
+    scope = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False}
+    *_others, found = gold_figures(project, {**scope, "controls": True, "settled": False})["correlations"]
+    medians = [np.median(list_values(each)) for each in candidates]
+    assert found.spearman == pytest.approx(stats.spearmanr(medians, golds.round(9)).statistic)
 
 
 def test_minimal_pairs_and_answers_with_too_few_judgments_stay_out(
