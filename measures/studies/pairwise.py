@@ -1,5 +1,6 @@
 """Pairwise accuracy: how often a metric orders two answers to a question as people do, with calibrated ties."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,12 +11,11 @@ import numpy.typing as npt
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import LAST_DIGITS, ON_SCALE, differ, merge_sorted, merge_ties
 from measures.studies.items import number_groups
 from measures.studies.resampling import merge_at_random
 from measures.studies.within_groups import list_pairs
 
-DIGITS = 9
-"""Scores are rounded to so many digits, so that rounding errors of floats make or break no tie."""
 N_FOLDS = 5
 _EQUAL = 1e-12
 """Accuracies that differ by less are equal; of their thresholds the smallest is taken."""
@@ -112,7 +112,8 @@ class AnswerPairs:
         nothing = np.zeros(0, np.int64)
         self._one: Ints = order[np.concatenate([nothing, *(one for one, _other in listed)])]
         self._other: Ints = order[np.concatenate([nothing, *(other for _one, other in listed)])]
-        self._gold = np.sign(_subtract(human, self._one, self._other))
+        tied = merge_ties(human, within=ON_SCALE)
+        self._gold = np.sign(tied[self._one] - tied[self._other])
         self._question = np.unique(codes[self._one], return_inverse=True)[1]
         self._counts = np.bincount(self._question)
         self.n, self.n_questions, self.n_answers = len(self._one), len(self._counts), len(human)
@@ -170,7 +171,7 @@ class AnswerPairs:
             raise ValueError("Each answer needs one score of the metric.")
         if not self.n:
             return _no_pairs()
-        difference = _subtract(metric, self._one, self._other)
+        difference = _Differences.of(metric, self._one, self._other)
         if threshold is Threshold.CROSS_FIT:
             if rng is None:
                 raise ValueError("The folds are drawn, so rng is needed.")
@@ -178,7 +179,7 @@ class AnswerPairs:
                 return Undefined(reason="one passage only, so there is none to calibrate on")
             folds = merge_at_random(self._unit, min(N_FOLDS, self.n_units), rng)
             epsilons = [self._calibrate(difference, folds != fold) for fold in range(int(folds.max()) + 1)]
-            limits = np.array(epsilons)[folds][self._question]
+            limits: Floats = np.array(epsilons)[folds][self._question]
         elif threshold is Threshold.CALIBRATED:
             epsilons = [self._calibrate(difference, np.ones(self.n_questions, bool))]
             limits = np.full(self.n, epsilons[0])
@@ -186,13 +187,13 @@ class AnswerPairs:
             if not epsilon >= 0:
                 raise ValueError("epsilon must be 0 or more.")
             epsilons, limits = [epsilon], np.full(self.n, epsilon)
-        is_tied = np.abs(difference) <= limits
-        is_right = np.where(is_tied, self._gold == 0, np.sign(difference) == self._gold)
+        is_tied = difference.sizes <= limits + difference.errors
+        is_right = np.where(is_tied, self._gold == 0, difference.signs == self._gold)
         each = self._average(is_right.astype(np.float64))
         found = self._leave_out(each, confidence)
         return PairwiseAccuracy(
             accuracy=float(each.mean()), low=found[0], high=found[1], why_no_interval=found[2],
-            epsilons=tuple(map(float, epsilons)),
+            epsilons=tuple(map(difference.write, epsilons)),
             tie_share=float(self._average(is_tied.astype(np.float64)).mean()),
         )  # fmt: skip
 
@@ -200,20 +201,21 @@ class AnswerPairs:
         """Return the mean over the pairs of each question."""
         return np.bincount(self._question, values, self.n_questions) / self._counts
 
-    def _calibrate(self, difference: Floats, is_used: npt.NDArray[np.bool_]) -> float:
+    def _calibrate(self, difference: "_Differences", is_used: npt.NDArray[np.bool_]) -> float:
         """Return the smallest of the thresholds with the highest accuracy over these questions.
 
         From a threshold below all differences upwards, pairs become ties one by one: a pair that people tie is won, one
         in the right order is lost. So one sort gives the accuracy at every threshold.
         """
-        rows = is_used[self._question]
-        size, gold = np.abs(difference[rows]), self._gold[rows]
-        weights = (1 / self._counts[self._question])[rows]
-        is_right = (np.sign(difference[rows]) == gold) & (gold != 0)
-        order = np.argsort(size, kind="stable")
-        gains = np.cumsum((weights * ((gold == 0).astype(np.float64) - is_right))[order])
-        ends = np.append(np.flatnonzero(np.diff(size[order])), len(order) - 1)
-        thresholds, gain = size[order][ends], gains[ends]
+        rows = difference.order
+        if not is_used.all():
+            rows = rows[is_used[self._question[rows]]]
+        size, gold = difference.sizes[rows], self._gold[rows]
+        weights = (1 / self._counts)[self._question[rows]]
+        is_right = (difference.signs[rows] == gold) & (gold != 0)
+        gains = np.cumsum(weights * ((gold == 0).astype(np.float64) - is_right))
+        ends = np.append(np.flatnonzero(np.diff(size)), len(rows) - 1)
+        thresholds, gain = size[ends], gains[ends]
         # 0 is tried also where no difference is 0.
         if thresholds[0] > 0:
             thresholds, gain = np.append(0.0, thresholds), np.append(0.0, gain)
@@ -235,10 +237,32 @@ class AnswerPairs:
         )
 
 
-def _subtract(scores: Floats, one: Ints, other: Ints) -> Floats:
-    # Rounded once more, as the difference of two rounded numbers has a rounding error of its own.
-    rounded = np.round(scores, DIGITS)
-    return np.round(rounded[one] - rounded[other], DIGITS)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Differences:
+    """The differences of a metric in each pair: signs, and sizes of which those that rounding alone parts are equal.
+
+    `errors` are the rounding errors that a size may have, and `order` the pairs by ascending size.
+    """
+
+    signs: Floats
+    sizes: Floats
+    errors: Floats
+    order: Ints
+
+    @classmethod
+    def of(cls, scores: Floats, one: Ints, other: Ints) -> "_Differences":
+        tied = merge_ties(scores)
+        first, second = tied[one], tied[other]
+        difference = first - second
+        sizes, errors = np.abs(difference), LAST_DIGITS / 2 * (np.abs(first) + np.abs(second))
+        order = np.argsort(sizes, kind="stable")
+        apart = differ(sizes[order], within=errors[order])
+        return cls(signs=np.sign(difference), sizes=merge_sorted(sizes, order, apart), errors=errors, order=order)
+
+    def write(self, size: float) -> float:
+        """Return a size without the digits that are rounding errors, such as 0.1 for 0.3 - 0.2."""
+        error = float(self.errors[self.sizes == size].max(initial=0.0))
+        return round(size, -math.ceil(math.log10(error))) if error else size
 
 
 def _no_pairs() -> Undefined:

@@ -12,12 +12,13 @@ import numpy.typing as npt
 from measures.correlation import LEAST_PAIRS
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import ON_SCALE, is_constant, scale_to_one
 from measures.studies.grids import Grid
 
 MOST_ENUMERATED = 4_096
 """Up to this many patterns all are tried; of more, random ones."""
 _SAME = 1e-9
-"""A smaller difference of correlations, or span of scores, is a rounding error."""
+"""A smaller difference of correlations is a rounding error."""
 _FLAT = 1e-12
 """A sum of squares about the mean below this share of that about 0 is one too."""
 _CELLS_AT_A_TIME = 500_000
@@ -272,8 +273,8 @@ class _Moments:
     def __init__(self, human: Floats, metric: Floats, units: Ints, level: Level) -> None:
         self.level, self.units = level, units
         self.is_there = ~np.isnan(human) & ~np.isnan(metric)
-        self.is_constant = not self.is_there.any() or bool(np.ptp(metric[self.is_there]) < _SAME)
-        self.has_equal_humans = not self.is_there.any() or bool(np.ptp(human[self.is_there]) < _SAME)
+        self.is_constant = not self.is_there.any() or is_constant(metric[self.is_there])
+        self.has_equal_humans = not self.is_there.any() or is_constant(human[self.is_there], within=ON_SCALE)
         there = self.is_there.astype(np.float64)
         h, m = _standardise(human, self.is_there), _standardise(metric, self.is_there)
         self._fixed = np.stack([there, h, h * h])
@@ -365,7 +366,7 @@ class _Moments:
 
 def _standardise(values: Floats, is_there: npt.NDArray[np.bool_]) -> Floats:
     """Return z-scores over the cells that are there, and 0 in the others."""
-    there = values[is_there]
+    there = scale_to_one(values[is_there])
     spread = there.std() if there.size else 0.0
     z = np.zeros(values.shape)
     if spread > 0:

@@ -8,14 +8,13 @@ import numpy as np
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import IN_SUMS, is_constant
 from measures.studies.grids import Grid
 
 LEAST_SYSTEMS, LEAST_QUESTIONS = 4, 2
 MOST_ENUMERATED = 12
 """Up to this many signs all patterns are tried, which are 4,096 at the most."""
 N_PATTERNS = 1_000
-_SAME = 1e-9
-"""Sums that differ by less are equal, whatever order they were added in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +127,7 @@ def compare_system_pairs(
     p_human, p_human_without = human.whole(), list(human.without(units))
     found: dict[str, SoftAccuracy | Undefined] = {}
     for name, scores in grid.metrics.items():
-        if np.ptp(scores[:, is_used]) < _SAME:
+        if is_constant(scores[:, is_used]):
             found[name] = Undefined(reason="all scores of the metric are equal")
             continue
         metric = _Leads(scores[:, is_used], signs[:, flipped])
@@ -174,11 +173,14 @@ class _Leads:
         self._totals: Floats = scores.sum(axis=1)
         self._flipped: Floats = np.einsum("bq,sq->bs", signs, scores)
         self._first, self._second = np.triu_indices(len(scores), 1)
+        # Sums that differ by less are equal, whatever order they were added in.
+        sizes = np.abs(scores).sum(axis=1)
+        self._error: Floats = IN_SUMS * (sizes[self._first] + sizes[self._second])
 
     def order(self) -> Floats:
         """Return the sign of each lead."""
         leads = self._totals[self._first] - self._totals[self._second]
-        order: Floats = np.where(np.abs(leads) < _SAME, 0.0, np.sign(leads))
+        order: Floats = np.where(np.abs(leads) <= self._error, 0.0, np.sign(leads))
         return order
 
     def whole(self) -> Floats:
@@ -194,5 +196,5 @@ class _Leads:
 
     def _p_values(self, totals: Floats, flipped: Floats) -> Floats:
         leads = totals[self._first] - totals[self._second]
-        p: Floats = ((flipped[:, self._first] - flipped[:, self._second]) >= leads - _SAME).mean(axis=0)
+        p: Floats = ((flipped[:, self._first] - flipped[:, self._second]) >= leads - self._error).mean(axis=0)
         return p

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from measures.correlation import LEAST_PAIRS
 from measures.outcome import Undefined
 from measures.patterns import Floats
+from measures.rounding import IN_SUMS, ON_SCALE, scale_to_one
 from measures.studies.correlating import Correlation
 from measures.studies.items import Items, number_groups
 
@@ -72,7 +73,7 @@ def correlate_means(
     counts, of_people = add_up(np.ones(items.n)), add_up(items.human.values)
     found = {}
     for name, column in items.metrics.items():
-        sums = add_up(column.values)
+        sums = add_up(scale_to_one(column.values))
         with np.errstate(divide="ignore", invalid="ignore"):
             # All answers in the first column, and then without each unit.
             left = [_without_each(each) for each in (counts, of_people, sums)]
@@ -97,5 +98,6 @@ def _correlate_columns(first: Floats, second: Floats) -> Floats:
     """Return Pearson's correlation of each column, NaN where a side is constant or a mean is missing."""
     x, y = first - first.mean(axis=0), second - second.mean(axis=0)
     xx, yy, xy = (x * x).sum(axis=0), (y * y).sum(axis=0), (x * y).sum(axis=0)
-    varies = (np.ptp(first, axis=0) >= 1e-9) & (np.ptp(second, axis=0) >= 1e-9)
+    varies = np.ptp(first, axis=0) > ON_SCALE
+    varies &= np.ptp(second, axis=0) > IN_SUMS * np.abs(second).max(axis=0)
     return np.where(varies, np.clip(xy / np.sqrt(xx * yy), -1, 1), np.nan)

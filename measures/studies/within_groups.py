@@ -11,11 +11,10 @@ from measures.correlation import LEAST_PAIRS, kendall
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import IN_SUMS
 from measures.studies.items import COEFFICIENTS, MOST_RANKED, N_BLOCKS, Items, number_groups
 from measures.studies.resampling import merge_at_random
 
-_SAME = 1e-9
-"""Scores of a group that differ by less are equal, as in `measures.correlation.pearson`."""
 _FEW = 200
 """Pairs of a group of up to this many items are listed; a larger one is sorted."""
 
@@ -138,9 +137,9 @@ def correlate_within(
     codes, its_units, n_groups = _codes(items), number_groups(units), items.n_groups
     sizes = np.bincount(codes, minlength=n_groups)
     is_small = sizes < LEAST_PAIRS
-    is_equal = ~is_small & (_spans(items.human.values, codes, n_groups) < _SAME)
+    is_equal = ~is_small & _are_constant(items.human.values, codes, n_groups)
     constant = {
-        name: ~is_small & ~is_equal & (_spans(column.values, codes, n_groups) < _SAME)
+        name: ~is_small & ~is_equal & _are_constant(column.values, codes, n_groups)
         for name, column in items.metrics.items()
     }
     # A metric that has no correlation anywhere leaves nothing out for the others.
@@ -263,12 +262,18 @@ def _average_parts(
     }
 
 
-def _spans(values: Floats, codes: Ints, n_groups: int) -> Floats:
-    """Return the largest minus the smallest score of each group."""
+def _find_ends(values: Floats, codes: Ints, n_groups: int) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest score of each group."""
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, codes, values)
     np.maximum.at(high, codes, values)
-    return np.asarray(high - low, np.float64)
+    return low, high
+
+
+def _are_constant(values: Floats, codes: Ints, n_groups: int) -> npt.NDArray[np.bool_]:
+    """Return in which groups scores are all equal up to rounding, as `measures.rounding.is_constant` tells it."""
+    low, high = _find_ends(values, codes, n_groups)
+    return np.asarray(high - low <= IN_SUMS * np.maximum(np.abs(low), np.abs(high)), np.bool_)
 
 
 def _correlate(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floats:
@@ -276,12 +281,15 @@ def _correlate(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Flo
     sizes = np.bincount(codes, minlength=n_groups)
 
     def centre(values: Floats) -> Floats:
+        # Each group on its own scale, exactly, so that squares of a metric's scores neither overflow nor vanish.
+        largest = np.maximum(*map(np.abs, _find_ends(values, codes, n_groups)))
+        values = np.ldexp(values, -np.frexp(largest)[1][codes])
         return np.asarray(values - (np.bincount(codes, values, n_groups) / sizes)[codes], np.float64)
 
     x, y = centre(first), centre(second)
     xx, yy, xy = (np.bincount(codes, each, n_groups) for each in (x * x, y * y, x * y))
-    is_defined = (sizes >= LEAST_PAIRS) & (_spans(first, codes, n_groups) >= _SAME)
-    is_defined &= _spans(second, codes, n_groups) >= _SAME
+    is_defined = (sizes >= LEAST_PAIRS) & ~_are_constant(first, codes, n_groups)
+    is_defined &= ~_are_constant(second, codes, n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(is_defined, np.clip(xy / np.sqrt(xx * yy), -1, 1), np.nan)
 
@@ -310,8 +318,8 @@ def _kendalls(first: Floats, second: Floats, codes: Ints, n_groups: int) -> Floa
         signs = np.sign(first[pair[0]] - first[pair[1]]), np.sign(second[pair[0]] - second[pair[1]])
         for at, each in enumerate((signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2)):
             sums[at] += np.bincount(codes[pair[0]], each, n_groups)
-    is_defined = (sizes >= LEAST_PAIRS) & (_spans(first, codes, n_groups) >= _SAME)
-    is_defined &= _spans(second, codes, n_groups) >= _SAME
+    is_defined = (sizes >= LEAST_PAIRS) & ~_are_constant(first, codes, n_groups)
+    is_defined &= ~_are_constant(second, codes, n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(is_defined, np.clip(sums[0] / np.sqrt(sums[1] * sums[2]), -1, 1), np.nan)
     for group in np.flatnonzero(~is_few):

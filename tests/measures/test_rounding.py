@@ -9,10 +9,18 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.rounding import ON_SCALE, is_constant, merge_ties
 from measures.standardising import annotator_norms
-from measures.studies.correlating import correlate
+from measures.studies.correlating import correlate, correlate_all
+from measures.studies.grids import Grid
+from measures.studies.pairwise import AnswerPairs, PairwiseAccuracy
+from measures.studies.permutation import permute
+from measures.studies.significance import compare_all
+from measures.studies.soft_pairwise import SoftAccuracies, compare_system_pairs
 from measures.studies.system_draws import Additive, correlate_systems, draw_systems
+from measures.studies.system_means import correlate_means
+from measures.studies.within_groups import correlate_within
 from measures.system_comparisons import compare_systems
 from tests.measures.frames import SAME_IN_ANY_ORDER, read_ratings
+from tests.measures.studies.grids import draw_scores
 
 METRIC = np.arange(7.0)[::-1]
 
@@ -75,3 +83,47 @@ def test_what_rounding_parts_is_merged_and_nothing_else() -> None:
     assert merge_ties(around_zero, within=ON_SCALE)[0] == merge_ties(around_zero, within=ON_SCALE)[1]
     assert is_constant(around_zero[:2], within=ON_SCALE)
     assert pearson(np.array([0.3, 0.1 + 0.2, 0.3]), METRIC[:3]) == Undefined(reason="all scores are equal")
+
+
+def measure_all(metrics: dict[str, Floats], shape: tuple[int, int]) -> list[object]:
+    """Every statistic of two metrics on a grid of systems by questions, two questions a passage."""
+    systems, questions = (each.ravel() for each in np.indices(shape))
+    human, passages, rng = HUMAN_GRID.ravel(), questions // 2, np.random.default_rng(1)
+    grid = Grid.of(human, metrics, systems=systems.astype(str), questions=questions, units=passages)
+    pairs = AnswerPairs(human, questions, units=passages)
+    permuted = permute(grid, rng=rng)
+    soft = compare_system_pairs(grid, rng=rng)
+    assert isinstance(soft, SoftAccuracies)
+    found: list[object] = []
+    for each in correlate_all(human, metrics, rng=rng, groups=passages, by_group=True).values():
+        found += [each.pearson.value, each.pearson.low, each.spearman.value, each.kendall.low]
+    for groups in (questions, systems):
+        within = correlate_within(human, metrics, groups, units=passages, rng=rng).metrics
+        found += [one.value for coefficients in within.values() for one in coefficients.values()]
+    means = correlate_means(human, metrics, systems=systems.astype(str), units=passages)
+    found += [mean.value for mean in means.values()]
+    for scores in metrics.values():
+        accuracy = pairs.measure(scores, threshold="cross_fit", rng=np.random.default_rng(1))
+        assert isinstance(accuracy, PairwiseAccuracy)
+        one = correlate_systems(systems, human, {"m": Additive.from_scores(scores)})["m"]
+        found += [accuracy.accuracy, accuracy.tie_share, one.pearson, one.kendall]
+    for softly in soft.metrics.values():
+        assert not isinstance(softly, Undefined)
+        found += [softly.soft, softly.plain, softly.low]
+    (pair,) = permuted.pairs.values()
+    assert not isinstance(pair, Undefined)
+    compared = compare_all(human, metrics, rng=rng, groups=passages, by_group=True, n_resamples=50)
+    found += [pair.p_first, pair.difference, compared[0].r_between, compared[0].bootstrap_holm]
+    return found
+
+
+HUMAN_GRID, *GRIDS = draw_scores(np.random.default_rng(6), 6, 10)
+
+
+@pytest.mark.parametrize("factor", [1e-13, 1e-250, 1e120])
+def test_a_metric_of_very_small_or_large_scores_has_the_statistics_of_any_other(factor: float) -> None:
+    one, other = (each.ravel() for each in GRIDS)
+    expected = measure_all({"one": one, "other": other}, HUMAN_GRID.shape)
+    assert not any(isinstance(each, Undefined) or each is None for each in expected)
+    with np.errstate(all="raise"):
+        assert measure_all({"one": one * factor, "other": other * factor}, HUMAN_GRID.shape) == pytest.approx(expected)

@@ -158,7 +158,7 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return [
         "A calibrated accuracy is optimistic: its epsilon was chosen on the same pairs.",
         "Compare metrics by the cross-fit one: five folds of passages take the epsilon that is best on the others.",
-        "Each metric has its own epsilon. Scores are rounded to nine digits after the point before ties are counted.",
+        "Each metric has its own epsilon. Scores that differ by rounding errors alone are tied.",
         "Intervals keep the epsilons as they are.",
     ]
 
