@@ -151,7 +151,7 @@ def fetch_scores(scale: QualityScale) -> Scores:
     return Scores(
         annotator=annotator.astype(np.int64),
         unit=unit.astype(np.int64),
-        score=scale.low + scale.span * table[:, 2],
+        score=_convert_to_scores(table[:, 2], scale),
         assignment=table[:, 3].astype(np.int64),
         item=table[:, 4].astype(np.int64),
         passage=table[:, 5].astype(np.int64),
@@ -288,7 +288,12 @@ def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
 
 
 def _convert_to_score(share: float | None, scale: QualityScale) -> float | None:
-    return None if share is None else scale.low + scale.span * share
+    return None if share is None else float(_convert_to_scores(np.array(share, np.float64), scale))
+
+
+def _convert_to_scores(shares: Floats, scale: QualityScale) -> Floats:
+    """Return shares of the scale as scores on it; rounded, as 100 * 0.29 is a little less than 29."""
+    return np.round(scale.low + scale.span * shares, 12)
 
 
 def _read_json(value: Any) -> Any:

@@ -10,6 +10,7 @@ from scipy.special import ndtr, stdtr
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.ranks import rank_with_ties
+from measures.rounding import ON_SCALE, is_constant, merge_ties
 
 MOST_EXACT = 50
 """Up to this many differences the signed-rank distribution is exact, with ties; above it, a normal approximation."""
@@ -85,7 +86,8 @@ def degraded_test(
     Parameters
     ----------
     degraded, source : ndarray of float64, shape (n,)
-        The scores of each pair: of the degraded text, and of its original. A pair with NaN is left out.
+        The scores of each pair: of the degraded text, and of its original. A pair with NaN is left out. Scores that
+        differ by rounding errors alone are equal, and so are differences.
     test : DegradedTest or str
         ``signed_rank`` or ``paired_t`` on the pairs; ``mannwhitney`` or ``ranksum`` of the degraded scores against
         `ordinary`.
@@ -118,6 +120,9 @@ def degraded_test(
     if not len(degraded):
         return Undefined(reason="no degraded item rated together with its original yet")
     against = source if ordinary is None or test.is_paired else ordinary[~np.isnan(ordinary)]
+    # Means over criteria, and shares of a scale brought back to it, differ in their last digits.
+    n, scores = len(degraded), merge_ties(np.concatenate([degraded, source, against]), within=ON_SCALE)
+    degraded, source, against = scores[:n], scores[n : 2 * n], scores[2 * n :]
     n_used, p = _run(test, degraded, source, against)
     verdict = Verdict.TOO_FEW
     if p is not None:
@@ -140,7 +145,7 @@ def signed_rank_p(differences: Floats) -> float:
     Parameters
     ----------
     differences : ndarray of float64, shape (n,)
-        None of them zero. Ties share their mean rank.
+        None of them zero. Ties share their mean rank, also where only rounding parts them.
 
     Returns
     -------
@@ -166,7 +171,8 @@ def signed_rank_p(differences: Floats) -> float:
     0.5
     """
     # Ties share mean ranks, which may end in .5: doubled, all ranks are whole numbers that can index an array.
-    doubled = np.rint(2 * rank_with_ties(np.abs(differences))).astype(np.int64)
+    ranks = rank_with_ties(merge_ties(np.abs(differences), within=ON_SCALE))
+    doubled = np.rint(2 * ranks).astype(np.int64)
     observed = int(doubled[differences > 0].sum())
     n = len(doubled)
     if n > MOST_EXACT:
@@ -205,9 +211,9 @@ def _run(test: DegradedTest, degraded: Floats, source: Floats, against: Floats) 
 
 
 def _paired_t(difference: Floats) -> float:
-    # If all differences are equal, t would be a division by zero.
     spread = float(difference.std(ddof=1))
     mean = float(difference.mean())
-    if spread == 0:
-        return 0.0 if mean < 0 else 1.0
+    # If all differences are equal, t would be a division by zero.
+    if is_constant(difference, within=ON_SCALE):
+        return 0.0 if mean < -ON_SCALE else 1.0
     return float(stdtr(len(difference) - 1, mean / spread * sqrt(len(difference))))

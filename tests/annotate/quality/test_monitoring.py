@@ -9,6 +9,7 @@ from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, 
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
+from annotate.quality.evidence import fetch_scores, find_quality_scale
 from annotate.quality.figure_formats import format_figures
 from annotate.quality.monitoring import CLOSED_NOTE
 from annotate.reviews import spot_checks
@@ -21,8 +22,8 @@ from projects.log import freshness, record
 from projects.models import Act, Candidate, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
-from tests.factories import make_membership, make_project
-from tests.results.judged_batches import take_file
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
+from tests.results.judged_batches import judge_on_slider, take_file
 
 # The crew's work is made once, in one process.
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("monitoring")]
@@ -53,6 +54,16 @@ def project(worked: list[Membership], db: None) -> Project:
 def empty_project(db: None) -> Project:
     """A project without the crew."""
     return make_project()
+
+
+def test_scores_are_the_ratings_to_the_last_digit(empty_project: Project) -> None:
+    ratings = [7.0, 14.0, 28.0, 29.0, 55.0, 57.0]
+    candidates = make_candidates(make_question(make_passage(make_dataset(empty_project))), len(ratings))
+    person = make_membership(empty_project)
+    judge_on_slider(empty_project, {each: {person: value} for each, value in zip(candidates, ratings, strict=True)})
+    scale = find_quality_scale(empty_project)
+    assert scale is not None
+    assert sorted(fetch_scores(scale).score.tolist()) == ratings
 
 
 def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[Membership]) -> None:

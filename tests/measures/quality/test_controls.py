@@ -83,6 +83,27 @@ def test_five_lower_pairs_pass_and_four_are_too_few() -> None:
     assert (four.verdict, four.p, four.n) == (Verdict.TOO_FEW, None, 4)
 
 
+def test_ties_hold_where_scores_come_from_shares_of_the_scale() -> None:
+    source, degraded = [20.0, 30, 40, 50, 60, 70], [29.0, 21, 31, 41, 51, 61]
+    assert 0 + 100 * (29 / 100) != 29
+    exact = run(degraded, source)
+    found = run([100 * (each / 100) for each in degraded], source)
+    assert (exact.p, exact.verdict) == (found.p, found.verdict) == (0.109375, Verdict.FAILED)
+    assert signed_rank_p(np.array([0.3 - 0.2, 0.2 - 0.3, 0.1 - 0.2])) == signed_rank_p(np.array([1.0, -1.0, -1.0]))
+
+
+@pytest.mark.parametrize("test", list(DegradedTest))
+def test_means_over_criteria_are_tied_as_their_sums_are(test: DegradedTest) -> None:
+    """Three criteria from 1 to 5: a share of the scale is the mean of three, in any order."""
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        ratings = rng.integers(1, 6, (2, 9, 3)).astype(float)
+        shares = ((ratings[..., 0] - 1) / 4 + (ratings[..., 1] - 1) / 4 + (ratings[..., 2] - 1) / 4) / 3
+        found, exact = (run(list(each[0]), list(each[1]), test) for each in (1 + 4 * shares, ratings.sum(axis=2)))
+        assert (found.verdict, found.n_used, found.n_lower) == (exact.verdict, exact.n_used, exact.n_lower)
+        assert found.p == pytest.approx(exact.p, abs=1e-9)
+
+
 def test_pairs_without_a_difference_are_too_few_and_no_failure() -> None:
     found = run([4, 4, 4, 4, 1, 1], [4, 4, 4, 4, 4, 4])
     assert (found.verdict, found.n, found.n_used) == (Verdict.TOO_FEW, 6, 2)
