@@ -19,8 +19,8 @@ from results.metrics.summarising import Combine, Sums, summarise
 from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
-LARGEST = 1e300
-"""Greater scores are stored as missing: the database holds finite numbers only."""
+LARGEST = 1e100
+"""Greater scores are stored as missing: the squares of smaller ones, and sums of these, are finite."""
 REASON_LENGTH = 200
 
 

@@ -69,9 +69,10 @@ def _make_histogram(
     # A score beyond its declared range still has to fall into a bin.
     low = whole["low"] if low is None else min(low, whole["low"])
     high = whole["high"] if high is None else max(high, whole["high"])
-    # width_bucket needs two different bounds.
+    # width_bucket needs two different bounds, which of very large scores are no half apart.
     if low == high:
-        low, high = low - 0.5, high + 0.5
+        half = max(0.5, abs(low) / 1e6)
+        low, high = low - half, high + half
     with connection.cursor() as cursor:
         cursor.execute(_BINS, {"run": run.pk, "low": low, "high": high, "bins": BINS})
         counts = dict(cursor.fetchall())

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from projects.database.figures import FiguresField
 from projects.jobs.queue import LONG_QUEUE, Job
 from projects.models import Membership, Project
 
@@ -24,7 +25,7 @@ class JudgmentSet(Job):
     name = models.CharField(max_length=120)
     settings = models.JSONField(default=dict)
     """What `results.sets.settings.Settings.as_dict` returns."""
-    facts = models.JSONField(default=dict, blank=True)
+    facts = FiguresField(default=dict, blank=True)
     """Figures from the files: counts, agreement, versions, and what changed since the previous set."""
     files = models.JSONField(default=list, blank=True)
     """Name, bytes and SHA-256 of each file, in the order of the archive."""

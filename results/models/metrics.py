@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from projects.database.figures import FiguresField
 from projects.jobs.queue import DEFAULT_QUEUE, LONG_QUEUE, NEURAL_QUEUE, SCORING_QUEUE, Job
 from projects.models import Candidate, Project
 
@@ -30,7 +31,7 @@ class ScoreFile(Job):
     sha256 = models.CharField(max_length=64)
     options = models.JSONField(default=dict)
     """How the file is read and, once its import was requested, the columns with the names of their metrics."""
-    report = models.JSONField(null=True, blank=True)
+    report = FiguresField(null=True, blank=True)
 
     class Meta:
         ordering = ("-number",)
@@ -75,7 +76,7 @@ class MetricRun(Job):
     """The file that uploaded scores came from."""
     n_scored = models.PositiveIntegerField(default=0)
     n_refused = models.PositiveIntegerField(default=0)
-    report = models.JSONField(default=dict)
+    report = FiguresField(default=dict)
     """The summary of the scores, refusals by reason, notes such as the number of candidates that had a bonus, and what
     the scores depend on, such as the version of a library."""
 
@@ -139,7 +140,7 @@ class MetricChunk(Job):
     """A hash of the metric and of the versions that it is computed with; a worker with others leaves it alone."""
     digest = models.CharField(max_length=64, blank=True)
     """A hash of the answers whose scores are stored; empty before."""
-    report = models.JSONField(default=dict)
+    report = FiguresField(default=dict)
     """How many have a score and how many have none and why, and the sums of their statistics."""
 
     class Meta:

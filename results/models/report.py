@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from projects.database.figures import FiguresField
 from projects.jobs.queue import Job
 from projects.models import Project
 
@@ -19,7 +20,7 @@ class Report(Job):
     """A hash of kind and settings: reports that share it answer the same question."""
     content = models.CharField(max_length=64)
     """A hash of the version of the judgments; while it is the present one, the figures are current."""
-    result = models.JSONField(null=True, blank=True)
+    result = FiguresField(null=True, blank=True)
 
     class Meta:
         ordering = ("-id",)

@@ -3,6 +3,7 @@
 from django.db import models
 from django.urls import reverse
 
+from projects.database.figures import FiguresField
 from projects.jobs.queue import LONG_QUEUE, Job
 from projects.models import Candidate, Membership, Project
 
@@ -32,7 +33,7 @@ class Study(Job):
     settings = models.JSONField(default=dict)
     """Criterion, gold rule, stage, filters, minimum number of judgments, metrics by their subjects, and more."""
     seed = models.BigIntegerField()
-    result = models.JSONField(null=True, blank=True)
+    result = FiguresField(null=True, blank=True)
 
     class Meta:
         ordering = ("-number",)

@@ -49,7 +49,7 @@ class MetricColumn:
     lines: npt.NDArray[np.int32]
     """The line of the score or of the cell that was no number; 0 where there was neither."""
     not_numbers: dict[int, str] = field(default_factory=dict)
-    """Cells that are no numbers, by position of the candidate."""
+    """Why there is no score where a cell is no number, by position of the candidate."""
 
     @property
     def n(self) -> int:
@@ -196,7 +196,8 @@ class ScoreRows:
         into.lines[position] = line
         number = read_number(cell, self.decimal)
         if number is None:
-            into.not_numbers[position] = format_value(cell)
+            kind = "too large" if is_too_large(cell, self.decimal) else "not a number"
+            into.not_numbers[position] = f"{kind}: “{shorten_name(format_value(cell), 100)}”"
             self.problems.add("not a number", line, column, *named, cell, explain_no_number(cell, self.decimal))
         else:
             into.values[position] = number
@@ -218,7 +219,18 @@ def is_selected_by_default(column: str) -> bool:
 
 
 def read_number(cell: Any, decimal: str = "point") -> float | None:
-    """Return the finite number that a cell is or spells with this decimal mark, or None."""
+    """Return the number below 1e100 that a cell is or spells with this decimal mark, or None."""
+    number = _parse_number(cell, decimal)
+    return number if number is not None and abs(number) < LARGEST else None
+
+
+def is_too_large(cell: Any, decimal: str = "point") -> bool:
+    """Return whether a cell is a number, but a larger one than a score may be."""
+    number = _parse_number(cell, decimal)
+    return number is not None and abs(number) >= LARGEST and not (type(cell) is float and math.isinf(cell))
+
+
+def _parse_number(cell: Any, decimal: str) -> float | None:
     if type(cell) is str:
         text = cell.strip()
         if "," in text and decimal != "point" and DECIMAL_COMMA.fullmatch(text):
@@ -228,11 +240,14 @@ def read_number(cell: Any, decimal: str = "point") -> float | None:
             has_other_mark = decimal == "comma" and "." in text
             cell = float(text) if PLAIN.fullmatch(text) and not has_other_mark else None
     if type(cell) is int or type(cell) is float:
-        return float(cell) if abs(cell) < LARGEST else None
+        # A whole number of JSON may have any number of digits.
+        return float(cell) if abs(cell) < LARGEST or type(cell) is float else math.inf
     return None
 
 
 def explain_no_number(cell: Any, decimal: str = "point") -> str:
+    if is_too_large(cell, decimal):
+        return f"is too large: a score lies between -{LARGEST:g} and {LARGEST:g}"
     if type(cell) is float:
         return "is NaN, which means no score" if math.isnan(cell) else "is not finite"
     if type(cell) is not str:
@@ -250,5 +265,4 @@ def list_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
     """Yield the position of each candidate without a score, and why it has none."""
     for position in column.missing:
         yield int(position), "not in the file"
-    for position, cell in column.not_numbers.items():
-        yield position, f"not a number: “{shorten_name(cell, 100)}”"
+    yield from column.not_numbers.items()

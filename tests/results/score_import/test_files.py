@@ -183,6 +183,20 @@ def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_pa
     ]
 
 
+def test_a_score_whose_square_is_not_finite_is_named_and_left_out(
+    corpus: Project, owner: Membership, tmp_path: Path
+) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text('{"id": "a", "x": -1e200}\n{"id": "b", "x": 1' + "0" * 120 + '}\n{"id": "c", "x": 9e99}\n')
+    _job, (run,) = take(corpus, path)
+    stored = dict(run.scores.exclude(reason="not in the file").values_list("candidate__external_id", "reason"))
+    assert stored == {"a": "too large: “-1e+200”", "b": "too large: “1e+120”", "c": ""}
+    assert (run.n_scored, run.report["summary"]["high"]) == (1, 9e99)
+    found = read(corpus, tmp_path, 'candidate_id,x,y\na,"1e999",1\nb,2,1\n')
+    (problem,) = found.report["problems"]["not a number"]
+    assert problem["reason"] == "is too large: a score lies between -1e+100 and 1e+100"
+
+
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [

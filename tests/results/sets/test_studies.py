@@ -35,7 +35,7 @@ def runs(project: Project, manager: Membership) -> list[MetricRun]:
 @pytest.fixture
 def studies(project: Project, manager: Membership, runs: list[MetricRun]) -> list[Study]:
     made = [study(project, manager, runs, kind, n_resamples=100) for kind in ("correlation", "errors")]
-    worst = made[1].result["figures"]["lists"][0]["parts"]["canonical"][0]["candidate"]  # type: ignore[index]
+    worst = made[1].result["figures"]["lists"][0]["parts"]["canonical"][0]["candidate"]
     ErrorCause.objects.create(
         project=project, candidate_id=worst, compared=runs[0].subject, cause="Negation", by=manager
     )

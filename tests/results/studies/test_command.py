@@ -8,7 +8,9 @@ from django.core.management import CommandError, call_command
 
 from projects.models import Membership, Project
 from results.models import MetricRun, Study
+from tests.people import SignIn
 from tests.results.judged_batches import answer
+from tests.results.studies.factories import give_scores, list_candidates
 
 pytestmark = pytest.mark.django_db
 
@@ -58,3 +60,19 @@ def printed(*arguments: Any) -> str:
     out = io.StringIO()
     call_command("study", *arguments, stdout=out)
     return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["errors", "systems"])
+def test_scores_of_any_size_are_printed_drawn_and_frozen(
+    judged: Project, owner: Membership, client_of: SignIn, kind: str
+) -> None:
+    """A negated perplexity may be -2.6e22, which JSON in the database turns into a whole number."""
+    for size in (2.6e22, 1e150):
+        scores = {each.pk: -size / (n + 1) for n, each in enumerate(list_candidates(judged))}
+        give_scores(judged, owner, f"Perplexity {size}", scores)
+    options = ("--option", "n_questions=5", "n_draws=5") if kind == "systems" else ()
+    output = answer("study", kind, "--project", "bridges", *options)
+    made = Study.objects.get()
+    assert output["result"] == made.result
+    assert client_of(owner).get(made.get_absolute_url()).status_code == 200
+    assert answer("freeze", "--project", "bridges", "--name", "Spring", "--study", str(made.number))["set"] == 1

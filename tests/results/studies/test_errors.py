@@ -40,12 +40,12 @@ def made(project: Project, owner: Membership, runs: list[MetricRun]) -> Study:
 
 
 def worst(made: Study, place: int = 0, part: str = "birds") -> Any:
-    return made.result["figures"]["lists"][place]["parts"][part][0]  # type: ignore[index]
+    return made.result["figures"]["lists"][place]["parts"][part][0]
 
 
 def test_lists_hold_the_widest_gaps_on_the_scale_of_the_criterion(made: Study, runs: list[MetricRun]) -> None:
     assert made.state == Study.State.DONE, made.error
-    figures = made.result["figures"]  # type: ignore[index]
+    figures = made.result["figures"]
     assert [each["compared"] for each in figures["lists"]] == [
         *(run.subject for run in runs),
         "|".join(run.subject for run in runs),

@@ -38,7 +38,7 @@ def test_the_bonus_for_the_right_opinion_raises_the_correlation(
 ) -> None:
     made = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 2.0, "step": 0.5})
     assert made.state == Study.State.DONE, made.error
-    figures = made.result["figures"]  # type: ignore[index]
+    figures = made.result["figures"]
     assert figures["weights"] == [0.0, 0.5, 1.0, 1.5, 2.0]
     for run in adapted:
         points = figures["sweeps"]["alpha"]["metrics"][run.subject]
@@ -47,7 +47,7 @@ def test_the_bonus_for_the_right_opinion_raises_the_correlation(
         assert points[-1]["gain"]["value"] == pytest.approx(values[-1] - values[0])
         assert points[-1]["gain"]["low"] > 0
         scores = dict(run.scores.values_list("candidate_id", "value"))  # alpha 2 is the setting of the run itself
-        alone = study(project, owner, [run], n_resamples=100).result["figures"]["whole"][run.subject]  # type: ignore[index]
+        alone = study(project, owner, [run], n_resamples=100).result["figures"]["whole"][run.subject]
         assert len(scores) == 24
         assert alone["pearson"]["value"] == pytest.approx(values[-1], abs=1e-9)
     answer = client_of(researcher).get(made.get_absolute_url()).content.decode()
@@ -75,4 +75,4 @@ def test_a_metric_without_a_bonus_is_not_offered_and_refused(
     steps = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 100.0, "step": 0.01})
     assert steps.error == "Choose weights up to 100, in at most 100 steps."
     emptied = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": None, "step": None})
-    assert emptied.result["figures"]["weights"] == [n / 2 for n in range(11)]  # type: ignore[index]
+    assert emptied.result["figures"]["weights"] == [n / 2 for n in range(11)]

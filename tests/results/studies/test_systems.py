@@ -22,7 +22,7 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
     options = {"n_questions": 10, "n_draws": 3}
     made = study(judged, owner, runs.values(), "systems", as_zero=True, n_resamples=100, options=options)
     assert made.state == Study.State.DONE, made.error
-    figures = made.result["figures"]  # type: ignore[index]
+    figures = made.result["figures"]
     assert [figures["is_corpus"][run.subject] for run in runs.values()] == [True, False]
     of_rouge = figures["whole"][runs["adapted_rouge_l"].subject]
     assert dict(zip(of_rouge["systems"], of_rouge["metric"], strict=True)) == pytest.approx(
