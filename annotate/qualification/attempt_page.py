@@ -50,6 +50,7 @@ def render_page(
         "preview": False,
         "due_at_ms": to_milliseconds(attempt.due_at),
         "due_over": _("Time is up. Submit what you have."),
+        "takes_incomplete_once_over": attempt.due_at is not None,
         "due_after": _("After that, you can still submit for a short time."),
         "server_now_ms": to_milliseconds(timezone.now()),
         "errors": errors or {},

@@ -273,16 +273,22 @@ async function showMissing() {
   announce(say("missing", { n: sheet.unanswered().length }));
 }
 
+// A test whose time is up is sent as it is: what is missing counts as incorrect.
+function lacksRatings() {
+  const isTaken = "incompleteOnceOver" in data && clock.shown() > Number(data.due);
+  return !isTaken && sheet.unanswered().length > 0;
+}
+
 function send() {
   if (isPreview) return;
-  if (sheet.unanswered().length) return showMissing();
+  if (lacksRatings()) return showMissing();
   submission.send();
 }
 
 // Everything is saved as a draft first, so that nothing depends on the submit alone.
 async function prepare() {
   if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stopped";
-  if (sheet.unanswered().length) return "incomplete"; // a rating was cleared while the form waited, here or in another tab
+  if (lacksRatings()) return "incomplete"; // a rating was cleared while the form waited, here or in another tab
   time.tick();
   form.elements.csrfmiddlewaretoken.value = drafts.csrf;
   form.elements.seconds.value = JSON.stringify(time.list());

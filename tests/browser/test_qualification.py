@@ -1,3 +1,6 @@
+from datetime import timedelta
+
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotate.models import Attempt, QualificationItem
@@ -86,6 +89,26 @@ def test_a_reload_and_a_second_tab_lose_nothing(project: Project, annotator: Mem
     wait_for_keys(page)
     expect(page.locator("[data-count]")).to_have_text("2")
     assert Attempt.objects.count() == 1
+
+
+def test_when_time_is_up_a_test_is_submitted_as_it_is(
+    project: Project, annotator: Membership, signed_in: SignedIn
+) -> None:
+    make_test(project, n_items=4, time_limit_minutes=10)
+    attempt = attempts.begin(annotator=annotator)
+    Attempt.objects.update(due_at=timezone.now() - timedelta(seconds=5))
+    page = signed_in(annotator.user)
+    page.goto(f"{START}attempts/{attempt.uuid}/?page=1")
+    wait_for_keys(page)
+    expect(page.locator("[data-due-text]")).to_have_text("Time is up. Submit what you have.")
+    page.keyboard.press("4")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Text 2 of 2")).to_be_visible()
+    wait_for_keys(page)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/result/")
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.n_right) == ("failed", 1)
 
 
 def test_the_preview_follows_what_is_typed(project: Project, manager: Membership, signed_in: SignedIn) -> None:
