@@ -231,7 +231,8 @@ def _find_durations(
 def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
     """Return what each annotator has submitted and earned, by membership id; given `sums` are not fetched again."""
     rows = (
-        Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
+        Assignment.objects.submitted()
+        .filter(annotator__in=annotators)
         .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         .order_by()
         .values_list("annotator_id")

@@ -204,6 +204,16 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     assert "Awaiting approval" not in facts
 
 
+def test_a_rejected_hit_was_submitted_all_the_same(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    open_batch(project, n_hits=3)
+    submit(annotator)
+    submit(annotator)
+    places.reject([Assignment.objects.earliest("pk").pk], by=None, reason="Straight lines.", is_unpaid=False)
+    assert read(read_text(client_of(annotator))).facts["HITs submitted"] == "2"
+    history = read_text(client_of(annotator), reverse("annotate:history", args=[project.slug]))
+    assert read(history).facts["Submitted"] == "2 HITs"
+
+
 @pytest.mark.parametrize(
     ("rates", "facts"),
     [
