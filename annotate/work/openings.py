@@ -107,7 +107,7 @@ class Opening:
         if self.is_open:
             return _("The work available now is assigned to other annotators. Check back later for more.")
         if self.is_paused:
-            return _("Work is paused. You can finish your open HIT. Check back later for more.")
+            return _("Work is paused. Check back later.")
         return _("No work is available right now. Check back later.")
 
     @property

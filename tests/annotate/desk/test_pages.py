@@ -137,7 +137,7 @@ def test_the_desk_explains_why_there_is_no_work(project: Project, annotator: Mem
     batch = make_batch(project)
     assert "Work is available." in read_text(client)
     lifecycle.pause(batch=batch, actor=None)
-    assert "Work is paused." in read_text(client)
+    assert "Work is paused. Check back later." in read_text(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
     assert "on hold" in read_text(client)
     Membership.objects.update(standing=Membership.Standing.REMOVED)
