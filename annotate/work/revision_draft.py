@@ -32,7 +32,7 @@ def save_draft(
     newest = newest_version(annotator, assignment_uuid)
     if newest is None or version_key(newest) != of:
         raise TakesNoAnswers(
-            _("You edited this HIT in another tab. You can still save what you see here."), assignment.state
+            _("You edited this HIT in another tab. Reload this page to see what you saved there."), assignment.state
         )
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}

@@ -88,7 +88,9 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Changes saved.")).to_be_visible()
     rate(other, 0, "2")
-    expect(other.locator("[data-saved]")).to_contain_text("in another tab")
+    expect(other.locator("[data-saved]")).to_have_text(
+        "You edited this HIT in another tab. Reload this page to see what you saved there."
+    )
     other.keyboard.press("Control+Enter")
     expect(other.get_by_text("One of 3 differs.")).to_be_visible()
     assert list_values(done) == [1, 4, 4]

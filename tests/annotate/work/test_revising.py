@@ -267,7 +267,7 @@ def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: 
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
-    with pytest.raises(answers.TakesNoAnswers, match="in another tab"):
+    with pytest.raises(answers.TakesNoAnswers, match="Reload this page to see what you saved there"):
         revision_draft.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
 
 
