@@ -134,7 +134,7 @@ class Passage {
   }
 
   restorePlace() {
-    if (!this.place || !this.details.open) return;
+    if (!this.place?.place.startContainer.isConnected || !this.details.open) return;
     this.body.scrollTop += boxOf(this.place.place).top - this.body.getBoundingClientRect().top - this.place.below;
   }
 
@@ -162,8 +162,16 @@ class Passage {
     if (this.spanIsNew && this.details.open) this.toSpan();
   }
 
+  // After the browser has translated the page, the words may stand in other nodes, or nowhere.
+  lightAgain() {
+    const { span } = this;
+    this.span = null;
+    this.lightSpan(span);
+  }
+
   // Scrolls to the marked words, or to their next occurrence.
   toSpan() {
+    if (!this.spans.every(({ startContainer }) => startContainer.isConnected)) return this.lightAgain();
     if (!this.spans.length) return;
     if (!this.details.open) {
       this.spanIsNew = true;

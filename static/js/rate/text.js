@@ -30,16 +30,28 @@ function plainOf(char) {
 
 export class Words {
   constructor(elements) {
-    for (const element of elements) element.normalize(); // Safari splits a text after 65,536 characters
-    this.nodes = elements.map((element) => element.firstChild).filter((node) => node?.nodeType === Node.TEXT_NODE);
+    this.elements = elements;
+  }
+
+  // The texts, read again when they were replaced: a browser that translates the page puts elements with other texts in their place.
+  get nodes() {
+    if (this.texts?.every(({ element, node }) => element.contains(node))) return this.known;
+    this.texts = this.elements.flatMap((element) => {
+      element.normalize(); // Safari splits a text after 65,536 characters
+      return [...textsOf(element)].map((node) => ({ element, node }));
+    });
+    this.known = this.texts.map(({ node }) => node);
+    this.folded = null;
+    return this.known;
   }
 
   // Returns every match, as static ranges, which the browser need not keep up to date.
   find(words) {
     const wanted = fold(words).folded.trim();
     if (!wanted) return [];
-    this.folded ??= this.nodes.map((node) => fold(node.data));
-    return this.nodes.flatMap((node, n) => placesOf(node, this.folded[n], wanted));
+    const { nodes } = this;
+    this.folded ??= nodes.map((node) => fold(node.data));
+    return nodes.flatMap((node, n) => placesOf(node, this.folded[n], wanted));
   }
 
   isFrom(place, start) {
@@ -55,6 +67,13 @@ export class Words {
     return this.nodes.flatMap((node) =>
       [...node.data.matchAll(new RegExp(spaced, "gu"))].map((match) => rangeOf(node, match.index, match.index + match[0].length)),
     );
+  }
+}
+
+function* textsOf(element) {
+  for (let node = element.firstChild; node; node = node.nextSibling) {
+    if (node.nodeType === Node.TEXT_NODE) yield node;
+    else yield* textsOf(node);
   }
 }
 

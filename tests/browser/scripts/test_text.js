@@ -24,8 +24,14 @@ function elementOf(text) {
     get firstChild() {
       return nodes[0] ?? null;
     },
+    contains(node) {
+      return nodes.includes(node);
+    },
+    replaceChildren(...inner) {
+      nodes = inner;
+    },
     normalize() {
-      nodes = parts.length ? [nodeOf(parts.join(""))] : [];
+      if (nodes.length && nodes.every(({ nodeType }) => nodeType)) nodes = [nodeOf(nodes.map(({ data }) => data).join(""))];
     },
   };
 }
@@ -50,6 +56,14 @@ test("case and accents do not matter on either side", () => {
   equal(found("cafe", "CAFÉ, cafe\u0301, Cafe"), ["CAFÉ", "cafe\u0301", "Cafe"]);
   equal(found("CAFE\u0301", "a café"), ["café"]);
   equal(found("strasse", "Straße"), []);
+});
+
+test("a text that the browser has translated is found where it stands now", () => {
+  const element = elementOf("the cat");
+  const words = new Words([element]);
+  equal([stretches(words.find("cat")), stretches(words.findExactly("cat"))], [["cat"], ["cat"]]);
+  element.replaceChildren(elementOf("die Katze"));
+  equal([stretches(words.find("katze")), words.find("cat"), stretches(words.findExactly("Katze"))], [["Katze"], [], ["Katze"]]);
 });
 
 test("any white space is one space", () => {
