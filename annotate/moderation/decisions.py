@@ -284,7 +284,7 @@ def _get_id(actor: Membership | None) -> int | None:
 
 
 def describe_closed(batches: Sequence[Batch], *, reopened: bool) -> str:
-    """Say which closed batches have work that is open again, and that nobody is given it while they are closed."""
+    """Say which closed batches have work to be done again, and that it waits until they are reopened."""
     names = ", ".join(batch.name for batch in batches)
     if reopened:
         return f"Reopened: {names}."

@@ -8,6 +8,10 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import QueryDict
 
+CHANGED = (
+    "Someone else changed this while you were editing: {names}. Nothing was saved, and your values are still here. "
+    "Compare them with the stored ones in another tab, then save again."
+)
 WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
 
 
@@ -35,10 +39,7 @@ class EditForm(forms.Form):
             stored = json.loads(self.seen)
             changed = [str(self.fields[name].label) for name in stored if stored[name] != seen.get(name)]
             if changed:
-                raise forms.ValidationError(
-                    f"Someone else changed this while you were editing: {', '.join(changed)}. Nothing was saved, and "
-                    "your values are still here. Compare them with the stored ones in another tab, then save again."
-                )
+                raise forms.ValidationError(CHANGED.format(names=", ".join(changed)))
         return cleaned
 
     def _list_stored(self) -> dict[str, Any]:
