@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Panel, PanelParticipant, PanelSession
+from annotate.models.panel import GLOBAL_IDS
 from annotate.onboarding import former_participants
 from annotate.panels import sessions
 from annotate.panels.links import ForgedLink, Ids
@@ -15,6 +16,7 @@ from annotate.places.locking import lock_annotator
 from annotate.work import serving
 from projects import log
 from projects.access import has_second_factor
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Act, Membership, User
 from projects.models.people import random_pseudonym
@@ -48,8 +50,11 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     participant has done is opened only to a browser that is theirs: it is signed in, its link is signed, or it knows a
     session of theirs by an id that cannot be guessed. Any other is turned away, which managers see.
 
+    Who took part by another panel of the project, where an id names the same person, is the same member here, and has
+    to show it alike.
+
     Raises ForgedLink for a session of somebody else, TookPart for who took part and deleted their account, PanelEnded
-    for somebody new after the panel's end.
+    for somebody new after the panel's end, or who has joined another panel since.
     """
     participant = _find_participant(panel, ids)
     session, is_new = _find_session(participant, ids)
@@ -62,6 +67,11 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     if session.access == Access.HELD:
         session.access = Access.OPEN
         PanelSession.objects.filter(pk=session.pk).update(access=Access.OPEN)
+    if participant.work_after is None:
+        sessions.join(participant)
+        session.participant.refresh_from_db()
+    elif sessions.has_left(participant):
+        return Arrival(session, is_let_in=True)
     session = sessions.carry_on(session)
     if session.state in sessions.LIVE and not sessions.is_complete(session):
         reserve_set(session)
@@ -78,7 +88,7 @@ def _find_participant(panel: Panel, ids: Ids) -> PanelParticipant:
             )
         if panel.ended_at is not None:
             raise PanelEnded(_("This study has ended. Thank you for your interest!"))
-        # Of two arrivals at once, one row is stored, and both find it.
+        # Of two arrivals at once, one row is stored, and both find it; by links of two panels, one after the other.
         try:
             with transaction.atomic():
                 _create_participant(panel, ids)
@@ -88,7 +98,23 @@ def _find_participant(panel: Panel, ids: Ids) -> PanelParticipant:
     return found
 
 
+def _find_elsewhere(panel: Panel, external_id: str) -> Membership | None:
+    """Return the member whom another panel of the project sent with the same id, if it names the same person there."""
+    others = Panel.objects.sharing_ids_with(panel).exclude(pk=panel.pk)
+    found = PanelParticipant.objects.filter(panel__in=others, external_id=external_id).select_related("membership")
+    return next((each.membership for each in found.order_by("-joined_at")), None)
+
+
 def _create_participant(panel: Panel, ids: Ids) -> None:
+    """Store who comes for the first time: a new member, or one whom another panel sent, who has yet to join."""
+    if panel.platform in GLOBAL_IDS:
+        lock_in_project(AdvisoryLock.ARRIVALS, panel.project_id)
+    if (member := _find_elsewhere(panel, ids.participant)) is not None:
+        # What the ledger owes a member holds for all that they do here.
+        if member.is_paid_elsewhere != (panel.paid_by == Panel.Payer.PLATFORM):
+            raise PanelEnded(_("This study has ended. Thank you for your interest!"))
+        PanelParticipant.objects.create(panel=panel, membership=member, external_id=ids.participant, work_after=None)
+        return
     user = User(username=f"participant{random_pseudonym()[1:]}")
     user.set_unusable_password()
     user.save()
@@ -112,6 +138,8 @@ def _find_session(participant: PanelParticipant, ids: Ids) -> tuple[PanelSession
     same = same if ids.session else same.filter(participant=participant)
     if (found := same.select_related("panel", "participant__membership__user").first()) is not None:
         return found, False
+    if participant.work_after is not None and sessions.has_left(participant):
+        raise PanelEnded(_("This study has ended. Thank you for your interest!"))
     try:
         with transaction.atomic():
             session = PanelSession.objects.create(
@@ -132,7 +160,7 @@ def _is_theirs(session: PanelSession, ids: Ids, user: User | None, *, is_new: bo
     if ids.is_signed or session.access == Access.TRUSTED or (user is not None and user.pk == member.user_id):
         return True
     if is_new:
-        return not PanelSession.objects.filter(participant=session.participant_id).exclude(pk=session.pk).exists()
+        return not PanelSession.objects.filter(participant__membership=member).exclude(pk=session.pk).exists()
     return session.access == Access.OPEN and len(session.external_id) >= LEAST_SECRET
 
 
@@ -142,6 +170,9 @@ def may_be_guessed(*, panel: Panel, ids: Ids, user: User | None) -> bool:
     known = PanelParticipant.objects.select_related("membership")
     participant = known.filter(panel=panel, external_id=ids.participant).first()
     if participant is None:
+        elsewhere = _find_elsewhere(panel, ids.participant)
+        if elsewhere is not None and not ids.is_signed and (user is None or user.pk != elsewhere.user_id):
+            return True
         return bool(ids.session) and sessions_of.filter(external_id=ids.session).exists()
     if ids.is_signed or (user is not None and user.pk == participant.membership.user_id):
         return False
@@ -163,15 +194,17 @@ def reserve_set(session: PanelSession) -> bool:
     if panel.hits_per_session:
         most = participant.n_hits_due or panel.hits_per_session
     else:
-        most = sessions.count_done(member) + 1
-    while serving.reserve_place(member, most=most, until=session.due_at):
+        most = sessions.count_done(participant) + 1
+    # Their sets of other panels come on top.
+    n_elsewhere = sessions.count_submitted(member) - sessions.count_done(participant) if participant.work_after else 0
+    while serving.reserve_place(member, most=n_elsewhere + most, until=session.due_at):
         pass
     with transaction.atomic():
         lock_annotator(member)
         if panel.hits_per_session:
-            participant.n_hits_due = min(sessions.count_asked(member), most)
+            participant.n_hits_due = min(sessions.count_asked(participant), most)
             PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=participant.n_hits_due)
-        return sessions.count_hits(member) > sessions.count_done(member)
+        return sessions.count_hits(member) > sessions.count_submitted(member)
 
 
 def may_sign_in(user: User) -> bool:

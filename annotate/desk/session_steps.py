@@ -54,7 +54,7 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     """
     ended = _end_if_over(annotator, session)
     open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
-    n_done, n_due = sessions.count_done(annotator), session.participant.n_hits_due
+    n_done, n_due = sessions.count_done(session.participant), session.participant.n_hits_due
     expired = _find_expired(annotator)
     if ended is not None:
         may_be_late = ended.state == State.TIMED_OUT and not ended.outcome
@@ -99,7 +99,7 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
         return sessions.end(session, Outcome.FAILED_CHECK)
     if _has_place(annotator) or reserve_set(session) or _find_expired(annotator) is not None:
         return None
-    n_done = sessions.count_done(annotator)
+    n_done = sessions.count_done(session.participant)
     if _lacks_replacement(session, n_done):
         return None
     if not n_done:

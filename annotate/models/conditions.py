@@ -52,6 +52,15 @@ def was_finished(assignment: str) -> str:
     return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected', 'returned')"
 
 
+def is_begun_for(assignment: str, participant: str) -> str:
+    """Return SQL: whether an assignment is of a participant's set: begun since they joined this panel, and no later."""
+    a, p = _alias(assignment), _alias(participant)
+    return f"""({a}.annotator_id = {p}.membership_id AND {a}.id > {p}.work_after AND NOT EXISTS (
+    SELECT 1 FROM annotate_panelparticipant later
+    WHERE later.membership_id = {p}.membership_id AND later.joined_at > {p}.joined_at
+      AND later.work_after < {a}.id))"""
+
+
 def seconds_spent(assignment: str) -> str:
     """Return SQL: the seconds that a submitted HIT took: as the page measured, but no longer than the HIT was open.
 

@@ -1,6 +1,7 @@
 """Panels: people whom a recruitment platform sends, the places kept for them, and their sessions."""
 
 import secrets
+from typing import Self
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -27,6 +28,16 @@ class Outcome(models.TextChoices):
     NO_CONSENT = "no_consent", "no consent"
     FAILED_CHECK = "failed_check", "failed check"
     NOTHING_LEFT = "nothing_left", "nothing left"
+
+
+class PanelQuerySet(models.QuerySet["Panel"]):
+    """Panels that know the same people."""
+
+    def sharing_ids_with(self, panel: "Panel") -> Self:
+        """Return the panel and the others of its project in which an id names the same person."""
+        if panel.platform not in GLOBAL_IDS:
+            return self.filter(pk=panel.pk)
+        return self.filter(project=panel.project_id, platform=panel.platform)
 
 
 class Panel(models.Model):
@@ -93,6 +104,8 @@ class Panel(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True, blank=True)
 
+    objects = PanelQuerySet.as_manager()
+
     class Meta:
         ordering = ("-number",)
         constraints = [
@@ -112,19 +125,31 @@ class Panel(models.Model):
         return str(getattr(self, f"code_{outcome}"))
 
 
+GLOBAL_IDS = (Panel.Platform.PROLIFIC, Panel.Platform.CONNECT)
+"""Platforms whose id of a person is the same in every study. Others may give one to two people, or change it."""
+
+
 class PanelParticipant(models.Model):
-    """A member whom a panel sent, with the platform's id of them. Only this row and its sessions hold such ids."""
+    """A member whom a panel sent, with the platform's id of them. Only this row and its sessions hold such ids.
+
+    A member whom several panels sent has a row, and a set, in each, and belongs to the one that they joined last.
+    """
 
     panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="participants", db_index=False)
-    membership = models.OneToOneField(Membership, on_delete=models.PROTECT, related_name="participant")
+    membership = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="participants")
     external_id = models.CharField(max_length=LONGEST_ID)
     n_hits_due = models.PositiveSmallIntegerField(default=0)
     """The HITs of their one set: the places kept on arrival. With a length in minutes it counts nothing."""
     joined_at = models.DateTimeField(db_default=Now())
+    work_after = models.BigIntegerField(default=0, db_default=0, null=True, blank=True)
+    """The id of their newest assignment when they joined; None while nobody has shown that they are who they say."""
 
     class Meta:
         ordering = ("id",)
-        constraints = [models.UniqueConstraint(fields=["panel", "external_id"], name="panel_participant")]
+        constraints = [
+            models.UniqueConstraint(fields=["panel", "external_id"], name="panel_participant"),
+            models.UniqueConstraint(fields=["panel", "membership"], name="panel_participant_once"),
+        ]
 
     def __str__(self) -> str:
         return str(self.membership)

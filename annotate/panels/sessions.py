@@ -1,15 +1,16 @@
 """Sessions of participants: their states, the only moves between them, and what each does to places and work."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotate import places
-from annotate.models import Assignment, Outcome, PanelSession, Reservation
-from annotate.models.conditions import is_submitted, seconds_spent
+from annotate.models import Assignment, Outcome, PanelParticipant, PanelSession, Reservation
+from annotate.models.conditions import is_begun_for, is_submitted, seconds_spent
 from annotate.payments import panel_pay
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator, lock_assignment
@@ -49,19 +50,26 @@ BY_PLATFORM = (
 )
 """What the platform decides; a manager records it by hand where the platform tells nothing."""
 _SPENT = f"""
-SELECT coalesce(sum({seconds_spent("a")}), 0) FROM annotate_assignment a
-WHERE a.annotator_id = %s AND {is_submitted("a")}
+SELECT coalesce(sum({seconds_spent("a")}), 0)
+FROM annotate_panelparticipant p JOIN annotate_assignment a ON {is_begun_for("a", "p")} AND {is_submitted("a")}
+WHERE p.id = %s
+"""
+_DONE = f"""
+SELECT p.id, count(*)
+FROM annotate_panelparticipant p JOIN annotate_assignment a ON {is_begun_for("a", "p")} AND {is_submitted("a")}
+WHERE p.id = ANY(%s) GROUP BY p.id
 """
 UNFINISHED = "session not finished"
 """Why work does not count of a session that was returned or timed out, where its panel is set so."""
 
 
 def find_session(annotator: Membership) -> PanelSession | None:
-    """Return a participant's newest session that was let in, with panel and participant; None for anybody else."""
+    """Return a participant's newest session that was let in, of the panel that they joined last; None for others."""
     if not annotator.is_participant:
         return None
     let_in = PanelSession.objects.filter(participant__membership=annotator).exclude(access=Access.HELD)
-    return let_in.select_related("panel", "participant").order_by("-pk").first()
+    joined = let_in.filter(participant__work_after__isnull=False)
+    return joined.select_related("panel", "participant").order_by("-participant__joined_at", "-pk").first()
 
 
 def may_take_hit(annotator: Membership) -> bool:
@@ -71,44 +79,97 @@ def may_take_hit(annotator: Membership) -> bool:
 
 
 def is_complete(session: PanelSession) -> bool:
-    """Return whether the participant has submitted their one set, in however many sessions."""
-    annotator = session.participant.membership_id
+    """Return whether the participant has submitted their one set of this panel, in however many sessions."""
     if minutes := session.panel.minutes_per_session:
         with connection.cursor() as cursor:
-            cursor.execute(_SPENT, [annotator])
+            cursor.execute(_SPENT, [session.participant_id])
             return bool(cursor.fetchone()[0] >= minutes * 60)
     due = session.participant.n_hits_due
-    return 0 < due <= Assignment.objects.submitted().filter(annotator=annotator).count()
+    return 0 < due <= count_done(session.participant)
 
 
-def count_done(annotator: Membership) -> int:
+def find_work(participant: PanelParticipant) -> QuerySet[Assignment]:
+    """Return the HITs that a participant began for this panel: since they joined it, and before they joined another."""
+    theirs = Assignment.objects.filter(annotator=participant.membership_id, pk__gt=participant.work_after or 0)
+    later = PanelParticipant.objects.filter(membership=participant.membership_id, joined_at__gt=participant.joined_at)
+    chosen = theirs.exclude(Exists(later.filter(work_after__lt=OuterRef("pk"))))
+    return chosen if participant.work_after is not None else chosen.none()
+
+
+def count_done(participant: PanelParticipant) -> int:
+    """Return the HITs of a participant's set that they have submitted."""
+    return find_work(participant).filter(pk__in=Assignment.objects.submitted()).count()
+
+
+def count_done_of_each(participants: Iterable[int]) -> dict[int, int]:
+    """Return the same for many, by their ids; who has submitted none is not there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DONE, [list(participants)])
+        return dict(cursor.fetchall())
+
+
+def count_submitted(annotator: Membership) -> int:
     return Assignment.objects.submitted().filter(annotator=annotator).count()
 
 
 def count_hits(annotator: Membership) -> int:
-    """Return the HITs that a participant has submitted, has open, and has places for.
+    """Return the HITs that a participant has submitted, for any panel, has open, and has places for.
 
     One whose time ran out is among them while its place is still open: submitting it late counts.
     """
     n_open = Assignment.objects.open().filter(annotator=annotator).count()
     n_late = Assignment.objects.expired().filter(annotator=annotator, hit__places_open__gt=0).count()
-    return count_done(annotator) + n_open + n_late + Reservation.objects.filter(annotator=annotator).count()
+    return count_submitted(annotator) + n_open + n_late + Reservation.objects.filter(annotator=annotator).count()
 
 
-def count_asked(annotator: Membership) -> int:
-    """Return the HITs that a participant was given, except those that the project took away.
+def count_asked(participant: PanelParticipant) -> int:
+    """Return the HITs of a participant's set that they were given, except those that the project took away.
 
     A HIT whose time ran out is asked of them also when its place is gone: it can still be submitted. One that they
     returned stays asked, so that another has to replace it.
     """
-    begun = Assignment.objects.filter(annotator=annotator).exclude(state=Assignment.State.WITHDRAWN)
-    return begun.count() + Reservation.objects.filter(annotator=annotator).count()
+    begun = find_work(participant).exclude(state=Assignment.State.WITHDRAWN)
+    return begun.count() + Reservation.objects.filter(annotator=participant.membership_id).count()
 
 
 def mark_working(annotator: Membership) -> None:
     """Note that a participant began a HIT; the caller has locked the membership."""
     sessions = PanelSession.objects.filter(participant__membership=annotator, state=State.ARRIVED)
     sessions.exclude(access=Access.HELD).update(state=State.WORKING)
+
+
+def has_left(participant: PanelParticipant) -> bool:
+    """Return whether a participant has joined another panel since."""
+    others = PanelParticipant.objects.filter(membership=participant.membership_id, work_after__isnull=False)
+    return others.filter(joined_at__gt=participant.joined_at).exists()
+
+
+def join(participant: PanelParticipant) -> None:
+    """Let a member whom another panel sent before join this one: what they have begun there ends.
+
+    A set that is complete is finished, and any other session counts as returned. Doing it again changes nothing.
+    """
+    member = participant.membership
+    elsewhere = PanelSession.objects.filter(participant__membership=member, state__in=LIVE)
+    elsewhere = elsewhere.exclude(participant=participant).exclude(access=Access.HELD)
+    for session in elsewhere.select_related("panel", "participant__membership__project").order_by("pk"):
+        _end_left(session)
+    with transaction.atomic():
+        lock_annotator(member)
+        if not PanelParticipant.objects.filter(pk=participant.pk, work_after=None).exists():
+            return
+        leaving.leave_for_good(member, Assignment.objects.none())
+        newest = Assignment.objects.filter(annotator=member).aggregate(pk=Max("pk"))["pk"] or 0
+        PanelParticipant.objects.filter(pk=participant.pk).update(work_after=newest, joined_at=timezone.now())
+
+
+@transaction.atomic
+def _end_left(session: PanelSession) -> None:
+    session = _lock(session)
+    if session.state in LIVE and is_complete(session):
+        end(session, Outcome.COMPLETED)
+    elif session.state in LIVE:
+        record(session, State.RETURNED)
 
 
 @transaction.atomic
@@ -239,7 +300,7 @@ def _move(session: PanelSession, state: State) -> None:
     is_taken_after_all = (
         state in (State.FINISHED, State.SUBMITTED, State.APPROVED) and member.standing != Membership.Standing.REMOVED
     )
-    excluded = _find_unfinished(member) if is_taken_after_all else []
+    excluded = _find_unfinished(session.participant) if is_taken_after_all else []
     if state not in LIVE:
         _stop_work(member, session, state, lock_too=excluded)
     if excluded:
@@ -258,13 +319,17 @@ def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_
     locked with the rest: assignments come before HITs, as everywhere.
     """
     is_unfinished = state in (State.RETURNED, State.TIMED_OUT) and not session.panel.counts_unfinished
-    counted = Assignment.objects.filter(annotator=member, mark__in=(Assignment.Mark.COUNTED, Assignment.Mark.LATE))
+    marks = (Assignment.Mark.COUNTED, Assignment.Mark.LATE)
+    counted = Assignment.objects.filter(pk__in=find_work(session.participant), mark__in=marks)
     chosen = counted.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
     chosen = chosen if is_unfinished else chosen.none()
     held = leaving.lock_work(member, chosen, *lock_too)
-    places.release(member.pk)
-    places.withdraw_reserved([member.pk])
-    if held.open_assignment is not None:
+    # Places and the open HIT of who has joined another panel since are of that one.
+    is_left = has_left(session.participant)
+    if not is_left:
+        places.release(member.pk)
+        places.withdraw_reserved([member.pk])
+    if held.open_assignment is not None and not is_left:
         # It may have been submitted between the first read and the lock.
         locked = lock_assignment(member, held.open_assignment.uuid)
         if locked.state == Assignment.State.OPEN and state == State.RETURNED:
@@ -278,9 +343,9 @@ def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_
         log.record(member.project, None, Act.EXCLUDE_SESSION, member, after={"excluded": len(excluded)})
 
 
-def _find_unfinished(member: Membership) -> list[int]:
+def _find_unfinished(participant: PanelParticipant) -> list[int]:
     """Return the assignments that were excluded when their session ended unfinished."""
-    excluded = Assignment.objects.filter(annotator=member, mark=Assignment.Mark.EXCLUDED, mark_reason=UNFINISHED)
+    excluded = find_work(participant).filter(mark=Assignment.Mark.EXCLUDED, mark_reason=UNFINISHED)
     return list(excluded.values_list("pk", flat=True))
 
 

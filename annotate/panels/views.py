@@ -1,6 +1,5 @@
 """Managers' pages of panels: the list, one with its link and sessions, the form, the test of a link."""
 
-from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
@@ -11,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.models import Assignment, Outcome, Panel, PanelSession
+from annotate.models import Outcome, Panel, PanelSession
 from annotate.panels import links, managing, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
@@ -142,10 +141,9 @@ def _show(
     state = read_word(request, "state", State.values)
     rows = panel.sessions.select_related("participant__membership").order_by("-pk")
     page = paginate(request, rows.filter(state=state) if state else rows)
-    members = [session.participant.membership_id for session in page]
-    n_done = Counter(Assignment.objects.submitted().filter(annotator__in=members).values_list("annotator", flat=True))
+    n_done = sessions.count_done_of_each([session.participant_id for session in page])
     for session in page:
-        session.n_done = n_done[session.participant.membership_id]
+        session.n_done = n_done.get(session.participant_id, 0)
         session.moves = [
             (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
         ]

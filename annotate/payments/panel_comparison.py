@@ -9,7 +9,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from annotate.models import Panel, PanelPayment, PanelSession
-from annotate.models.conditions import is_submitted
+from annotate.models.conditions import is_begun_for, is_submitted
 from annotate.payments.ledger import Hourly
 from annotate.payments.panel_pay import Kind, Told
 from projects.language.amounts import format_money, format_units
@@ -218,16 +218,19 @@ SELECT panel_id,
        coalesce(sum(coalesce(told_cents, cents)) FILTER (WHERE kind = 'fee'), 0) + coalesce(sum(told_fee_cents), 0)
 FROM annotate_panelpayment WHERE panel_id = ANY(%s) GROUP BY panel_id
 """
-# A participant has one set of HITs, in however many sessions, so that cents and seconds are joined by annotator.
+# A participant has one set in a panel, in however many sessions, so that cents and seconds are joined by annotator.
 _ACTIVE = f"""
 SELECT pay.panel_id, sum(pay.cents), sum(work.seconds)
 FROM (SELECT panel_id, annotator_id, sum(cents) AS cents FROM annotate_panelpayment
       WHERE panel_id = ANY(%s) AND kind <> 'fee' AND cents IS NOT NULL AND cancelled_at IS NULL
       GROUP BY panel_id, annotator_id) pay
-JOIN (SELECT a.annotator_id, sum(a.active_seconds) AS seconds FROM annotate_assignment a
-      WHERE a.annotator_id IN (SELECT annotator_id FROM annotate_panelpayment WHERE panel_id = ANY(%s))
-        AND {is_submitted("a")} AND a.active_seconds > 0 AND NOT a.has_odd_times
-      GROUP BY a.annotator_id) work ON work.annotator_id = pay.annotator_id
+JOIN (SELECT paid.panel_id, a.annotator_id, sum(a.active_seconds) AS seconds
+      FROM (SELECT DISTINCT panel_id, annotator_id FROM annotate_panelpayment WHERE panel_id = ANY(%s)) paid
+      JOIN annotate_assignment a ON a.annotator_id = paid.annotator_id
+      LEFT JOIN annotate_panelparticipant p ON p.panel_id = paid.panel_id AND p.membership_id = paid.annotator_id
+      WHERE {is_submitted("a")} AND a.active_seconds > 0 AND NOT a.has_odd_times
+        AND (p.id IS NULL OR {is_begun_for("a", "p")})
+      GROUP BY paid.panel_id, a.annotator_id) work USING (panel_id, annotator_id)
 GROUP BY pay.panel_id
 """
 _VISITS = """

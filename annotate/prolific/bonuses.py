@@ -98,13 +98,17 @@ def send_set_up(*, bonus: ProlificBonus, actor: Membership) -> None:
 def _send_set_up(bonus: ProlificBonus, client: Client) -> None:
     if bonus.state != State.NEW:
         raise Refused(f"These bonuses are {bonus.get_state_display()}.")
-    lines = list(bonus.lines.select_related("annotator__participant"))
+    lines = list(bonus.lines.select_related("annotator"))
+    people = PanelParticipant.objects.filter(
+        panel=bonus.study.panel_id, membership__in=[each.annotator for each in lines]
+    )
+    ids = dict(people.values_list("membership", "external_id"))
     rows = []
     for line in lines:
-        participant = getattr(line.annotator, "participant", None)
-        if participant is None:
+        external_id = ids.get(line.annotator_id)
+        if external_id is None:
             raise Refused(f"The data of {line.annotator.pseudonym} were erased. Enter the bonuses without them.")
-        rows.append(f"{participant.external_id},{line.cents // 100}.{line.cents % 100:02}")
+        rows.append(f"{external_id},{line.cents // 100}.{line.cents % 100:02}")
     body = {"study_id": bonus.study.external_id, "csv_bonuses": "\n".join(rows)}
     answer = client.post("/api/v1/submissions/bonus-payments/", body)
     cents = round(read_number(answer, "amount"))

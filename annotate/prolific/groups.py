@@ -41,7 +41,7 @@ def fill_groups(study: ProlificStudy, client: Client) -> None:
     Raises Refused for a group that is gone from the platform, and forgets it, so that it can be created again.
     """
     people = PanelParticipant.objects.filter(panel=study.panel_id)
-    qualified = Qualification.objects.filter(annotator__participant__panel=study.panel_id, is_qualified=True)
+    qualified = Qualification.objects.filter(annotator__participants__panel=study.panel_id, is_qualified=True)
     active = people.filter(membership__in=qualified.values("annotator")).exclude(membership__standing=Standing.REMOVED)
     removed = people.filter(membership__standing=Standing.REMOVED)
     gone = []

@@ -17,6 +17,8 @@ class AdvisoryLock(IntEnum):
     """The first account of the site; there is no project yet, so the second key is 0."""
     WITHDRAWALS = 7_301_557
     """Withdrawals of candidates, and the end of an import that may have written judgments of them."""
+    ARRIVALS = 7_301_563
+    """Arrivals of new participants, who may come by the links of two panels at once."""
     MESSAGES = 7_301_562
     """Choosing the next message to a webhook, for all projects: those to one address are sent one after another."""
     FIGURES = 7_301_561

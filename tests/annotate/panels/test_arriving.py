@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from annotate.models import Assignment, Hit, Panel, PanelParticipant, PanelSession, Reservation
+from annotate.models import Assignment, Hit, Judgment, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.onboarding import erasing
 from annotate.panels import links, managing, sessions
 from annotate.work import serving
@@ -235,6 +235,66 @@ def test_who_deleted_the_account_takes_part_no_second_time(
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "a new key"
     assert open_link(panel, "pia")[1].status_code == 403
     assert open_link(panel, "paul")[1].status_code == open_link(other, "pia")[1].status_code == 302
+
+
+def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Membership) -> None:
+    """A new study needs a new panel: whoever took part before is the same member, with a set of its own."""
+    platform = {"platform": Panel.Platform.CONNECT, "hits_per_session": 2, "counts_unfinished": False}
+    first, second = (make_panel(manager, code_completed=f"CODE-{n}", **platform) for n in (1, 2))
+    batch = open_batch(project, n_hits=5)
+    client, _ = open_link(first, "pia")
+    member = member_of(first, "pia")
+    rate(member)
+    # The id alone opens nothing, and what they do meanwhile stays theirs.
+    thief, answer = open_link(second, "pia", session=session_id("thief"))
+    assert (answer.status_code, "_auth_user_id" in thief.session) == (403, False)
+    serving.claim(member)
+    assert client.get(f"/p/{project.slug}/session/").text.count("1 HIT submitted") == 1
+    assert open_link(second, "pia", client, session=session_id("pia in 2"))[1].status_code == 400  # no spaces
+    _, answer = open_link(second, "pia", client, session=session_id("next"))
+    assert member_of(second, "pia") == member
+    assert session_of(first, "pia").state == "returned"
+    assert Assignment.objects.filter(mark="excluded").count() == 1
+    assert Reservation.objects.filter(annotator=member).count() == 2
+    for _ in range(2):
+        rate(member)
+    assert "CODE-2" in client.get(answer["Location"]).text
+    assert isinstance(serving.claim(member), serving.NoWork)
+    assert_equation()
+    # The platform's word on the first study changes nothing of the second, and nobody goes back to it.
+    sessions.record(session_of(first, "pia"), "approved", actor=manager)
+    assert Assignment.objects.submitted().filter(mark="counted").count() == 3
+    assert open_link(first, "pia", client, session=session_id("late"))[1].status_code == 410
+    assert open_link(first, "pia", client)[1].status_code == 302
+    assert "CODE-2" in client.get(answer["Location"]).text
+    assert sessions.count_done_of_each(PanelParticipant.objects.values_list("pk", flat=True)) == {
+        row.pk: n for row, n in zip(PanelParticipant.objects.order_by("pk"), (1, 2), strict=True)
+    }
+    seen = list(Judgment.objects.filter(annotator=member).values_list("candidate", "criterion"))
+    assert len(seen) == len(set(seen))
+    assert Assignment.objects.filter(hit__batch=batch).count() == 4
+    assert_equation()
+
+
+def test_who_was_removed_comes_by_no_other_panel(
+    project: Project, manager: Membership, settings: Settings, tmp_path: Path
+) -> None:
+    """Nor does who deleted their account; ids of different platforms are different people."""
+    settings.SHARED_DIR = tmp_path
+    first, second = (make_panel(manager, platform=Panel.Platform.CONNECT) for _ in range(2))
+    elsewhere = make_panel(manager)
+    open_batch(project, n_hits=4)
+    clients = {name: open_link(first, name)[0] for name in ("ada", "ben")}
+    Membership.objects.filter(pk=member_of(first, "ada").pk).update(standing=Membership.Standing.REMOVED)
+    user = member_of(first, "ben").user
+    assert user is not None
+    erasing.erase(user=user, removes_work=False)
+    for name, client in clients.items():
+        for browser in (client, Client()):
+            assert open_link(second, name, browser, session=session_id("new"))[1].status_code == 403
+    assert not Reservation.objects.filter(annotator__participants__panel=second).exists()
+    assert open_link(elsewhere, "ada")[1].status_code == open_link(elsewhere, "ben")[1].status_code == 302
+    assert member_of(elsewhere, "ada") != member_of(first, "ada")
 
 
 def test_the_ids_are_in_their_own_tables_alone(project: Project, manager: Membership) -> None:
