@@ -41,6 +41,8 @@ class Arrival:
 
     session: PanelSession
     is_let_in: bool
+    is_proof: bool = False
+    """Whether the link alone would have let them in, so that it shows who they are as a password does."""
 
 
 def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
@@ -64,6 +66,7 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
         access = Access.HELD if is_new else session.access
         PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
         return Arrival(session, is_let_in=False)
+    is_proof = _is_theirs(session, ids, None, is_new=is_new)
     if session.access == Access.HELD:
         session.access = Access.OPEN
         PanelSession.objects.filter(pk=session.pk).update(access=Access.OPEN)
@@ -71,11 +74,11 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
         sessions.join(participant)
         session.participant.refresh_from_db()
     elif sessions.has_left(participant):
-        return Arrival(session, is_let_in=True)
+        return Arrival(session, is_let_in=True, is_proof=is_proof)
     session = sessions.carry_on(session)
     if session.state in sessions.LIVE and not sessions.is_complete(session):
         reserve_set(session)
-    return Arrival(session, is_let_in=True)
+    return Arrival(session, is_let_in=True, is_proof=is_proof)
 
 
 def _find_participant(panel: Panel, ids: Ids) -> PanelParticipant:

@@ -71,7 +71,7 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     if not found.is_let_in:
         Guesses.count(guesser)
         return _refuse(request, panel, "held", HTTPStatus.FORBIDDEN)
-    return _sign_in(request, panel, found.session)
+    return _sign_in(request, panel, found)
 
 
 def _is_no_visit(request: HttpRequest) -> bool:
@@ -82,8 +82,8 @@ def _is_no_visit(request: HttpRequest) -> bool:
     return request.method == "HEAD" or is_prefetch or is_embedded
 
 
-def _sign_in(request: HttpRequest, panel: Panel, session: PanelSession) -> HttpResponse:
-    member = session.participant.membership
+def _sign_in(request: HttpRequest, panel: Panel, found: arriving.Arrival) -> HttpResponse:
+    member = found.session.participant.membership
     account = member.user
     reason = explain_refusal(member, Right.MEMBER)
     if account is None or reason or not arriving.may_sign_in(account):
@@ -95,6 +95,8 @@ def _sign_in(request: HttpRequest, panel: Panel, session: PanelSession) -> HttpR
         chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         if is_known(chosen) and not account.language:
             User.objects.filter(pk=account.pk).update(language=chosen)
+    elif found.is_proof:
+        signing_in.confirm(request)
     return redirect("annotate:panel-session", panel.project.slug)
 
 

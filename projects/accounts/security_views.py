@@ -88,6 +88,7 @@ def confirm(request: SignedInRequest) -> HttpResponse:
         "provider": settings.OIDC_NAME
         if single_sign_on.is_configured() and single_sign_on.find_identity(user) is not None
         else "",
+        "is_participant": user.memberships.filter(is_participant=True).exists(),
     }
     return render(request, "projects/accounts/confirm.html", context)
 

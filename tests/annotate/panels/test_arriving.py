@@ -10,11 +10,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from annotate.models import Assignment, Hit, Judgment, Panel, PanelParticipant, PanelSession, Reservation
-from annotate.onboarding import erasing
+from annotate.onboarding import consent, erasing
 from annotate.panels import links, managing, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
 from config.log_filters import hide_tokens
+from projects.accounts.signing_in import CONFIRMED
 from projects.models import Guesses, LogEntry, Membership, Project, User
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
@@ -235,6 +236,35 @@ def test_who_deleted_the_account_takes_part_no_second_time(
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "a new key"
     assert open_link(panel, "pia")[1].status_code == 403
     assert open_link(panel, "paul")[1].status_code == open_link(other, "pia")[1].status_code == 302
+
+
+def test_who_is_done_can_leave_and_delete_the_account(project: Project, panel: Panel) -> None:
+    """The page with the code leads there, and the platform's link is the proof that the account has no password for."""
+    open_batch(project, n_hits=2)
+    client, answer = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    consent.agree(annotator=member, version=make_consent(project).version)
+    rate(member)
+    page = client.get(answer["Location"]).text
+    assert "CODE-completed" in page
+    assert f"/p/{project.slug}/consent/withdraw/" in page
+    assert "/account/delete/" in page
+    assert client.get("/account/delete/").status_code == 200
+    expire_proof(client)
+    page = client.get("/account/delete/", follow=True).text
+    assert "Open the study again from the platform" in page
+    assert "reset link" not in page
+    # Signed in already, a link that anybody could have typed shows nothing.
+    assert open_link(panel, "pia", client, session=session_id("new"))[1].status_code == 302
+    assert client.get("/account/delete/").status_code == 302
+    assert open_link(panel, "pia", client)[1].status_code == 302
+    assert client.get("/account/delete/").status_code == 200
+
+
+def expire_proof(client: Client) -> None:
+    session = client.session
+    session[CONFIRMED] = 0
+    session.save()
 
 
 def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Membership) -> None:
