@@ -32,6 +32,7 @@ def rating_strings() -> Words:
         "signed_out": _("You're signed out. Your ratings are kept on this device."),
         "closed": _("You can no longer submit this HIT."),
         "sign_in": _("Sign in in a new tab"),
+        "open_study_again": _("Open the study again from the platform, in a new tab."),
         "every_rated": _("Every answer is rated."),
         "still_to_rate": plural_forms("{n} of {all} still to rate.", "{n} of {all} still to rate."),
         "missing": plural_forms("One answer still needs a rating.", "{n} answers still need a rating."),

@@ -48,6 +48,11 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
         return "This annotator has no account."
     if user == actor.user:
         return "Change your own password on your account page."
+    if _signs_in_by_panel(user):
+        return (
+            "Participants sign in by opening the study again from the platform. A password would close that way, and "
+            "the panel's page lists browsers that were turned away, to let them in."
+        )
     if user.is_superuser or user.is_staff or user.can_create_projects:
         return "This account has rights on the whole site. Only the site administrator can create the link."
     mine = {
@@ -67,6 +72,16 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
         if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
             return "Only a project owner can create the link for a manager."
     return ""
+
+
+def _signs_in_by_panel(user: User) -> bool:
+    """Return whether a panel's link opens the account, as it does no longer once there is a password."""
+    memberships = list(user.memberships.all())
+    return (
+        not user.has_usable_password()
+        and bool(memberships)
+        and all(each.is_participant and not each.can_read for each in memberships)
+    )
 
 
 def link_path(user: User, *, issuer: Membership | None = None) -> str:

@@ -22,7 +22,7 @@ export class Saved {
     this.last = [state, { message, nAnswers, nOthers, isOffline, isKept }];
     const sentence = message || this.sentence(state, nAnswers, nOthers, isOffline, isKept);
     if (this.text.textContent !== sentence) this.text.textContent = sentence;
-    if (state === "signed-out") this.text.append(" ", this.signInLink());
+    if (state === "signed-out") this.text.append(" ", this.wayIn());
     if (before !== state && TROUBLE.includes(state)) this.announce(sentence);
     if (state === "saved" && before === "kept") this.announce(say("saved_again"));
     this.showAgo();
@@ -55,7 +55,8 @@ export class Saved {
     if (this.ago.textContent !== text) this.ago.textContent = text;
   }
 
-  signInLink() {
+  wayIn() {
+    if (!this.signInUrl) return say("open_study_again");
     const link = document.createElement("a");
     link.href = this.signInUrl;
     link.target = "_blank";

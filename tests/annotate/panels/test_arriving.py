@@ -15,7 +15,9 @@ from annotate.panels import links, managing, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
 from config.log_filters import hide_tokens
+from projects.accounts import passwords
 from projects.accounts.signing_in import CONFIRMED
+from projects.errors import Refused
 from projects.models import Guesses, LogEntry, Membership, Project, User
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
@@ -259,6 +261,25 @@ def test_who_is_done_can_leave_and_delete_the_account(project: Project, panel: P
     assert client.get("/account/delete/").status_code == 302
     assert open_link(panel, "pia", client)[1].status_code == 302
     assert client.get("/account/delete/").status_code == 200
+
+
+def test_who_has_no_password_is_led_to_the_platforms_link(
+    project: Project, panel: Panel, manager: Membership, client_of: SignIn
+) -> None:
+    """A password would close the link, so nobody gives them one; whoever became more needs it."""
+    open_batch(project)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    page = client.get(f"/p/{project.slug}/work/{serving.claim(member)}/").text
+    assert 'data-sign-in-url=""' in page
+    assert "Open the study again from the platform" in page
+    page = client_of(manager).get(f"/p/{project.slug}/people/{member.pseudonym}/").text
+    assert "Create reset link" not in page
+    with pytest.raises(Refused, match="opening the study again"):
+        passwords.issue_link(target=member, actor=manager)
+    Membership.objects.filter(pk=member.pk).update(role=Membership.Role.RESEARCHER)
+    member = member_of(panel, "pia")
+    assert passwords.issue_link(target=member, actor=manager)
 
 
 def expire_proof(client: Client) -> None:
