@@ -84,7 +84,15 @@ def render_closed(
         {**_describe_item(position, item), **asdict(_read_answer(position, sent, criteria))}
         for position, item in enumerate(list_items(assignment.layout))
     ]
-    context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
+    context = {
+        "reason": reason,
+        "was_stored": was_stored,
+        "is_kept": is_kept,
+        # Of somebody who has left or was removed, for example: the draft is never filled in again.
+        "is_withdrawn": assignment.state == Assignment.State.WITHDRAWN,
+        "criteria": criteria,
+        "rows": rows,
+    }
     return render(request, "annotate/work/hit_closed.html", context, status=status)
 
 

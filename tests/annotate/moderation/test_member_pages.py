@@ -1,5 +1,6 @@
 """The pages on which managers warn, suspend, remove and restore, and what the annotator sees of it."""
 
+from html import unescape
 from typing import Any
 
 import pytest
@@ -173,6 +174,8 @@ def test_an_open_page_tells_a_removed_annotator_kindly_and_keeps_the_answers(
     assert answer.status_code == 403
     assert "Your work is kept. Thank you!" in page
     assert "as a draft" in page
+    assert "you won't get this HIT again" in unescape(page)
+    assert "it will be filled in" not in page
     assert theirs.get("/p/bridges/desk/").status_code == 403
     assert theirs.post("/p/bridges/work/").status_code == 403
 
