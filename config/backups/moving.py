@@ -21,6 +21,10 @@ MOVED = (
     "The private database is read-only: it was moved to another server, or a move was cut off. Set DATABASE_URL to "
     "that server, or run: manage.py move --cancel, to use the private database again."
 )
+ANOTHER_SERVER = (
+    "The settings name another server, not the private database, so nothing was changed. Empty the two settings that "
+    "say so: ENV_FILE= DATABASE_URL= manage.py move --cancel. If .env sets DATA_DIR, name it there too."
+)
 Say = Callable[[str], None]
 
 
@@ -60,7 +64,9 @@ def move(url: str, *, say: Say = lambda _: None) -> int:
 
 
 def cancel() -> None:
-    """Make the private database writable again."""
+    """Make the private database writable again. Raises Refused if the settings name another one."""
+    if not settings.IS_EMBEDDED:
+        raise Refused(ANOTHER_SERVER)
     with connection.cursor() as cursor:
         _allow_writes(cursor)
 

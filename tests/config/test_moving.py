@@ -131,6 +131,8 @@ def test_a_move_gives_the_same_files_and_leaves_no_writer_behind(
     settings.IS_EMBEDDED = False
     with pytest.raises(Refused, match="server of its own"):
         moving.move("postgres://x@y/z")
+    with pytest.raises(CommandError, match="not the private database"):
+        call_command("move", cancel=True)
 
 
 def test_data_of_an_older_release_are_upgraded_and_kept(
