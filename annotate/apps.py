@@ -13,4 +13,5 @@ class AnnotateConfig(AppConfig):
         # What a copy of a project takes over from this app registers on import.
         import_module("annotate.qualification.copying")
         # So does what a restored backup repeats.
+        import_module("annotate.onboarding.consent")
         import_module("annotate.onboarding.erasing")

@@ -2,21 +2,27 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from django.db import transaction
-from django.db.models import DateTimeField, Func
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotate.models import Assignment, Notice
+from annotate.models import Assignment, Notice, SurveyResponse
 from annotate.onboarding import notices
 from annotate.onboarding.survey_answers import count_answered, forget_answers
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
 from projects.access import Right, explain_refusal
+from projects.database import erasures
 from projects.errors import Refused
 from projects.models import Act, Consent, ConsentAcceptance, Membership
 from projects.texts.versions import current_consent
+
+KIND = "consent"
+"""The name of these withdrawals in the list that a restored backup repeats."""
 
 
 class ConsentFirst(Refused):
@@ -128,8 +134,8 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
     """End the consent: open work goes to others, and with `removes_work` no submitted judgment counts any more.
 
     Answers to surveys are deleted. Removed work stays removed, even if the annotator agrees again. Pay stays owed.
-    Managers get a message on their desks. Raises Refused if there is no consent to withdraw. Locks the membership, then
-    batches, assignments and HITs.
+    Managers get a message on their desks. All of this is repeated when an older backup is restored. Raises Refused if
+    there is no consent to withdraw. Locks the membership, then batches, assignments and HITs.
     """
     lock_annotator(annotator)
     agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None)
@@ -137,19 +143,74 @@ def withdraw(*, annotator: Membership, removes_work: bool) -> Withdrawal:
         raise Refused(_("You've already withdrawn your consent, or you never agreed."))
     plan = plan_withdrawal(annotator)
     chosen = leaving.find_submitted(annotator) if removes_work else Assignment.objects.none()
-    n_withdrawn, n_removed = leaving.leave_for_good(annotator, chosen)
-    newest = agreed.latest("consent_id").consent
-    forget_answers(annotator)
-    agreed.update(withdrawn_at=_CLOCK, is_taken_out=removes_work)
-    after = {"is_taken_out": removes_work, "taken_out": n_removed, "withdrawn": n_withdrawn, "version": newest.version}
-    log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)
-    _tell_managers(annotator, n_removed if removes_work else None)
+    at = _end(annotator, agreed, chosen, removes_work=removes_work)
+    key = {"membership": annotator.pk, "joined": annotator.joined_at.isoformat(), "at": at.isoformat()}
+    erasures.remember(KIND, {**key, "removes_work": removes_work})
     return plan
 
 
-# The current time and not the start of the transaction: work that was submitted while this act waited for its lock is
-# removed too, and must not seem to come after the withdrawal.
-_CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())
+def repeat(key: dict[str, Any]) -> bool:
+    """Withdraw again what a restored backup has brought back; return False if nothing is there.
+
+    What the annotator has agreed to or done since they withdrew stays.
+    """
+    at, removes_work = datetime.fromisoformat(key["at"]), bool(key["removes_work"])
+    # The number alone could be that of somebody else, who joined after the backup was restored for the first time.
+    found = Membership.objects.filter(pk=key["membership"], joined_at=datetime.fromisoformat(key["joined"]))
+    with transaction.atomic():
+        annotator = found.select_related("project").first()
+        if annotator is None:
+            return False
+        lock_annotator(annotator)
+        if ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=at).exists():
+            return False
+        agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None, accepted_at__lte=at)
+        work = leaving.find_submitted(annotator) if removes_work else Assignment.objects.none()
+        chosen = work.filter(submitted_at__lte=at)
+        answers = SurveyResponse.objects.filter(annotator=annotator, answered_at__lte=at).exclude(answers={})
+        if not (agreed.exists() or chosen.exists() or answers.exists()):
+            return False
+        _end(annotator, agreed, chosen, removes_work=removes_work, at=at)
+    return True
+
+
+erasures.register(KIND, repeat)
+
+
+def _end(
+    annotator: Membership,
+    agreed: QuerySet[ConsentAcceptance],
+    chosen: QuerySet[Assignment],
+    *,
+    removes_work: bool,
+    at: datetime | None = None,
+) -> datetime:
+    """End these agreements with the annotator's open work and the chosen work; return when that was."""
+    n_withdrawn, n_removed = leaving.leave_for_good(annotator, chosen)
+    newest = agreed.select_related("consent").order_by("consent_id").last()
+    forget_answers(annotator)
+    at = at or _read_clock()
+    agreed.update(withdrawn_at=at, is_taken_out=removes_work)
+    after = {
+        "is_taken_out": removes_work,
+        "taken_out": n_removed,
+        "withdrawn": n_withdrawn,
+        "version": newest.consent.version if newest else None,
+    }
+    log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)
+    _tell_managers(annotator, n_removed if removes_work else None)
+    return at
+
+
+def _read_clock() -> datetime:
+    """Return the current time and not the start of the transaction.
+
+    Work that was submitted while a withdrawal waited for its lock is removed too, and must not seem to come after it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at: datetime = cursor.fetchone()[0]
+    return at
 
 
 def _read_state(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentState:

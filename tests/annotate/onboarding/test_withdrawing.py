@@ -2,31 +2,35 @@
 
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
+from pytest_django import Settings
 
 from annotate import places
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
-from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice, SurveyResponse
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
-from annotate.onboarding import consent
+from annotate.onboarding import consent, surveys
 from annotate.places import leaving
 from annotate.rating import answers
 from annotate.work import serving, submitting
 from annotate.work.serving import ConfirmFirst
+from projects.database import erasures
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
 from tests.annotate.qualification.factories import make_test
 from tests.annotate.submitted_work import claim, expire, make_reserved, rate, reasons
+from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_consent
 from tests.people import SignIn
 from tests.processes import wait_until
@@ -35,6 +39,12 @@ pytestmark = pytest.mark.django_db
 URL = "/p/bridges/consent/withdraw/"
 OUT = {"work": "out", "is_meant": "on"}
 KEEP = {"work": "keep", "is_meant": "on"}
+
+
+@pytest.fixture(autouse=True)
+def own_list(settings: Settings, tmp_path: Path) -> None:
+    """A list of erasures of its own for each test."""
+    settings.SHARED_DIR = tmp_path
 
 
 @pytest.fixture
@@ -421,3 +431,47 @@ def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch,
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     with pytest.raises(Refused, match="left this study"):
         submitting.reopen(annotator=annotator, assignment_uuid=open_one.uuid)
+
+
+def test_a_restored_backup_brings_back_neither_consent_nor_work_nor_answers(
+    batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership
+) -> None:
+    work, theirs = rate(annotator, 2), rate(other_annotator)
+    surveys.answer(annotator=annotator, survey=make_survey(manager), answers={1: 30}, may_publish=False)
+    with transaction.atomic():
+        consent.withdraw(annotator=annotator, removes_work=True)
+        transaction.set_rollback(True)  # as if a backup from before were restored: the database is older than the list
+    assert annotator.pseudonym not in erasures.find_path().read_text()
+    assert reasons(*work) == {""}
+    assert erasures.repeat_all() == 1
+    assert reasons(*work) == {"consent withdrawn"}
+    assert reasons(*theirs) == {""}
+    assert SurveyResponse.objects.get().answers == {}
+    assert consent.consent_state(annotator).has_withdrawn
+    assert erasures.repeat_all() == 0
+    # Whoever has agreed again since keeps what they have done since.
+    consent.agree(annotator=annotator, version=1)
+    (later,), open_one = rate(annotator), claim(annotator)
+    assert erasures.repeat_all() == 0
+    open_one.refresh_from_db()
+    assert (reasons(later), open_one.state) == ({""}, "open")
+    sound()
+
+
+def test_a_restored_backup_from_before_the_consent_has_the_work_removed(
+    project: Project, annotator: Membership
+) -> None:
+    open_batch(project)
+    (work,) = rate(annotator)
+    with transaction.atomic():
+        make_consent(project)
+        consent.agree(annotator=annotator, version=1)
+        consent.withdraw(annotator=annotator, removes_work=True)
+        transaction.set_rollback(True)
+    assert erasures.repeat_all() == 1
+    assert reasons(work) == {"consent withdrawn"}
+    assert erasures.repeat_all() == 0
+    Membership.objects.filter(pk=annotator.pk).update(joined_at=Now())
+    (later,) = rate(annotator)
+    assert erasures.repeat_all() == 0, "another person has the number"
+    assert reasons(later) == {""}
