@@ -1,5 +1,7 @@
 """The projects app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -11,3 +13,5 @@ class ProjectsConfig(AppConfig):
         from projects.web.typed_texts import guard_text_fields
 
         guard_text_fields()
+        # What a restored backup repeats registers on import.
+        import_module("projects.settings.purging")

@@ -2,18 +2,22 @@
 
 import logging
 from collections import deque
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.db import connection, models, transaction
 from django.utils import timezone
 
+from projects.database import erasures
 from projects.errors import Refused
 from projects.models import Project
 
 Model = type[models.Model]
 ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
 logger = logging.getLogger(__name__)
+KIND = "project"
+"""The name of purges in the list that a restored backup repeats."""
 
 
 def purge_due() -> list[str]:
@@ -27,13 +31,14 @@ def purge(*, slug: str) -> int:
     """Delete every row of a deleted project; return how many that were. Raises Refused unless it is deleted.
 
     Stored files whose rows are gone are deleted by the tasks that tidy up. Accounts stay: they belong to no project.
+    The purge is repeated when an older backup is restored.
     """
     project = Project.objects.select_for_update().filter(slug=slug).first()
     if project is None:
         raise Refused(f"Project “{slug}” does not exist.")
     if project.deleted_at is None:
         raise Refused(f"The project “{slug}” is not deleted. Delete it on its settings page first.")
-    return _delete_rows(project)
+    return _purge(project)
 
 
 @transaction.atomic
@@ -42,9 +47,29 @@ def _purge_if_due(slug: str) -> bool:
     # It may have been restored since the list was read.
     if project is None or project.purged_after is None or project.purged_after > timezone.now():
         return False
-    n_rows = _delete_rows(project)
+    n_rows = _purge(project)
     logger.info("The deleted project %s was purged: %d rows.", slug, n_rows)
     return True
+
+
+def repeat(key: dict[str, Any]) -> bool:
+    """Purge a project that a restored backup has brought back; return False if it is not there."""
+    # The number alone could be that of another project, created after the backup was restored for the first time.
+    found = Project.objects.filter(pk=key["project"], created_at=datetime.fromisoformat(key["created"]))
+    with transaction.atomic():
+        project = found.select_for_update().first()
+        if project is not None:
+            _delete_rows(project)
+    return project is not None
+
+
+erasures.register(KIND, repeat)
+
+
+def _purge(project: Project) -> int:
+    n_rows = _delete_rows(project)
+    erasures.remember(KIND, {"project": project.pk, "created": project.created_at.isoformat()})
+    return n_rows
 
 
 def _delete_rows(project: Project) -> int:

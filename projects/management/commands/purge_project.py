@@ -10,8 +10,8 @@ from projects.settings import purging
 
 class Command(ReportingCommand):
     help = (
-        "Delete the data of a deleted project for good, before its time is over. Only a backup can bring them back. "
-        "Delete the project on its settings page first."
+        "Delete the data of a deleted project for good, before its time is over. A backup that is restored here later "
+        "does not bring them back. Delete the project on its settings page first."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,15 +1,17 @@
 """Deleted projects are deleted for good after a while, and nothing else is."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
 from projects import tasks
+from projects.database import erasures
 from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.settings import lifecycle, purging
@@ -93,6 +95,27 @@ def test_the_command_purges_only_what_is_deleted(
     call_command("purge_project", "bridges", "--yes")
     assert "Deleted" in capsys.readouterr().out
     assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize("is_due", [False, True])
+def test_a_restored_backup_does_not_bring_the_project_back(
+    project: Project, owner: Membership, settings: Settings, tmp_path: Path, is_due: bool
+) -> None:
+    settings.SHARED_DIR = tmp_path
+    with transaction.atomic():
+        lifecycle.delete_project(project=project, actor=owner, typed="bridges")
+        Project.objects.update(purged_after=timezone.now() - timedelta(seconds=1))
+        if is_due:
+            tasks.purge_deleted()
+        else:
+            purging.purge(slug="bridges")
+        transaction.set_rollback(True)  # as if a backup from before were restored: the database is older than the list
+    assert Project.objects.filter(slug="bridges").exists()
+    assert erasures.repeat_all() == 1
+    assert not Project.objects.exists()
+    Project.objects.create(pk=project.pk, slug="another")
+    assert erasures.repeat_all() == 0
+    assert Project.objects.exists()
 
 
 @pytest.mark.parametrize(
