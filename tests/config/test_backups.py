@@ -443,6 +443,21 @@ def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -
     assert len(list(site.glob("*.tar"))) == 3
 
 
+def test_a_backup_without_all_files_fails_and_deletes_no_older_one(site: Path, project: Project) -> None:
+    add_import(project, "lost")
+    (Path(django_settings.MEDIA_ROOT) / "imports" / "lost").unlink()
+    old = site / "concord-2026-01-01T000000Z.tar"
+    old.touch()
+    os.utime(old, (0, 0))
+    out = StringIO()
+    with pytest.raises(CommandError, match="no older one was deleted") as failed:
+        call_command("backup", str(site), keep_days=30, json=True, stdout=out)
+    assert failed.value.returncode == 1
+    answer = json.loads(out.getvalue())
+    assert (answer["deleted"], answer["lost"]) == ([], ["imports/lost"])
+    assert {path.name for path in site.glob("*.tar")} == {old.name, Path(answer["file"]).name}
+
+
 @pytest.mark.drill
 def test_a_whole_site_comes_back_in_an_empty_folder_by_commands_alone(tmp_path: Path) -> None:
     """The drill of the operators' guide: two data folders with private servers of their own."""

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.backups import backing_up
@@ -21,7 +21,8 @@ SECRETS = (
 class Command(ReportingCommand):
     help = (
         "Write the database and the stored files to one file, while the site runs. Given a folder, the backup is named "
-        "for the time. It contains personal data, but neither sessions nor SECRET_KEY."
+        "for the time. It contains personal data, but neither sessions nor SECRET_KEY. Exits with 1 if files "
+        "are missing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,15 +43,20 @@ class Command(ReportingCommand):
         if path.is_dir():
             path /= f"concord-{timezone.now():%Y-%m-%dT%H%M%SZ}.tar"
         made = backing_up.make_backup(path)
-        deleted = _delete_older(path.parent, days) if days is not None else []
         lost = made.manifest.lost
+        # An older backup may have the files that are missing now.
+        deleted = _delete_older(path.parent, days) if days is not None and not lost else []
         lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {len(made.manifest.files):,} files.", SECRETS]
         if deleted:
             lines.append(f"Deleted {len(deleted):,} older than {days} days.")
-        if lost:
-            lines.append(f"{len(lost):,} files that the database names no longer exist: {', '.join(lost[:10])}")
         answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": len(made.manifest.files)}
         self.answer({**answer, "deleted": deleted, "lost": lost}, text="\n".join(lines))
+        if lost:
+            raise CommandError(
+                f"The backup is incomplete: the database names files that no longer exist ({len(lost):,}: "
+                f"{', '.join(lost[:10])}). It was kept, and no older one was deleted, which may have them.",
+                returncode=1,
+            )
 
 
 def _delete_older(folder: Path, days: int) -> list[str]:
