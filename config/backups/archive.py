@@ -4,6 +4,7 @@ A tar archive names the size of an entry before its content. The size of a dump 
 header is written twice: first as a placeholder, then with the size.
 """
 
+import glob
 import hashlib
 import os
 import shutil
@@ -11,7 +12,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -19,12 +20,14 @@ from typing import IO
 
 import orjson
 
-from config import data_folder
+from config import data_folder, locks
 from projects.errors import Refused
 
 FORMAT = 1
 DATABASE, MANIFEST, CHECKSUM, FILES = "database.dump", "manifest.json", "manifest.sha256", "files/"
 CHUNK = 1 << 20
+PATTERN = "concord-*.tar"
+"""The names of backups that are named for the time."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class Writer:
 def creating(path: Path) -> Iterator[Writer]:
     """Write an archive under another name, and give it its own once the disk has all of it.
 
-    Raises Refused if the file exists or cannot be written; a block that fails leaves nothing behind.
+    Raises Refused if the file exists or cannot be written; a block that fails leaves nothing behind, and one that
+    is killed leaves its draft to the next backup, which deletes it.
     """
     if path.exists():
         raise Refused(f"{path} exists. A backup never replaces a file: choose another name.")
@@ -108,6 +112,8 @@ def creating(path: Path) -> Iterator[Writer]:
         raise Refused(f"{path.parent} can't be written: {error.strerror}.") from error
     try:
         with os.fdopen(handle, "w+b") as file:
+            locks.try_exclusive(file)
+            _delete_drafts(path)
             yield Writer(file)
             file.flush()
             os.fsync(file.fileno())
@@ -117,6 +123,15 @@ def creating(path: Path) -> Iterator[Writer]:
     finally:
         Path(draft).unlink(missing_ok=True)
     data_folder.sync_folder(path.parent)
+
+
+def _delete_drafts(path: Path) -> None:
+    """Delete what killed backups of the same name have left, or of any time; a draft being written is locked."""
+    name = PATTERN if path.match(PATTERN) else glob.escape(path.name)
+    for draft in path.parent.glob(f".{name}-????????.part"):
+        with suppress(OSError):
+            if locks.is_free(draft):
+                draft.unlink(missing_ok=True)
 
 
 def read_manifest(path: Path) -> Manifest:

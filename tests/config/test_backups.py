@@ -28,7 +28,7 @@ from pytest_django import Settings
 
 from annotate.models import Assignment, Import, Judgment
 from annotate.onboarding import erasing
-from config import env
+from config import env, locks
 from config.backups import archive, backing_up, databases, programs, restoring, stored_files
 from config.checks import check_settings, refuse_wrong_settings
 from projects.database import erasures
@@ -420,6 +420,18 @@ def test_a_full_disk_and_a_second_backup_are_refused_and_leave_nothing(
     assert {path.name for path in site.iterdir()} == {"data"}
     with pytest.raises(Refused, match="can't be written"):
         backing_up.make_backup(site / "missing" / "site.tar")
+
+
+def test_what_a_killed_backup_left_goes_with_the_next_one(site: Path, db: None) -> None:
+    left = [f".concord-2026-01-01T000000Z.tar-{'a' * 8}.part", f".concord-2026-01-02T000000Z.tar-{'b' * 8}.part"]
+    others = [f".other.tar-{'c' * 8}.part", f"concord-2026-01-01T000000Z.tar-{'d' * 8}.part"]
+    for name in left + others:
+        (site / name).touch()
+    with locks.hold(site / left[1]):  # of another site, whose backup is under way
+        call_command("backup", str(site), stdout=StringIO())
+        assert {path.name for path in site.glob("*.part")} == {left[1], *others}
+    call_command("backup", str(site / "other.tar"), stdout=StringIO())
+    assert {path.name for path in site.glob("*.part")} == {left[1], others[1]}
 
 
 def test_a_database_that_is_not_of_a_site_is_not_backed_up(site: Path, settings: Settings) -> None:

@@ -8,10 +8,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.backups import backing_up
+from config.backups.archive import PATTERN
 from projects.commands import ReportingCommand
 from projects.errors import Refused
 
-PATTERN = "concord-*.tar"
 SECRETS = (
     "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key, second factors by "
     "authenticator app and the secrets of webhooks are lost."
