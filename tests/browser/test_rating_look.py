@@ -163,6 +163,48 @@ def test_the_passage_folds_on_a_phone_and_the_buttons_fit_a_thumb(signed_in: Sig
     assert small == []
 
 
+CROWDED = """() => {
+  const wanted = ".rate-count > :not(.visually-hidden), [data-saved], .rate-due, .rate-acts > *";
+  const boxes = [...document.querySelectorAll(wanted)]
+    .filter((each) => each.checkVisibility())
+    .map((each) => [each.className || each.tagName, each.getBoundingClientRect()]);
+  const meets = (a, b) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  const isOut = ({ left, right }) => left < 0 || right > document.documentElement.clientWidth;
+  const overlaps = boxes.flatMap(([one, a], n) =>
+    boxes.slice(n + 1).filter(([, b]) => meets(a, b)).map(([other]) => `${one} over ${other}`));
+  const cut = [...boxes, ["panel", document.querySelector(".rate-due-more").getBoundingClientRect()]]
+    .filter(([, box]) => isOut(box)).map(([name]) => `${name} is cut off`);
+  const room = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--bar-height")) * 16;
+  const isHigh = document.querySelector(".rate-bar").offsetHeight > room + 1;
+  return [...overlaps, ...cut, ...(isHigh ? ["the bar covers what is below"] : [])];
+}"""
+"""What of the bar overlaps, is cut off or covers what is below it."""
+
+
+def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, annotator: Membership) -> None:
+    annotator.user.language = "de"
+    annotator.user.save()
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.keyboard.press("4")
+    expect(page.locator("[data-undo]")).to_be_visible()
+    page.locator(".rate-due").evaluate("each => { each.open = true; }")
+    page.context.set_offline(True)
+    page.keyboard.press("3")
+    expect(page.locator("[data-saved]")).to_contain_text("Keine Verbindung: 1 Bewertung")
+    for width in (360, 390, 641, 683, 768, 960, 961, 1025, 1100, 1366):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(CROWDED) == [], f"at {width} px"
+    page.context.set_offline(False)
+    expect(page.locator("[data-saved]")).to_have_text("Gespeichert")
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate(CROWDED) == []
+
+
 def test_ten_short_answers_take_eleven_keys_with_the_passage_in_view(
     signed_in: SignedIn, annotator: Membership
 ) -> None:
