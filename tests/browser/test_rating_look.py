@@ -15,7 +15,7 @@ from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.axe import faults
-from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.conftest import PHONE, WIDE, ZOOMED, SignedIn
 from tests.browser.nasty import NAMED
 from tests.browser.rating import expect_lit, start, wait_for_keys
 from tests.browser.targets import OPEN_ALL
@@ -203,6 +203,23 @@ def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, a
     expect(page.locator("[data-saved]")).to_have_text("Gespeichert")
     page.set_viewport_size({"width": 320, "height": 800})
     assert page.evaluate(CROWDED) == []
+
+
+def test_the_open_search_fits_a_page_at_400_percent(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user, viewport=ZOOMED)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.keyboard.press("/")
+    expect(page.locator("[data-find]")).to_be_visible()
+    pane, body, room = page.evaluate(
+        """() => {
+          const [pane, body] = [".passage-pane", ".passage-body"].map((each) => document.querySelector(each));
+          return [pane.getBoundingClientRect().bottom, body.getBoundingClientRect().bottom, body.clientHeight];
+        }"""
+    )
+    assert body <= pane
+    assert room >= 80
 
 
 def test_ten_short_answers_take_eleven_keys_with_the_passage_in_view(
