@@ -200,6 +200,15 @@ def test_a_number_takes_the_form_of_the_language(language: str, forms: dict[int,
         assert {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in forms} == forms
 
 
+def test_arabic_counts_eleven_in_the_accusative_and_a_hundred_in_the_genitive() -> None:
+    """Of the six forms the fifth is for 100 to 102, the last for 11 to 99."""
+    plurals = [each for each in translating.read_catalogue("ar") if isinstance(each.string, tuple)]
+    assert len(plurals) > 20
+    ending = "\u064b\u0627"
+    swapped = [each.id[1] for each in plurals if each.string[4].count(ending) > each.string[5].count(ending)]
+    assert not swapped, "\n".join(swapped)
+
+
 SPACES = {"fr": re.compile(r"[^\s\xa0]([:«»]\s| [;!?»:])|« |\w'\w"), "es": re.compile(r"\d %|[«¿¡] ")}
 """What French and Spanish never write: a space that breaks before a mark or a unit, or a straight apostrophe."""
 HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,;:!?()]|[,;:!?(][\u4e00-\u9fff]|[\u4e00-\u9fff] [\u4e00-\u9fff\d{%]")
