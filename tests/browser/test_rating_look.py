@@ -11,7 +11,7 @@ from annotate import places
 from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.language.characters import is_blank
-from projects.models import Membership, Project
+from projects.models import Membership, Project, User
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.axe import faults
@@ -184,8 +184,7 @@ CROWDED = """() => {
 
 
 def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, annotator: Membership) -> None:
-    annotator.user.language = "de"
-    annotator.user.save()
+    User.objects.filter(memberships=annotator).update(language="de")
     open_batch(annotator.project, n_hits=1)
     page = signed_in(annotator.user)
     start(page, annotator.project)
