@@ -11,6 +11,10 @@ TEXTS = ("dataset", "split", "source", "annotator", "batch_kind", "criterion", "
 """Columns of CSV files that stay texts, besides those that end in `_id`: an id such as 007 is no number."""
 
 YES_NO = {"yes": True, "no": False}
+TRUTHS = ("enters",)
+"""Columns of yes and no, besides those that begin with `is_` or `has_`."""
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -23,15 +27,26 @@ def make_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """Return a CSV file of the site as a frame. Ids stay texts, and an answer such as “NA” is no missing value."""
+    """Return a CSV file of the site as a frame. Ids stay texts, and an answer such as “NA” is no missing value.
+
+    The apostrophe that keeps spreadsheets from running a text as a formula is removed.
+    """
     names = pd.read_csv(StringIO(text), nrows=0).columns
     texts = {str(name): str for name in names if str(name).endswith("_id") or name in TEXTS}
     frame = pd.read_csv(StringIO(text), dtype=texts, keep_default_na=False, na_values=[""])
     for name in frame.columns:
         # The files of the site say yes and no.
-        if str(name).startswith(("is_", "has_")) and set(frame[name].dropna()) <= set(YES_NO):
+        is_truth = str(name).startswith(("is_", "has_")) or name in TRUTHS
+        if is_truth and set(frame[name].dropna()) <= set(YES_NO):
             frame[name] = frame[name].map(YES_NO).astype("boolean")
+        elif not pd.api.types.is_numeric_dtype(frame[name]):
+            frame[name] = frame[name].map(_unguard, na_action="ignore")
     return frame
+
+
+def _unguard(value: Any) -> Any:
+    is_guarded = isinstance(value, str) and value[:1] == "'" and value.lstrip("'").startswith(FORMULA_STARTS)
+    return value[1:] if is_guarded else value
 
 
 def read_file(path: Path) -> pd.DataFrame:

@@ -11,7 +11,9 @@ import requests
 from concord_client import ConcordError
 from concord_client import Project as RemoteProject
 from concord_client.connection import Connection
+from concord_client.frames import read_csv
 from concord_client.tables import SetTables, list_tables
+from projects.database import csv
 from projects.models import Membership, Project
 from tests.client.test_managing import remote
 from tests.results.judged_batches import canonical
@@ -33,6 +35,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     monkeypatch.setattr(Connection, "_send", note)
     return seen
+
+
+def test_a_csv_file_gives_the_texts_as_they_were_and_truths_as_such() -> None:
+    texts = ["=1+1", "'=1+1", "''=1", "@x", "＝1", "\t=1", "-5", "- 5", "'quoted'", "'", "", "NA", "plain"]
+    lines = [csv.format_row(["dataset", "candidate", "score", "enters"])]
+    lines += [csv.format_row(["=d", csv.guard_text(text), 1.5, "no" if text else "yes"]) for text in texts]
+    frame = read_csv("".join(lines))
+    assert frame["candidate"].fillna("").tolist() == texts
+    assert frame["score"].tolist() == [1.5] * len(texts)
+    assert frame["enters"].tolist() == [not text for text in texts]
+    assert frame[frame["enters"]].shape[0] == 1
 
 
 @pytest.mark.django_db
