@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
+from measures.rounding import IN_SUMS, is_constant
 
 LEAST_UNITS = 3
 """With two units the standard error has one degree of freedom, and says nothing."""
@@ -80,8 +81,9 @@ def jackknife_interval(
     Returns
     -------
     JackknifeInterval or Undefined
-        Undefined if `whole` is, with fewer than three units, if the estimate without one unit is undefined, and if an
-        estimate is at an end of its range (a correlation of 1 or -1, an alpha of 1), where the scale is infinite.
+        Undefined if `whole` is, with fewer than three units, if the estimate without one unit is undefined, if an
+        estimate is at an end of its range (a correlation of 1 or -1, an alpha of 1), where the scale is infinite, and
+        if no unit changes it: a standard error of 0 says nothing of how far it is from the true value.
 
     Raises
     ------
@@ -118,6 +120,8 @@ def jackknife_interval(
     if (is_end := _is_at_end(each, scale)).any():
         return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
     z = _transform(each, scale)
+    if is_constant(z, within=IN_SUMS):
+        return Undefined(reason=f"no single {unit} changes the estimate")
     se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
     reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * se
     ends = _transform(np.array([whole]), scale) + np.array([-reach, reach])

@@ -12,7 +12,7 @@ from measures.correlation import pearson
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
-from measures.rounding import ON_SCALE
+from measures.rounding import ON_SCALE, is_constant
 from measures.rubric import Level
 
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def _find_ends(difference: Floats, groups: Ints | None) -> tuple[float, float, s
     if groups is None:
         if n == 1:
             return np.nan, np.nan, "one item only"
+        if is_constant(difference, within=ON_SCALE):
+            return np.nan, np.nan, "all differences are equal"
         half = float(stdtrit(n - 1, 0.975) * difference.std(ddof=1) / np.sqrt(n))
         return mean - half, mean + half, ""
     number = np.unique(groups, return_inverse=True)[1]

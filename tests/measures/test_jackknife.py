@@ -80,6 +80,10 @@ def test_ends_of_log_one_minus_are_in_order_and_below_one() -> None:
         (0.9, [0.9, 1.0, 0.8], "fisher_z", "the estimate without one passage is exactly 1"),
         (0.9, [0.9, 1.0, 0.8], "log_one_minus", "the estimate without one passage is exactly 1"),
         (Undefined(reason="all scores are equal"), [0.4, 0.6, 0.5], "plain", "all scores are equal"),
+        (1.0, [1.0, 1.0, 1.0, 1.0], "plain", "no single passage changes the estimate"),
+        (0.3, [0.1 + 0.2, 0.3, 0.3], "plain", "no single passage changes the estimate"),
+        (0.0, [1e-17, -2e-17, 0.0], "plain", "no single passage changes the estimate"),
+        (-0.375, [-0.375, -0.375, -0.375, -0.375], "log_one_minus", "no single passage changes the estimate"),
     ],
 )
 def test_undefined_with_its_reason(whole: float | Undefined, left_out: list[float], scale: str, reason: str) -> None:
