@@ -1,11 +1,15 @@
 """Write the judgments of a project to a file."""
 
+import errno
 import hashlib
+import io
 import os
+import stat
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -66,34 +70,83 @@ class Command(ProjectCommand):
             sys.stdout.buffer.flush()
             return
         path = Path(options["output"])
-        n_rows = _write_whole(statement, path)
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        written = _write(statement, path)
         result = {
             "project": project.slug,
             "format": options["format"],
             **({"stage": choices.stage.value} if not choices.batches and list_trials(project).exists() else {}),
             "file": str(path),
-            "n_rows": n_rows,
-            "n_bytes": path.stat().st_size,
-            "sha256": sha256,
+            "n_rows": written.n_rows,
+            "n_bytes": written.n_bytes,
+            "sha256": written.sha256,
         }
-        self.answer(result, f"{n_rows:,} rows in {path}")
+        self.answer(result, f"{written.n_rows:,} rows in {path}")
 
 
-def _write_whole(statement: Statement, path: Path) -> int:
-    """Write beside the file and rename it at the end, so that an interrupted export leaves no partial file."""
+class _Digesting(io.RawIOBase):
+    """Writes into a file, and knows how much that was and its SHA-256."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self.n_bytes, self.digest = 0, hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._file.write(data)
+        self.digest.update(data)
+        self.n_bytes += len(data)
+        return len(data)
+
+
+@dataclass(frozen=True)
+class _Written:
+    n_rows: int
+    n_bytes: int
+    sha256: str
+
+
+def _write(statement: Statement, path: Path) -> _Written:
+    """Write the file whole or not at all, under the name that links lead to; a device or a pipe is written in place."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        found = path.stat() if path.exists() else None
+        if found is not None and stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            with path.open("wb", BUFFER_BYTES) as file:
+                return _fill(statement, file)
+        return _write_whole(statement, Path(os.path.realpath(path)), found.st_mode & 0o777 if found else _new_mode())
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _write_whole(statement: Statement, path: Path, mode: int) -> _Written:
+    """Write beside the file and rename it at the end, so that an interrupted export leaves no partial file."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb", BUFFER_BYTES) as file:
-            n_rows = write(statement, file)
+            written = _fill(statement, file)
         # mkstemp makes a file that only its owner can read.
-        Path(name).chmod(0o644)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return n_rows
+    return written
+
+
+def _fill(statement: Statement, file: IO[bytes]) -> _Written:
+    sink = _Digesting(file)
+    n_rows = write(statement, sink)
+    return _Written(n_rows, sink.n_bytes, sink.digest.hexdigest())
+
+
+def _new_mode() -> int:
+    """Return what a new file may be, as this process's umask says; reading it means setting it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return 0o666 & ~umask

@@ -1,11 +1,15 @@
 """The long and the aggregated file: what they hold, safe in a spreadsheet, the same bytes again."""
 
 import csv
+import hashlib
 import io
 import json
+import os
 import re
+import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from projects.database.csv import FORMULA_STARTS, guard_sql, unguard_text
 from projects.models import Candidate, Criterion, Membership, Project, User
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
+from results.management.commands import export_judgments
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question, make_rubric
 from tests.processes import environment
 from tests.results.judged_batches import ask, canonical, judge, take_file
@@ -328,6 +333,49 @@ def test_the_command_writes_the_file_whole_or_not_at_all(project: Project, tmp_p
         call_command("export_judgments", "--project", "bridges", "--format", "long", "--json")
     assert wrong.value.returncode == 2
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_command_leaves_links_devices_and_pipes_what_they_are(
+    project: Project, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    wanted = exported(project, "long")
+
+    def export(path: Path) -> dict[str, Any]:
+        call_command("export_judgments", "--project", "bridges", "--format", "long", "--output", str(path), "--json")
+        answer: dict[str, Any] = json.loads(capfd.readouterr().out)
+        return answer
+
+    (tmp_path / "folder").mkdir()
+    target, link, pipe = tmp_path / "folder" / "target.csv", tmp_path / "link.csv", tmp_path / "pipe"
+    link.symlink_to(target)
+    before = os.umask(0o027)
+    try:
+        export(link)
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (wanted, 0o640)
+    target.chmod(0o600)
+    export(target)
+    assert target.stat().st_mode & 0o777 == 0o600, "a file keeps who may read it"
+
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    answer = export(pipe)
+    reader.join(10)
+    assert read == [wanted]
+    assert (answer["n_bytes"], answer["sha256"]) == (len(wanted), hashlib.sha256(wanted).hexdigest())
+    for n_bytes in (1024 * 1024, 16):  # full at the end, and while the database writes
+        monkeypatch.setattr(export_judgments, "BUFFER_BYTES", n_bytes)
+        with pytest.raises(CommandError, match=r"^/dev/full cannot be written: No space left on device\.$"):
+            export(Path("/dev/full"))
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+    with pytest.raises(CommandError, match=r"folder cannot be written: Is a directory\.$"):
+        export(tmp_path / "folder")
+    assert {path.name for path in tmp_path.rglob("*")} == {"folder", "target.csv", "link.csv", "pipe"}
 
 
 def test_what_was_not_collected_here_has_no_times_and_nameless_scores_no_annotator(
