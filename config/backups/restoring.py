@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from annotate.integrity import verifying
+from annotate.models import Panel, ProlificAccount
 from config import data_folder, unfinished_restore
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
@@ -41,7 +42,9 @@ class Restored:
     n_erased: int = 0
     n_webhooks_without_secret: int = 0
     n_people_without_second_factor: int = 0
-    """Webhooks and people whose secrets need the SECRET_KEY of the backup, where this site has another."""
+    n_prolific_accounts_without_token: int = 0
+    n_panels_without_signed_links: int = 0
+    """What needs the SECRET_KEY of the backup, where this site has another."""
     problems: list[str] = field(default_factory=list)
     """What `verify` found, and archives of judgment sets that are not as they were frozen."""
 
@@ -90,6 +93,8 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
         result.n_webhooks_without_secret = Webhook.objects.count()
         encrypted = Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN)
         result.n_people_without_second_factor = encrypted.values("user").distinct().count()
+        result.n_prolific_accounts_without_token = ProlificAccount.objects.exclude(token="", secret="").count()
+        result.n_panels_without_signed_links = Panel.objects.filter(ended_at=None).count()
     say("Checking the result …")
     result.problems = _find_problems(manifest)
     return result

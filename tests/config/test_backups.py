@@ -26,7 +26,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotate.models import Assignment, Import, Judgment
+from annotate.models import Assignment, Import, Judgment, Panel, ProlificAccount
 from annotate.onboarding import erasing
 from config import env, locks
 from config.backups import archive, backing_up, databases, programs, restoring, stored_files
@@ -39,6 +39,7 @@ from results.sets.archive import compute_sha256
 from tests import database
 from tests.annotate import shifts
 from tests.annotate.open_batches import open_batch
+from tests.annotate.panels.samples import make_panel
 from tests.annotate.submitted_work import rate
 from tests.concurrency import start_beside
 from tests.conftest import Site
@@ -235,12 +236,17 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     kept = make_user("kept", first_name="Kept")
     for kind in Authenticator.Type.values:
         Authenticator.objects.create(user=kept, type=kind, data={})
+    owner = make_membership(project, role="owner")
+    ProlificAccount.objects.create(project=project, connected_by=owner, currency="USD", token="x")
+    make_panel(owner)
+    Panel.objects.filter(pk=make_panel(owner).pk).update(ended_at=timezone.now())
     add_import(project, "kept")
     erasures.remember("name", {"username": "before"})
     User.objects.filter(username="before").update(first_name="")
     out = StringIO()
     call_command("backup", str(site), stdout=out)
     assert "SECRET_KEY and .env are not in the backup" in out.getvalue()
+    assert "Prolific" in out.getvalue()
     (made,) = site.glob("concord-*.tar")
 
     erasures.remember("name", {"username": "after"})
@@ -256,6 +262,7 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
     answer = json.loads(out.getvalue())
     assert (answer["n_erased"], answer["problems"], answer["n_files"]) == (1, [], 2)
     assert answer["n_people_without_second_factor"] == 1
+    assert (answer["n_prolific_accounts_without_token"], answer["n_panels_without_signed_links"]) == (1, 1)
     assert dict(User.objects.exclude(username__startswith="user").values_list("username", "first_name")) == {
         "before": "",
         "after": "",

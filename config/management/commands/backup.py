@@ -14,7 +14,7 @@ from projects.errors import Refused
 
 SECRETS = (
     "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key, second factors by "
-    "authenticator app and the secrets of webhooks are lost."
+    "authenticator app, the secrets of webhooks, tokens of Prolific and signed links of panels are lost."
 )
 
 

@@ -32,10 +32,13 @@ class Command(ReportingCommand):
         if restored.n_erased:
             lines.append(f"Repeated {restored.n_erased} erasures that came after it.")
         n_webhooks, n_people = restored.n_webhooks_without_secret, restored.n_people_without_second_factor
-        if n_webhooks or n_people:
+        n_accounts, n_panels = restored.n_prolific_accounts_without_token, restored.n_panels_without_signed_links
+        if n_webhooks or n_people or n_accounts or n_panels:
             lines.append(
-                f"SECRET_KEY is not that of the backup: {n_webhooks} webhooks need a new secret, and {n_people} people "
-                "can't use their authenticator app or recovery codes. Set the old key, or reset these."
+                f"SECRET_KEY is not that of the backup: {n_webhooks} webhooks need a new secret, {n_people} people "
+                f"can't use their authenticator app or recovery codes, {n_accounts} Prolific accounts need their token "
+                f"and their subscription to messages again, and signed links of {n_panels} open panels no longer work. "
+                "Set the old key, or reset these."
             )
         if manifest.lost:
             lines.append(f"{len(manifest.lost):,} files were lost before the backup: {', '.join(manifest.lost[:10])}")
@@ -48,6 +51,8 @@ class Command(ReportingCommand):
                 "n_erased": restored.n_erased,
                 "n_webhooks_without_secret": n_webhooks,
                 "n_people_without_second_factor": n_people,
+                "n_prolific_accounts_without_token": n_accounts,
+                "n_panels_without_signed_links": n_panels,
                 "lost": manifest.lost,
                 "problems": restored.problems,
             },
