@@ -126,7 +126,11 @@ class AccountForm(forms.Form):
     first_name = forms.CharField(label=_("First name"), max_length=150, required=False)
     last_name = forms.CharField(label=_("Last name"), max_length=150, required=False)
     email = forms.EmailField(
-        label=_("Email"), required=False, help_text=_("Only managers of your projects see your name and email.")
+        label=_("Email"),
+        required=False,
+        help_text=_("Only managers of your projects see your name and email."),
+        # Django says the same, but to people who read German informally.
+        error_messages={"invalid": _("Enter a valid email address.")},
     )
     wants_email = forms.BooleanField(
         label=_("Email notices"),

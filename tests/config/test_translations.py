@@ -18,6 +18,7 @@ from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
 from config import catalogues, translating
+from projects.accounts.forms import AccountForm
 from projects.language import languages
 
 LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
@@ -229,6 +230,11 @@ def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
 
 NEVER = {"es": "unos %(time)s", "zh-hans": "账户"}
 """What is not said: some one minute; and account by another word than elsewhere."""
+
+def test_a_wrong_address_is_told_as_formally_as_everything_else() -> None:
+    with translation.override("de"):
+        assert AccountForm({"email": "nobody"}).errors["email"] == ["Geben Sie eine gültige E-Mail-Adresse ein."]
+
 
 
 def test_words_are_those_that_the_language_has_for_it(language: str) -> None:
