@@ -32,6 +32,7 @@ from tests.annotate.qualification.factories import make_test
 from tests.annotate.submitted_work import claim, expire, make_reserved, rate, reasons
 from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_consent
+from tests.page_reader import condense
 from tests.people import SignIn
 from tests.processes import wait_until
 
@@ -263,6 +264,17 @@ def test_the_manager_reads_who_took_it_out(
 
 
 # --- the pages
+
+
+@pytest.mark.parametrize(("n_items", "words"), [(1, "1 of your ratings counts."), (3, "3 of your ratings count.")])
+def test_the_page_counts_hits_and_ratings(
+    project: Project, annotator: Membership, client_of: SignIn, n_items: int, words: str
+) -> None:
+    open_batch(project, n_hits=1, n_items=n_items, consent=make_consent(project))
+    consent.agree(annotator=annotator, version=1)
+    rate(annotator)
+    page = condense(client_of(annotator).get(URL).content.decode())
+    assert f"You've submitted 1 HIT. {words}" in page.replace("&#x27;", "'")
 
 
 def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
