@@ -24,8 +24,9 @@ from projects.language import languages
 LANGUAGES = ("de", "es", "fr", "ar", "zh-hans")
 THE_SAME = {
     "de": {"Code", "Name", "Passkeys", "Status", "Test", "Text %(number)s"},
-    "es": {"Error %(code)s"},
+    "es": {"Ctrl", "Error %(code)s"},
     "fr": {
+        "Ctrl",
         *("%(n)s document", "%(n)s documents", "%(n)s minute", "%(n)s minutes", "{n} minute", "{n} minutes"),
         *(
             "Code",
@@ -40,6 +41,8 @@ THE_SAME = {
             "test",
         ),
     },
+    "ar": {"Ctrl"},
+    "zh-hans": {"Ctrl"},
 }
 """Sentences that read the same in another language: words that it shares with English."""
 
@@ -228,13 +231,13 @@ def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-NEVER = {"es": "unos %(time)s", "zh-hans": "账户"}
-"""What is not said: some one minute; and account by another word than elsewhere."""
-
 def test_a_wrong_address_is_told_as_formally_as_everything_else() -> None:
     with translation.override("de"):
         assert AccountForm({"email": "nobody"}).errors["email"] == ["Geben Sie eine gültige E-Mail-Adresse ein."]
 
+
+NEVER = {"es": "unos %(time)s", "zh-hans": "账户"}
+"""What is not said: some one minute; and account by another word than elsewhere."""
 
 
 def test_words_are_those_that_the_language_has_for_it(language: str) -> None:

@@ -68,7 +68,13 @@ def test_dialogs_and_languages_are_those_of_the_reader(assignment: Assignment, u
         User.objects.update(language=language, rating_keys=keys)
         page = client.get(url).content.decode()
         dialog = page.split("data-keys-dialog")[1]
-        seen.append(("<kbd>w</kbd>" in dialog, "rückgängig" in dialog, 'value="de" lang="de" aria-current' in page))
+        seen.append(
+            (
+                "<kbd>w</kbd>" in dialog,
+                "rückgängig" in dialog and "<kbd>Strg</kbd>" in dialog,
+                'value="de" lang="de" aria-current' in page,
+            )
+        )
     assert seen == [(False, False, False), (True, False, False), (True, True, True), (False, False, False)]
 
 
