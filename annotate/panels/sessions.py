@@ -324,8 +324,8 @@ def _stop_work(member: Membership, session: PanelSession, state: State, *, lock_
     chosen = counted.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED))
     chosen = chosen if is_unfinished else chosen.none()
     held = leaving.lock_work(member, chosen, *lock_too)
-    # Places and the open HIT of who has joined another panel since are of that one.
-    is_left = has_left(session.participant)
+    # Places and the open HIT are of the panel that they joined last.
+    is_left = session.participant.work_after is None or has_left(session.participant)
     if not is_left:
         places.release(member.pk)
         places.withdraw_reserved([member.pk])

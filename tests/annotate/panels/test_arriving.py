@@ -301,6 +301,9 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     assert (answer.status_code, "_auth_user_id" in thief.session) == (403, False)
     serving.claim(member)
     assert client.get(f"/p/{project.slug}/session/").text.count("1 HIT submitted") == 1
+    sessions.let_in(session_of(second, "pia"), actor=manager)
+    sessions.record(session_of(second, "pia"), "timed_out", actor=manager)
+    assert Assignment.objects.open().count() == 1
     assert open_link(second, "pia", client, session=session_id("pia in 2"))[1].status_code == 400  # no spaces
     _, answer = open_link(second, "pia", client, session=session_id("next"))
     assert member_of(second, "pia") == member
