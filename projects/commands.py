@@ -30,6 +30,26 @@ def reader(read: Callable[[str], T]) -> Callable[[str], T]:
     return parse
 
 
+def whole_number(*, least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return an option type for whole numbers; others are usage errors."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise Refused(f"must be a whole number, not {text!r}") from None
+        if number < least:
+            raise Refused(f"must be at least {least}")
+        if most is not None and number > most:
+            raise Refused(f"must be at most {most}")
+        return number
+
+    return reader(read)
+
+
+MOST_PORT = 65_535
+
+
 class Once(argparse.Action):
     """An option that may be given once; a second value is a usage error instead of silently replacing the first."""
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, get_commands, load_command_class
 from pytest_django import Settings
 
 from config import env
@@ -128,6 +128,24 @@ def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) 
     children = _workers(served)
     served.process.kill()
     wait_until(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("serve", "--workers", "0"), "--workers: must be at least 1"),
+        (("serve", "--workers", "-3"), "--workers: must be at least 1"),
+        (("serve", "--port", "99999"), "--port: must be at most 65535"),
+        (("fake_prolific", "--port", "99999"), "--port: must be at most 65535"),
+        (("agreement", "--project", "x", "--seed", "-1"), "--seed: must be at least 0"),
+        (("agreement", "--project", "x", "--seed", "one"), "--seed: must be a whole number"),
+    ],
+)
+def test_numbers_out_of_range_are_usage_errors(words: tuple[str, ...], sentence: str) -> None:
+    name, *arguments = words
+    command = load_command_class(get_commands()[name], name)
+    with pytest.raises(CommandError, match=sentence):
+        command.create_parser("manage.py", name).parse_args(arguments)
 
 
 def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:

@@ -21,6 +21,7 @@ from config.forks import Task
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
 from measures.neural.environment import is_installed
+from projects.commands import MOST_PORT, whole_number
 
 DEFAULT_PORT = 8000
 
@@ -31,8 +32,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, help=f"default {DEFAULT_PORT}, or another free port if that is in use")
-        parser.add_argument("--workers", type=int, default=2, help="number of web processes (default 2)")
+        parser.add_argument(
+            "--port",
+            type=whole_number(least=0, most=MOST_PORT),
+            help=f"default {DEFAULT_PORT}, or another free port if that is in use",
+        )
+        parser.add_argument(
+            "--workers", type=whole_number(least=1), default=2, help="number of web processes (default 2)"
+        )
         parser.add_argument(
             "--allow-plain-http",
             action="store_true",

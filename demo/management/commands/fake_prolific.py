@@ -15,7 +15,7 @@ from demo.fake_prolific.pages import PlainBrowser
 from demo.fake_prolific.people import Participant, recruit
 from demo.fake_prolific.platform import Event, Platform
 from demo.fake_prolific.serving import send, serve
-from projects.commands import ReportingCommand
+from projects.commands import MOST_PORT, ReportingCommand, whole_number
 
 MOST_AT_ONCE = 4
 PAUSE_SECONDS = 0.5
@@ -29,7 +29,8 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--port", type=int, default=8199, help="port on this machine (default 8199)")
+        port = whole_number(least=0, most=MOST_PORT)  # 0 is any free one
+        parser.add_argument("--port", type=port, default=8199, help="port on this machine (default 8199)")
         parser.add_argument("--participants", type=int, default=200, help="how many come at most (default 200)")
         parser.add_argument("--seconds", type=float, default=0.0, help="end after so many seconds (default: never)")
         parser.add_argument("--seed", type=int, default=7, help="seed for what the participants do (default 7)")

@@ -14,7 +14,7 @@ from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level
-from projects.commands import Once, ProjectCommand, reader
+from projects.commands import Once, ProjectCommand, reader, whole_number
 from projects.errors import Refused
 from projects.language.amounts import plural
 from results.agreement.alpha import (
@@ -55,7 +55,8 @@ class Command(ProjectCommand):
             metavar="N",
             help="a percentile bootstrap with N resamples instead of the jackknife",
         )
-        parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the bootstrap (default {SEED})")
+        seed = whole_number(least=0)
+        parser.add_argument("--seed", type=seed, default=SEED, help=f"seed of the bootstrap (default {SEED})")
         parser.add_argument(
             "--pairs", action="store_true", help="also print each pair of annotators on their common items"
         )
