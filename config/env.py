@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+DEFAULT_FILE = ".env"
 ON = frozenset({"1", "true", "yes", "on"})
 OFF = frozenset({"0", "false", "no", "off"})
 DATABASE_OPTIONS = frozenset(
@@ -123,12 +124,18 @@ def inherit(**over: str) -> dict[str, str]:
 @cache
 def _from_file() -> Mapping[str, str]:
     path = find_file()
-    return read_file(path) if path and path.is_file() else {}
+    if path and path.exists() and not path.is_dir():
+        return read_file(path)
+    if path and path != BASE_DIR / DEFAULT_FILE:
+        raise ImproperlyConfigured(
+            f"ENV_FILE names {path}, which is no file. Correct it, or leave it empty to read no file."
+        )
+    return {}
 
 
 def find_file() -> Path | None:
-    """Return the file of settings, which need not exist; none if ENV_FILE is empty."""
-    name = os.environ.get("ENV_FILE", ".env")
+    """Return the file of settings, which need not exist if it is the default; none if ENV_FILE is empty."""
+    name = os.environ.get("ENV_FILE", DEFAULT_FILE)
     return BASE_DIR / name if name else None
 
 

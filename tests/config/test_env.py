@@ -120,6 +120,21 @@ def test_a_line_that_is_no_setting_is_refused_with_its_number(tmp_path: Path) ->
         env.read_file(path)
 
 
+def test_a_file_that_is_named_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Otherwise a slip in ENV_FILE starts an empty site with a private database."""
+    read = env._from_file.__wrapped__
+    monkeypatch.setattr(env, "BASE_DIR", tmp_path)
+    for name in ("missing.env", str(tmp_path)):
+        monkeypatch.setenv("ENV_FILE", name)
+        with pytest.raises(ImproperlyConfigured, match=f"ENV_FILE names {tmp_path}.*, which is no file"):
+            read()
+    for name in ("", ".env", "/dev/null"):
+        monkeypatch.setenv("ENV_FILE", name)
+        assert read() == {}
+    monkeypatch.delenv("ENV_FILE")
+    assert read() == {}
+
+
 def test_the_environment_goes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(env, "_from_file", lambda: {"A": "file", "B": "file"})
     monkeypatch.setenv("A", "environment")
