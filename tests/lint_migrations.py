@@ -31,6 +31,10 @@ KNOWN = {
         {"CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE"},
         "None: every table of it is new.",
     ),
+    "annotate.0022_participants_of_several_panels": (
+        {"ADD_UNIQUE", "CREATE_INDEX", "CREATE_INDEX_EXCLUSIVE"},
+        "Participants, of whom there are thousands; the version before has no member twice in a panel.",
+    ),
     "projects.0003_withdrawal_reasons_and_terms_of_pay": ({"NOT_NULL"}, "None: the column whose default goes is NULL."),
 }
 """Of each migration the codes of what is known in it, and why it stands."""
