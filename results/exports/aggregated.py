@@ -26,6 +26,7 @@ def select_aggregated(choices: Choices) -> str:
     Beside them stand the adjudicated score and the gold score: the mean, unless the project's rule puts the
     adjudicated score first.
     """
+    # Sums of floats depend on their order: sorted, the same judgments give the same digits on any server.
     about = {**id_columns(AS_CSV), **(text_columns(AS_CSV) if choices.with_texts else {})}
     here = select_candidates(about, where=f"AND {is_judgeable('c', 'p')}")
     return f"""
@@ -35,7 +36,8 @@ judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
     SELECT candidate_id, scale, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
-           avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median, stddev_samp(value) AS sd,
+           avg(value ORDER BY value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median,
+           stddev_samp(value ORDER BY value) AS sd,
            string_agg(value::text, '{SEPARATOR}' ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE
                string_agg(annotator, '{SEPARATOR}' ORDER BY {ORDER}) FILTER (WHERE value IS NOT NULL)

@@ -84,7 +84,7 @@ WITH criteria AS ({number_scales()}),
 judgments AS ({select_judgments(choices)}),
 adjudicated AS ({select_adjudicated()}),
 scored AS (
-    SELECT candidate_id, scale, avg(value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
+    SELECT candidate_id, scale, avg(value ORDER BY value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE json_agg(annotator ORDER BY {ORDER}) END AS raters
     FROM judgments WHERE value IS NOT NULL GROUP BY candidate_id, scale),
 found AS (

@@ -378,6 +378,23 @@ def test_the_command_leaves_links_devices_and_pipes_what_they_are(
     assert {path.name for path in tmp_path.rglob("*")} == {"folder", "target.csv", "link.csv", "pipe"}
 
 
+def test_sums_do_not_depend_on_the_order_in_which_a_database_reads_the_judgments(project: Project) -> None:
+    """Another server, or a restored backup, reads the rows in another order; sums of floats depend on it."""
+    make_rubric(project)
+    candidates = make_candidates(make_question(make_passage(make_dataset(project))), 2)
+    annotators = [make_membership(project) for _ in range(6)]
+    scores = [1.1, 4.7, 2.3, 3.3, 1.9, 2.2]
+    for order, candidate in ((1, candidates[0]), (-1, candidates[1])):
+        # The members' order is the same, so that the values come to the sum the other way round.
+        judge(project, {candidate: dict(zip(annotators, scores[::order], strict=True))})
+    first, second = list_rows(project, "aggregated")
+    assert [first[name] for name in ("mean", "sd", "gold")] == [second[name] for name in ("mean", "sd", "gold")]
+    file = io.BytesIO()
+    write(make_statement("mocha", Choices(project=project)), file)
+    ((_, one), (_, two)) = next(iter(json.loads(file.getvalue()).values())).items()
+    assert one["score"] == two["score"]
+
+
 def test_what_was_not_collected_here_has_no_times_and_nameless_scores_no_annotator(
     project: Project, owner: Membership, tmp_path: Path
 ) -> None:
