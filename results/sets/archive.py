@@ -2,9 +2,11 @@
 
 import hashlib
 import io
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -94,22 +96,36 @@ def unpack(
 ) -> Path:
     """Write the files to `folder/inside`, or the archive to `folder`; `note` is the name and text of a retirement note.
 
-    Raises OSError, also where one of them exists already.
+    Raises OSError, also where one of them exists already; what could not be written whole is deleted again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (name_archive(inside, is_retired=note is not None) if is_packed else inside)
     if is_packed:
-        with target.open("xb") as file:
+        with target.open("xb") as file, _deleted_on_failure(target):
             file.writelines(read_archive(path) if note is None else add_retirement_note(path, inside, *note)[1])
+            file.flush()
         return target
     target.mkdir()
-    for each in files:
-        with (target / each.name).open("xb") as file:
-            file.writelines(read_file(path, inside, each.name))
-    if note is not None:
-        name, text = note
-        (target / name).write_bytes(text)
+    with _deleted_on_failure(target):
+        for each in files:
+            with (target / each.name).open("xb") as file:
+                file.writelines(read_file(path, inside, each.name))
+        if note is not None:
+            name, text = note
+            (target / name).write_bytes(text)
     return target
+
+
+@contextmanager
+def _deleted_on_failure(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if target.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            target.unlink(missing_ok=True)
+        raise
 
 
 def name_archive(inside: str, *, is_retired: bool) -> str:

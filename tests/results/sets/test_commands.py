@@ -1,17 +1,20 @@
 """The commands `freeze` and `judgment_set`."""
 
+import errno
 import hashlib
 import json
 import subprocess
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from projects.models import Membership, Project
 from results.models import JudgmentSet
-from results.sets import freezing, retiring
+from results.sets import archive, freezing, retiring
 from tests.results.judged_batches import answer, canonical
 
 PROJECT = ("--project", "bridges")
@@ -68,6 +71,24 @@ def test_sets_with_and_without_answers_to_surveys_are_compared(project: Project)
     assert answer("judgment_set", "2", *PROJECT, "--against", "1")["changes"] == stored[1]
     assert answer("judgment_set", "3", *PROJECT, "--against", "2")["changes"] == stored[2]
     assert answer("judgment_set", "3", *PROJECT, "--against", "1")["changes"]["settings"] == []
+
+
+@pytest.mark.parametrize("flags", [(), ("--zip",)])
+def test_a_download_that_fails_leaves_nothing(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    answer("freeze", *PROJECT, "--name", "First")
+
+    def fill(*_: Any) -> Iterator[bytes]:
+        yield b"the beginning"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(archive, "read_archive", fill)
+    monkeypatch.setattr(archive, "read_file", fill)
+    for _ in range(2):  # nothing is in the way of the second attempt
+        with pytest.raises(CommandError, match="No space left on device"):
+            call_command("judgment_set", "1", *PROJECT, *flags, "--download", str(tmp_path / "out"))
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_downloads_of_a_retired_set_say_so(project: Project, owner: Membership, tmp_path: Path) -> None:
