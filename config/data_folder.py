@@ -122,6 +122,25 @@ def explain_disk(path: Path) -> str:
     return ""
 
 
+def explain_closed(path: Path) -> str:
+    """Return which folder keeps the private servers of root from a path, and what to do; empty if none does.
+
+    Root's servers run as `nobody`. Rights that go beyond the mode, such as access control lists, are not looked at.
+    """
+    if not is_root():
+        return ""
+    import pwd  # not on every platform on which the settings are read
+
+    for folder in (path, *path.parents):
+        found = folder.stat()
+        if not found.st_mode & 0o001 and found.st_uid != pwd.getpwnam("nobody").pw_uid:
+            return (
+                f"The private servers of root run as nobody, who can't enter {folder}. Run: chmod o+x {folder}, or set "
+                "DATA_DIR to another folder."
+            )
+    return ""
+
+
 def needed() -> tuple[str, ...]:
     """Return the names of the private servers that this configuration uses."""
     variables = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}

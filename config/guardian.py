@@ -151,9 +151,10 @@ def main(name: str) -> None:
     try:
         guard(server, directory)
     except (data_folder.NotAvailable, OSError) as error:
-        reason, disk = str(error), data_folder.explain_disk(data)
-        if disk not in reason:
-            reason = f"{reason}\n{disk}"
+        reason = str(error)
+        for cause in (data_folder.explain_disk(data), data_folder.explain_closed(data)):
+            if cause not in reason:
+                reason = f"{reason}\n{cause}"
         print(reason, file=sys.stderr, flush=True)  # the log is read where there is no file, as on a full disk
         with suppress(OSError):
             (directory / "trouble").write_text(reason, encoding="utf-8")

@@ -287,6 +287,26 @@ def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
         server.make_own_dir(strange)
 
 
+def test_a_folder_that_the_servers_of_root_cannot_enter_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    (closed / "data").mkdir(parents=True)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o001)
+    closed.chmod(0o700)
+    monkeypatch.setattr(data_folder, "is_root", lambda: True)
+    sentence = data_folder.explain_closed(closed / "data")
+    assert f"can't enter {closed}" in sentence
+    assert f"chmod o+x {closed}" in sentence
+    closed.chmod(0o711)
+    assert data_folder.explain_closed(closed / "data") == ""
+    closed.chmod(0o700)
+    monkeypatch.setattr(data_folder, "is_root", lambda: False)
+    assert data_folder.explain_closed(closed / "data") == ""
+
+
 def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text("/dev/vda / ext4 rw 0 0\nhost:/home /home nfs4 rw 0 0\n/dev/vdb /home/local xfs rw 0 0\n")
