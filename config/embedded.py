@@ -89,10 +89,17 @@ def _wait_until_ready(server: str, folder: Path, spawned: Popen[bytes] | None) -
             # The guardian that we found was about to stop its server.
             spawned = guardian.spawn(server, data_dir())
         if (spawned is not None and spawned.poll() is not None) or (folder / "trouble").exists():
-            raise NotAvailable(guardian.trouble(folder) or f"The private {server} server did not start.")
+            reason = guardian.trouble(folder) or f"The private {server} server did not start."
+            raise NotAvailable(_add_disk(reason))
         if patience.is_over():
-            raise NotAvailable(f"The private {server} server did not start in {START_SECONDS:.0f} seconds.")
+            raise NotAvailable(_add_disk(f"The private {server} server did not start in {START_SECONDS:.0f} seconds."))
         time.sleep(0.02)
+
+
+def _add_disk(reason: str) -> str:
+    """Add what is wrong with the disk: a guardian on a full one can't write down why its server did not start."""
+    disk = explain_disk(data_dir())
+    return reason if not disk or disk in reason else f"{reason}\n{disk}"
 
 
 def _warn_of_network_file_system() -> None:

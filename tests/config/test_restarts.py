@@ -4,6 +4,8 @@ import errno
 import logging
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from django.db import OperationalError, connection
 from django.db.utils import InterfaceError, InternalError
 from django.test import Client
 
-from config import data_folder, guardian, supervisor
+from config import data_folder, embedded, guardian, supervisor
 from config.data_folder import NotAvailable
 from config.servers.postgres import Postgres
 from config.servers.server import Patience, Server
@@ -214,6 +216,16 @@ def test_the_disk_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(data_folder, "LEAST_FREE_BYTES", 10**18)
     assert data_folder.explain_disk(tmp_path).startswith("The disk is full: ")
     assert str(tmp_path) in data_folder.explain_disk(tmp_path)
+
+
+def test_a_start_that_fails_without_a_word_names_the_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guardian of a server could not write down why: the disk is full."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(data_folder, "LEAST_FREE_BYTES", 10**18)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with pytest.raises(data_folder.NotAvailable, match=r"server did not start\.\nThe disk is full: "):
+        embedded._wait_until_ready("postgres", tmp_path, ended)
 
 
 def database_error(kind: type[Exception], pgcode: str | None) -> Exception:
