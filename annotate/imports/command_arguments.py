@@ -11,13 +11,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.imports import writing
-from projects.commands import ProjectCommand, reader
+from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, SKIPPED_NAME, CriterionColumn, Kind, Options, isolated
 from projects.importing.fields import parse_meaning
 from projects.importing.folders import list_parquet
 from projects.importing.options import DECIMALS, REPEATED, parse_labels
 from projects.models import Project
+from projects.options import reader
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bar": "|", "": ""} | {
     each: each for each in ",;\t|"

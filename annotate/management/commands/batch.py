@@ -9,10 +9,11 @@ from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.judgments_wanted import parse_numbers
 from annotate.batches.progress import fetch_progress, find_stuck_places
 from annotate.models import Batch
-from projects.commands import ProjectCommand, reader
+from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
+from projects.options import reader
 
 ACTS = {
     "pause": lifecycle.pause,

@@ -4,8 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from projects.commands import ProjectCommand, reader
+from projects.commands import ProjectCommand
 from projects.errors import Refused
+from projects.options import reader
 from projects.splitting import parse_shares, plan_split, write_split
 
 

@@ -9,9 +9,10 @@ from annotate.models import Batch
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.places import Restored
-from projects.commands import ProjectCommand, reader
+from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Membership, Project
+from projects.options import reader
 
 ACTS = ("warn", "suspend", "remove", "restore")
 REQUIRES = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}

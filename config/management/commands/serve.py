@@ -21,7 +21,7 @@ from config.forks import Task
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
 from measures.neural.environment import is_installed
-from projects.commands import MOST_PORT, whole_number
+from projects.options import MOST_PORT, whole_number
 
 DEFAULT_PORT = 8000
 

@@ -15,7 +15,8 @@ from demo.fake_prolific.pages import PlainBrowser
 from demo.fake_prolific.people import Participant, recruit
 from demo.fake_prolific.platform import Event, Platform
 from demo.fake_prolific.serving import send, serve
-from projects.commands import MOST_PORT, ReportingCommand, whole_number
+from projects.commands import ReportingCommand
+from projects.options import MOST_PORT, whole_number
 
 MOST_AT_ONCE = 4
 PAUSE_SECONDS = 0.5

@@ -14,9 +14,10 @@ from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level
-from projects.commands import Once, ProjectCommand, reader, whole_number
+from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
 from projects.language.amounts import plural
+from projects.options import reader, whole_number
 from results.agreement.alpha import (
     AgreementReport,
     AlphaLine,
