@@ -132,7 +132,10 @@ def explain_closed(path: Path) -> str:
     import pwd  # not on every platform on which the settings are read
 
     for folder in (path, *path.parents):
-        found = folder.stat()
+        try:
+            found = folder.stat()
+        except OSError:  # it is gone, which others say
+            continue
         if not found.st_mode & 0o001 and found.st_uid != pwd.getpwnam("nobody").pw_uid:
             return (
                 f"The private servers of root run as nobody, who can't enter {folder}. Run: chmod o+x {folder}, or set "

@@ -1,6 +1,6 @@
 """Scores that differ by rounding errors of floats alone: which are equal, and how ties among them are kept.
 
-What counts as equal depends on where numbers come from, so there are three limits and no other.
+What counts as equal depends on where numbers come from, so there are three limits for scores.
 """
 
 import numpy as np

@@ -10,7 +10,8 @@ from projects.webhooks.recording import insert_messages
 # done, so that it is announced again. Old completions are not: their messages are deleted after a while, and an address
 # that is added later is not told of them.
 _COMPLETE = f"""
-(SELECT b.id, b.project_id, b.number, b.kind, count(*) AS n_hits, sum(h.places_done) AS n_done, last.at
+(SELECT b.id, b.project_id, b.number, b.kind, count(*) FILTER (WHERE h.places_wanted > 0) AS n_hits,
+        sum(h.places_done) AS n_done, last.at
  FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id AND {is_work("h")}
  CROSS JOIN LATERAL (
     SELECT max(a.submitted_at) AS at FROM annotate_assignment a JOIN annotate_hit of_it ON of_it.id = a.hit_id

@@ -19,6 +19,7 @@ from annotate.places import Restored
 from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
+from projects.language.amounts import plural
 from projects.models import Act, Membership, Project
 
 State = Assignment.State
@@ -285,7 +286,8 @@ def _get_id(actor: Membership | None) -> int | None:
 
 def describe_closed(batches: Sequence[Batch], *, reopened: bool) -> str:
     """Say which closed batches have work to be done again, and that it waits until they are reopened."""
-    names = ", ".join(batch.name for batch in batches)
     if reopened:
-        return f"Reopened: {names}."
-    return f"Closed: {names}. Annotators get the reassigned HITs only after you reopen the batch."
+        return f"Reopened: {', '.join(batch.name for batch in batches)}."
+    names = ", ".join(f"“{batch.name}”" for batch in batches)
+    verb = plural(len(batches), "is closed: reopen it", "are closed: reopen them")
+    return f"{names} {verb} so that annotators get the reassigned HITs."

@@ -100,7 +100,10 @@ def _erase(user: User, *, removes_work: bool) -> int:
 def _leave(member: Membership, *, removes_work: bool) -> int:
     """End a membership for good; return how many submitted HITs are removed."""
     chosen = leaving.find_submitted(member) if removes_work else Assignment.objects.none()
-    _n_withdrawn, n_removed = leaving.leave_for_good(member, chosen)
+    # Reasons for returning a HIT and replies to rejections are messages to the managers, and belong to no rating.
+    messages = Assignment.objects.filter(annotator=member).exclude(reply="", return_reason="")
+    _n_withdrawn, n_removed = leaving.leave_for_good(member, chosen, *messages.values_list("pk", flat=True))
+    messages.update(reply="", return_reason="")
     Draft.objects.filter(assignment__annotator=member).delete()
     Attempt.objects.filter(annotator=member).update(draft={})
     Notice.objects.filter(annotator=member).delete()
@@ -109,8 +112,6 @@ def _leave(member: Membership, *, removes_work: bool) -> int:
     former_participants.remember(member)
     PanelParticipant.objects.filter(membership=member).delete()
     ApiToken.objects.filter(membership=member).delete()
-    # Reasons for returning a HIT and replies to rejections are messages to the managers, and belong to no rating.
-    Assignment.objects.filter(annotator=member).exclude(reply="", return_reason="").update(reply="", return_reason="")
     if removes_work:
         _delete_comments(member)
     Membership.objects.filter(pk=member.pk).update(standing=Membership.Standing.REMOVED)

@@ -229,7 +229,7 @@ def _check_entry(annotator: Membership, kind: str, cents: int, why: str) -> None
         raise Refused("Give a reason. The annotator will see it.")
     if kind == Kind.BONUS and cents <= 0:
         raise Refused("Enter a bonus of more than 0 cents.")
-    if kind == Kind.BONUS and annotator.kind == Membership.Kind.PERSON and annotator.user_id is None:
+    if kind == Kind.BONUS and annotator.is_erased:
         raise Refused("This person has deleted their account, so nobody knows whom to pay.")
     if not cents or abs(cents) > MOST_CENTS:
         raise Refused(f"Enter an amount up to {format_money(MOST_CENTS)}, other than 0.")

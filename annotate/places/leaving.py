@@ -53,16 +53,17 @@ def split_by_reopening(held: LockedWork, chosen: QuerySet[Assignment]) -> tuple[
     return reopened, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
 
 
-def leave_for_good(annotator: Membership, chosen: QuerySet[Assignment]) -> tuple[int, int]:
+def leave_for_good(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> tuple[int, int]:
     """End an annotator's open work, and exclude the chosen submitted work so that nothing counts it again.
 
-    Return how many HITs were given back, and how many were excluded. The caller has locked the membership.
+    Return how many HITs were given back, and how many were excluded. The caller has locked the membership. Locks
+    `further` assignments too, which the caller changes afterwards.
     """
     # Expired HITs are ended too, so that they cannot be submitted late; the open one may expire before it is locked.
     unsent = Assignment.objects.filter(annotator=annotator, state__in=(Assignment.State.OPEN, Assignment.State.EXPIRED))
     unsent_ids = list(unsent.values_list("pk", flat=True))
     # All locks at once and in order, before anything changes: the acts below lock one after the other.
-    held = lock_work(annotator, chosen, *unsent_ids)
+    held = lock_work(annotator, chosen, *unsent_ids, *further)
     redone, final = split_by_reopening(held, chosen)
     n_withdrawn = release_open_work(held)
     places.withdraw_expired(unsent_ids)

@@ -133,7 +133,7 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
         n_items = f"{len(rescaled)} {plural(len(rescaled), 'item', 'items')}"
         raise Refused(
             f"The scale or direction of {names} has changed, so the correct ratings of {n_items} no longer hold. "
-            "Close the test, update it, and set them again."
+            "Pause the batches that require the test, close it, update it, and set them again; then open both again."
         )
     before, old_id = test.rubric.version, test.rubric_id
     # Read before it is replaced: under KEEP, qualifications of any earlier version are valid, else only those of the

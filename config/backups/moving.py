@@ -23,7 +23,7 @@ MOVED = (
 )
 ANOTHER_SERVER = (
     "The settings name another server, not the private database, so nothing was changed. Empty the two settings that "
-    "say so: ENV_FILE= DATABASE_URL= manage.py move --cancel. If .env sets DATA_DIR, name it there too."
+    "say so: ENV_FILE= DATABASE_URL= manage.py move --cancel. If .env sets DATA_DIR, set it on the same line."
 )
 Say = Callable[[str], None]
 

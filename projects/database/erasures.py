@@ -2,7 +2,7 @@
 
 An act that erases personal data calls `remember` in its transaction, and its package registers how to repeat it. The
 list is a file beside the database, so restoring an older database leaves it as it is; every backup contains a copy.
-Each line names what was erased by ids and pseudonyms only.
+Each line names what was erased by ids and times only.
 """
 
 import fcntl

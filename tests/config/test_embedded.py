@@ -4,11 +4,13 @@ import contextlib
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,13 +290,15 @@ def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_the_servers_of_root_cannot_enter_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     closed = tmp_path / "closed"
     (closed / "data").mkdir(parents=True)
     for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o001)
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if not mode & 0o001:
+            request.addfinalizer(partial(folder.chmod, mode))
+            folder.chmod(mode | 0o001)
     closed.chmod(0o700)
     monkeypatch.setattr(data_folder, "is_root", lambda: True)
     sentence = data_folder.explain_closed(closed / "data")
@@ -302,6 +306,7 @@ def test_a_folder_that_the_servers_of_root_cannot_enter_is_named(
     assert f"chmod o+x {closed}" in sentence
     closed.chmod(0o711)
     assert data_folder.explain_closed(closed / "data") == ""
+    assert data_folder.explain_closed(closed / "gone") == ""
     closed.chmod(0o700)
     monkeypatch.setattr(data_folder, "is_root", lambda: False)
     assert data_folder.explain_closed(closed / "data") == ""

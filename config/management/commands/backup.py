@@ -54,7 +54,7 @@ class Command(ReportingCommand):
         if lost:
             raise CommandError(
                 f"The backup is incomplete: the database names files that no longer exist ({len(lost):,}: "
-                f"{', '.join(lost[:10])}). It was kept, and no older one was deleted, which may have them.",
+                f"{', '.join(lost[:10])}). It was kept, and so were older backups, which may have them.",
                 returncode=1,
             )
 

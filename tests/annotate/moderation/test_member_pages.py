@@ -100,7 +100,7 @@ def test_work_reassigned_in_a_closed_batch_is_said_to_wait(
     lifecycle.close(batch=batch, actor=None)
     wanted = {"scope": "all", "reopens": "True"}
     done = confirm(client_of(manager), path("remove", annotator), wanted, follow=True, why="Straight lines.")
-    assert f"1 assignment excluded, 1 reassigned. Closed: {batch.name}. Annotators get" in done.content.decode()
+    assert f"1 assignment excluded, 1 reassigned. “{batch.name}” is closed: reopen it so that" in done.content.decode()
 
 
 @pytest.mark.parametrize(

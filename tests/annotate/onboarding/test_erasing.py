@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from annotate.integrity import verifying
-from annotate.models import Assignment, Attempt, Batch, Draft, Judgment, Notice, Remark
+from annotate.models import Assignment, Attempt, Batch, Draft, Hit, Judgment, Notice, Remark
 from annotate.moderation import members as moderation_members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import consent, erasing, notices
@@ -33,6 +33,7 @@ from tests import factories
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.qualification.factories import make_test, take
 from tests.annotate.submitted_work import claim, rate, reasons
+from tests.concurrency import start_beside
 from tests.people import SignIn
 from tests.projects.accounts.codes import give_app, show_code
 from tests.projects.api.client import Script
@@ -303,6 +304,24 @@ def test_two_who_press_at_once_delete_it_once(batch: Batch, person: User, annota
     assert Erasure.objects.count() == 1
     assert not Attempt.objects.exclude(draft={}).exists()
     sound()
+
+
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_it_locks_assignments_with_messages_before_any_hit(batch: Batch, person: User, annotator: Membership) -> None:
+    """Decisions lock in this order too; the other way round each would wait for the other."""
+    rate(annotator)
+    replied = Assignment.objects.get()
+    Assignment.objects.filter(pk=replied.pk).update(reply="Why?")
+    claim(annotator)
+    held = Assignment.objects.open().get()
+    with transaction.atomic():
+        Assignment.objects.select_for_update().get(pk=replied.pk)
+        finish = start_beside(lambda: erasing.erase(user=person, removes_work=False))
+        Hit.objects.select_for_update(nowait=True).get(pk=held.hit_id)
+    assert finish() == 0
+    replied.refresh_from_db()
+    assert replied.reply == ""
 
 
 @pytest.mark.race

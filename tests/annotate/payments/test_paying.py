@@ -103,7 +103,7 @@ def test_a_deleted_account_is_paid_nothing_because_nobody_knows_whose_it_was(
     due = ledger.find_payable(ledger.list_balances(project))
     assert (due.cents, due.n_annotators, due.unknown_cents) == (315, 1, 270)
     page = condense(client_of(manager).get(reverse("annotate:payment-list", args=[project.slug])).content.decode())
-    assert "$2.70 of 1 person who deleted their accounts is left out" in page
+    assert "$2.70 of 1 person who deleted their account is left out" in page
     payment = paying.make_payment(project=project, actor=manager, seen_cents=due.cents)
     assert [line.cents for line in payment_files.list_lines(payment)] == [315]
     assert compute_sums(annotator) == (0, 270, 0)
