@@ -25,6 +25,8 @@ Access = PanelSession.Access
 
 LEAST_SECRET = 16
 """Characters from which the id of a session is too long to be guessed, so that knowing it is a proof."""
+_UNPROVEN = (Access.HELD, Access.OWN)
+"""Of sessions whose ids somebody may have made up."""
 
 
 class PanelEnded(Refused):
@@ -59,17 +61,17 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     for somebody new after the panel's end, or who has joined another panel since.
     """
     participant = _find_participant(panel, ids)
-    session, is_new = _find_session(participant, ids)
+    session, is_new = _find_session(participant, ids, user)
     if session.participant_id != participant.pk:
         raise ForgedLink(_("This link belongs to another participant."))
-    if not _is_theirs(session, ids, user, is_new=is_new):
-        access = Access.HELD if is_new else session.access
-        PanelSession.objects.filter(pk=session.pk).update(access=access, refused_at=timezone.now())
+    is_proof = _is_proof(session, ids, is_new=is_new)
+    if not is_proof and not _is_signed_in(participant, user):
+        PanelSession.objects.filter(pk=session.pk).update(refused_at=timezone.now())
         return Arrival(session, is_let_in=False)
-    is_proof = _is_theirs(session, ids, None, is_new=is_new)
-    if session.access == Access.HELD:
-        session.access = Access.OPEN
-        PanelSession.objects.filter(pk=session.pk).update(access=Access.OPEN)
+    if session.access in _UNPROVEN:
+        # Being signed in opens it to no other browser: its id may be anybody's invention.
+        before, session.access = session.access, Access.OPEN if is_proof else Access.OWN
+        PanelSession.objects.filter(pk=session.pk, access=before).update(access=session.access)
     if participant.work_after is None:
         sessions.join(participant)
         session.participant.refresh_from_db()
@@ -134,7 +136,7 @@ def _create_participant(panel: Panel, ids: Ids) -> None:
     log.record(panel.project, member, Act.JOIN, member, after=after)
 
 
-def _find_session(participant: PanelParticipant, ids: Ids) -> tuple[PanelSession, bool]:
+def _find_session(participant: PanelParticipant, ids: Ids, user: User | None) -> tuple[PanelSession, bool]:
     """Return the session with this id, be it somebody else's, or a new one. Without ids there is one for each."""
     panel = participant.panel
     same = PanelSession.objects.filter(panel=panel, external_id=ids.session)
@@ -145,11 +147,14 @@ def _find_session(participant: PanelParticipant, ids: Ids) -> tuple[PanelSession
         raise PanelEnded(_("This study has ended. Thank you for your interest!"))
     try:
         with transaction.atomic():
+            # Of two first sessions at once, one is the first. Whoever opens the link meanwhile finds it as it stays.
+            lock_annotator(participant.membership)
             session = PanelSession.objects.create(
                 panel=panel,
                 participant=participant,
                 external_id=ids.session,
                 study_id=ids.study,
+                access=_first_access(participant, ids, user),
                 due_at=timezone.now() + timedelta(minutes=panel.minutes_allowed),
             )
         return session, True
@@ -157,14 +162,23 @@ def _find_session(participant: PanelParticipant, ids: Ids) -> tuple[PanelSession
         return same.select_related("panel", "participant__membership__user").get(), False
 
 
-def _is_theirs(session: PanelSession, ids: Ids, user: User | None, *, is_new: bool) -> bool:
-    """Return whether the browser shows that it is the participant's, or they have never come before."""
-    member = session.participant.membership
-    if ids.is_signed or session.access == Access.TRUSTED or (user is not None and user.pk == member.user_id):
+def _first_access(participant: PanelParticipant, ids: Ids, user: User | None) -> Access:
+    """Return whether a new session is let in: a signed one, or where they have never come before, to whoever comes."""
+    member = participant.membership
+    if ids.is_signed or not PanelSession.objects.filter(participant__membership=member).exists():
+        return Access.OPEN
+    return Access.OWN if _is_signed_in(participant, user) else Access.HELD
+
+
+def _is_signed_in(participant: PanelParticipant, user: User | None) -> bool:
+    return user is not None and user.pk == participant.membership.user_id
+
+
+def _is_proof(session: PanelSession, ids: Ids, *, is_new: bool) -> bool:
+    """Return whether the link alone shows that the browser is the participant's, or they have never come before."""
+    if ids.is_signed or session.access == Access.TRUSTED:
         return True
-    if is_new:
-        return not PanelSession.objects.filter(participant__membership=member).exclude(pk=session.pk).exists()
-    return session.access == Access.OPEN and len(session.external_id) >= LEAST_SECRET
+    return session.access == Access.OPEN and (is_new or len(session.external_id) >= LEAST_SECRET)
 
 
 def may_be_guessed(*, panel: Panel, ids: Ids, user: User | None) -> bool:
@@ -177,11 +191,11 @@ def may_be_guessed(*, panel: Panel, ids: Ids, user: User | None) -> bool:
         if elsewhere is not None and not ids.is_signed and (user is None or user.pk != elsewhere.user_id):
             return True
         return bool(ids.session) and sessions_of.filter(external_id=ids.session).exists()
-    if ids.is_signed or (user is not None and user.pk == participant.membership.user_id):
+    if ids.is_signed or _is_signed_in(participant, user):
         return False
     if len(ids.session) < LEAST_SECRET:
         return True
-    opened = sessions_of.filter(participant=participant, external_id=ids.session).exclude(access=Access.HELD)
+    opened = sessions_of.filter(participant=participant, external_id=ids.session).exclude(access__in=_UNPROVEN)
     return not opened.exists()
 
 

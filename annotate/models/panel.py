@@ -186,6 +186,7 @@ class PanelSession(models.Model):
         """Whether its browser was let in: a known participant's id alone is no proof, since anybody can type it."""
 
         OPEN = "open", "let in"
+        OWN = "own", "let in by the sign-in alone"
         HELD = "held", "not let in"
         TRUSTED = "trusted", "let in by a manager"
 

@@ -2,6 +2,8 @@
 
 import logging
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -154,6 +156,51 @@ def test_wrong_links_close_no_right_ones(project: Project, panel: Panel) -> None
     assert open_link(panel, "pia", session=session_id("elsewhere"))[1].status_code == 403
 
 
+def test_a_session_that_the_sign_in_let_in_opens_nothing_to_others(
+    project: Project, panel: Panel, manager: Membership
+) -> None:
+    """A thief chooses an id and leads the participant's own browser to it, before or after trying it."""
+    open_batch(project, n_hits=3)
+    client, _ = open_link(panel, "pia")
+    assert open_link(panel, "pia", session=session_id("tried"))[1].status_code == 403
+    for name in ("tried", "planted"):
+        assert open_link(panel, "pia", client, session=session_id(name))[1].status_code == 302
+        assert session_of(panel, "pia").access == "own"
+        for _ in range(2):
+            thief, answer = open_link(panel, "pia", session=session_id(name))
+            assert (answer.status_code, "_auth_user_id" in thief.session) == (403, False)
+        assert open_link(panel, "pia", client, session=session_id(name))[1].status_code == 302
+    assert isinstance(serving.claim(member_of(panel, "pia")), UUID)
+    Guesses.objects.update(n=Guesses.MOST)
+    assert open_link(panel, "pia", session=session_id("planted"))[1].status_code == 429
+    assert open_link(panel, "pia", client, session=session_id("planted"))[1].status_code == 302
+    # A signature shows that the id is the platform's; a manager lets others in.
+    signature = links.sign(panel, "pia", session_id("tried"))
+    assert open_link(panel, "pia", session=session_id("tried"), signature=signature)[1].status_code == 302
+    assert open_link(panel, "pia", session=session_id("tried"))[1].status_code == 302
+    sessions.let_in(session_of(panel, "pia"), actor=manager)
+    Guesses.objects.all().delete()
+    assert open_link(panel, "pia", session=session_id("planted"))[1].status_code == 302
+
+
+def test_an_unknown_session_is_held_from_its_first_moment(
+    project: Project, panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same link opened twice at once: the second finds what the first has only just stored."""
+    open_batch(project, n_hits=3)
+    open_link(panel, "pia")
+    stored = []
+
+    def create(**values: Any) -> PanelSession:
+        stored.append(PanelSession(**values).access)
+        return create_session(**values)
+
+    create_session = PanelSession.objects.create
+    monkeypatch.setattr(PanelSession.objects, "create", create)
+    assert open_link(panel, "pia", session=session_id("thief"))[1].status_code == 403
+    assert stored == ["held"]
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -256,9 +303,10 @@ def test_who_is_done_can_leave_and_delete_the_account(project: Project, panel: P
     page = client.get("/account/delete/", follow=True).text
     assert "Open the study again from the platform" in page
     assert "reset link" not in page
-    # Signed in already, a link that anybody could have typed shows nothing.
-    assert open_link(panel, "pia", client, session=session_id("new"))[1].status_code == 302
-    assert client.get("/account/delete/").status_code == 302
+    # Signed in already, a link that anybody could have typed shows nothing, however often it is opened.
+    for _ in range(2):
+        assert open_link(panel, "pia", client, session=session_id("new"))[1].status_code == 302
+        assert client.get("/account/delete/").status_code == 302
     assert open_link(panel, "pia", client)[1].status_code == 302
     assert client.get("/account/delete/").status_code == 200
 
