@@ -6,8 +6,9 @@ from http import HTTPStatus
 from django.db import connection
 from django.db.models import Count, Q
 
-from annotate.models import Assignment, Panel, PanelSession, ProlificStudy, ProlificSubmission
+from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
+from annotate.panels import sessions
 from annotate.prolific.calling import Client, PlatformError, read_number, read_text
 
 Status = ProlificStudy.Status
@@ -128,9 +129,9 @@ def _hits_per_session(panel: Panel) -> int:
     if panel.hits_per_session:
         return panel.hits_per_session
     finished = PanelSession.objects.filter(panel=panel, outcome="completed").order_by("-pk")
-    members = list(finished.values_list("participant__membership_id", flat=True)[:50])
-    n_done = Assignment.objects.submitted().filter(annotator__in=members).count()
-    return max(1, round(n_done / len(members))) if members else 1
+    participants = list(finished.values_list("participant_id", flat=True)[:50])
+    n_done = sum(sessions.count_done_of_each(participants).values())
+    return max(1, round(n_done / len(participants))) if participants else 1
 
 
 def _store(study: ProlificStudy, answer: dict[str, object]) -> None:

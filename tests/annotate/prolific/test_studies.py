@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
-from annotate.models import Batch, Hit, ProlificAccount, ProlificStudy, ProlificSubmission
+from annotate.models import Batch, Hit, Outcome, Panel, ProlificAccount, ProlificStudy, ProlificSubmission
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
-from annotate.panels import managing
+from annotate.panels import managing, sessions
 from annotate.prolific import accounts, drafting, following, groups, reconciling, submissions, tending
 from annotate.prolific.calling import Client as ApiClient
 from annotate.prolific.calling import PlatformError
@@ -19,6 +19,7 @@ from demo.fake_prolific.api import TOKEN
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_id, session_of
 from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish, study_form
 from tests.fakes.prolific import Fake
 from tests.people import SignIn
@@ -219,6 +220,22 @@ def test_one_hit_of_many_places_needs_as_many_people(project: Project, manager: 
     assert following.count_sessions(panel) == 4
     open_batch(project, n_hits=20, judgments=1, has_named_annotators=True)
     assert following.count_sessions(panel) == 4
+
+
+def test_what_was_done_for_another_panel_makes_no_session_longer(project: Project, manager: Membership) -> None:
+    """Where minutes are set, a session has as many HITs as finished ones had, and here they had one."""
+    first = make_panel(manager, platform=Panel.Platform.CONNECT, hits_per_session=3)
+    minutes = {"hits_per_session": None, "minutes_per_session": 60}
+    second = make_panel(manager, platform=Panel.Platform.CONNECT, **minutes)
+    open_batch(project, n_hits=8, judgments=1)
+    client, _ = open_link(first, "pia")
+    member = member_of(first, "pia")
+    for _ in range(3):
+        rate(member)
+    open_link(second, "pia", client, session=session_id("second"))
+    rate(member)
+    sessions.end(session_of(second, "pia"), Outcome.COMPLETED)
+    assert following.count_sessions(second) == 4
 
 
 def test_both_sides_are_compared(connected: Fake, project: Project, manager: Membership, client_of: SignIn) -> None:
