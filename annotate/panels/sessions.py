@@ -135,7 +135,8 @@ def count_asked(participant: PanelParticipant) -> int:
 def mark_working(annotator: Membership) -> None:
     """Note that a participant began a HIT; the caller has locked the membership."""
     sessions = PanelSession.objects.filter(participant__membership=annotator, state=State.ARRIVED)
-    sessions.exclude(access=Access.HELD).update(state=State.WORKING)
+    joined = sessions.filter(participant__work_after__isnull=False)
+    joined.exclude(access=Access.HELD).update(state=State.WORKING)
 
 
 def has_left(participant: PanelParticipant) -> bool:

@@ -17,6 +17,7 @@ from annotate.models import (
     Hit,
     Judgment,
     LedgerEntry,
+    Panel,
     PanelParticipant,
     PanelSession,
     Reservation,
@@ -436,3 +437,15 @@ def test_work_excluded_with_an_earlier_session_counts_again_when_its_code_is_giv
     assert session_of(panel, "pia").state == "finished"
     assert Judgment.objects.filter(is_counted=True).count() == 3
     check()
+
+
+def test_a_session_that_was_never_joined_does_not_work(project: Project, manager: Membership) -> None:
+    """A manager lets in whoever was turned away from a second panel, who has not come back to it yet."""
+    first, second = (make_panel(manager, platform=Panel.Platform.CONNECT) for _ in range(2))
+    open_batch(project, n_hits=2)
+    open_link(first, "pia")
+    open_link(second, "pia", session=session_id("other"))
+    sessions.let_in(session_of(second, "pia"), actor=manager)
+    serving.claim(member_of(first, "pia"))
+    assert session_of(first, "pia").state == "working"
+    assert session_of(second, "pia").state == "arrived"
