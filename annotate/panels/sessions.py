@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotate import places
@@ -161,7 +162,7 @@ def join(participant: PanelParticipant) -> None:
             return
         leaving.leave_for_good(member, Assignment.objects.none())
         newest = Assignment.objects.filter(annotator=member).aggregate(pk=Max("pk"))["pk"] or 0
-        PanelParticipant.objects.filter(pk=participant.pk).update(work_after=newest, joined_at=timezone.now())
+        PanelParticipant.objects.filter(pk=participant.pk).update(work_after=newest, joined_at=Now())
 
 
 @transaction.atomic

@@ -449,3 +449,16 @@ def test_a_session_that_was_never_joined_does_not_work(project: Project, manager
     serving.claim(member_of(first, "pia"))
     assert session_of(first, "pia").state == "working"
     assert session_of(second, "pia").state == "arrived"
+
+
+def test_panels_are_joined_in_the_order_of_the_databases_clock(
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (make_panel(manager, platform=Panel.Platform.CONNECT) for _ in range(2))
+    open_batch(project, n_hits=2)
+    open_link(first, "pia")
+    open_link(second, "pia", session=session_id("other"))
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    monkeypatch.setattr(timezone, "now", lambda: an_hour_ago)
+    sessions.join(session_of(second, "pia").participant)
+    assert sessions.has_left(session_of(first, "pia").participant)
