@@ -3,22 +3,26 @@
 Run: .venv/bin/python -m benchmarks.coverage [--runs 1000] [--resamples 500]
 
 Each study has three ratings of every item, on a scale from 1 to 5 that is symmetric or skewed, and a metric; items of a
-passage resemble each other in both. The true values are those of a study of 300,000 items. `jackknife`: as pages show
-it, over passages, or over items where each passage has one. `percentile`: resamples of the same units. `items`: the
-jackknife as if items were independent. `Fisher z`: Pearson's alike. `none`: the share of studies without a jackknife
-interval, which do not count.
+passage resemble each other in both. Passages have one size, or uneven ones: 1 to 30 items, or 40 items of one and 2 of
+each other. The true values are those of a study of 300,000 items. `jackknife`: as pages show it, over passages, or over
+items where each passage has one. `percentile`: resamples of the same units. `items`: the jackknife as if items were
+independent. `Fisher z`: Pearson's alike. `counted`: the jackknife over passages as if they had one size, so that only
+their number counts. `none`: the share of studies without a jackknife interval, which do not count.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.alpha_intervals import jackknife_alphas
 from measures.bootstrap import bootstrap_alphas
+from measures.jackknife import JackknifeInterval, Scale, jackknife, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
@@ -30,10 +34,18 @@ N_TRUE = 300_000
 SHARED = 0.4
 """The share of the variance of items, and of the metric's errors, that passages share."""
 POINTS = np.arange(1.0, 6.0)
-DESIGNS = ((30, 1), (100, 1), (8, 5), (20, 5), (40, 5))
-"""Passages, and items of each."""
-METHODS = ("jackknife", "percentile", "items", "Fisher z")
-STATISTICS = (*COEFFICIENTS, "alpha")
+TO_30 = (1, 1, 2, 2, 3, 5, 8, 12, 20, 30)
+DESIGNS: dict[str, tuple[int, ...]] = {
+    **{f"{n} of {size}": (size,) * n for n, size in ((30, 1), (100, 1), (8, 5), (20, 5), (40, 5))},
+    "8 of 1-30": TO_30[:8],
+    "10 of 1-30": TO_30,
+    "20 of 1-30": TO_30 * 2,
+    "40 of 1-30": TO_30 * 4,
+    **{f"40, {n} of 2": (40, *(2,) * n) for n in (9, 19, 39)},
+}
+"""The items of each passage, by what they are called."""
+METHODS = ("jackknife", "percentile", "items", "Fisher z", "counted")
+STATISTICS = (*COEFFICIENTS, "alpha", "mean")
 
 
 @dataclass(frozen=True)
@@ -54,12 +66,12 @@ class Simulated:
         return Patterns.from_rows([(ratings, [passage]) for ratings, passage in rows])
 
 
-def simulate(rng: np.random.Generator, *, n_passages: int, n_items: int, is_skewed: bool) -> Simulated:
-    """Return a study of so many passages with so many items each."""
-    passages = np.repeat(np.arange(n_passages), n_items)
+def simulate(rng: np.random.Generator, *, sizes: Sequence[int], is_skewed: bool) -> Simulated:
+    """Return a study of passages with so many items."""
+    passages = np.repeat(np.arange(len(sizes)), sizes)
 
     def draw() -> Floats:
-        shared, own = rng.normal(size=n_passages)[passages], rng.normal(size=len(passages))
+        shared, own = rng.normal(size=len(sizes))[passages], rng.normal(size=len(passages))
         return np.asarray(np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own)
 
     true = draw()
@@ -69,14 +81,14 @@ def simulate(rng: np.random.Generator, *, n_passages: int, n_items: int, is_skew
     return Simulated(ratings, 0.6 * true + 0.8 * draw(), passages)
 
 
-def find_truth(*, n_items: int, is_skewed: bool, n_true: int = N_TRUE) -> dict[str, Any]:
-    """Return the true value of each statistic."""
-    study = simulate(np.random.default_rng(0), n_passages=n_true // n_items, n_items=n_items, is_skewed=is_skewed)
+def find_truth(*, is_skewed: bool, n_true: int = N_TRUE) -> dict[str, Any]:
+    """Return the true value of each statistic, which is the same for passages of any size."""
+    study = simulate(np.random.default_rng(0), sizes=[1] * n_true, is_skewed=is_skewed)
     whole = Items(study.human, {"metric": study.metric}, None, by_group=False).whole()["metric"]
     counts = np.stack([(study.ratings == point).sum(axis=1) for point in POINTS], axis=1)
     alpha = krippendorff_alpha(Patterns.from_counts(counts, POINTS), level=Level.ORDINAL)
     assert isinstance(alpha, Agreement)
-    return {**dict(zip(COEFFICIENTS, whole, strict=True)), "alpha": alpha.alpha}
+    return {**dict(zip(COEFFICIENTS, whole, strict=True)), "alpha": alpha.alpha, "mean": float(study.human.mean())}
 
 
 def compute_intervals(
@@ -108,22 +120,49 @@ def compute_intervals(
     for method, one in of_alpha.items():
         low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
         yield "alpha", method, low, high
+    for method, parts in (("jackknife", study.passages), ("items", np.arange(len(study.passages)))):
+        mean = jackknife(lambda rows: float(study.human[rows].mean()), parts, scale=Scale.PLAIN)
+        low, high = (None, None) if isinstance(mean, Undefined) else (mean.low, mean.high)
+        yield "mean", method, low, high
+    yield from _count_passages(study)
+
+
+def _count_passages(study: Simulated) -> Iterator[tuple[str, str, float | None, float | None]]:
+    """Yield the intervals that a jackknife over passages has without their sizes."""
+    items = Items(study.human, {"metric": study.metric}, study.passages, by_group=True)
+    left_out = items.leave_out(np.random.default_rng(0))["metric"]
+    counts, sums = np.bincount(study.passages), np.bincount(study.passages, study.human)
+    means = (study.human.sum() - sums) / (items.n - counts)
+    found = {
+        name: jackknife_interval(value, each, scale=Scale.FISHER_Z)
+        for name, value, each in zip(COEFFICIENTS, items.whole()["metric"], left_out, strict=True)
+    }
+    found["mean"] = jackknife_interval(float(study.human.mean()), means, scale=Scale.PLAIN)
+    patterns = study.patterns
+    whole = jackknife_alphas(patterns, levels=[Level.ORDINAL], by_group=True)[Level.ORDINAL]
+    alpha = krippendorff_alpha(patterns, level=Level.ORDINAL)
+    if isinstance(whole, JackknifeInterval) and isinstance(alpha, Agreement):
+        reach = float(stdtrit(whole.n_units - 1, 0.975)) * whole.se
+        yield "alpha", "counted", 1 - (1 - alpha.alpha) * exp(reach), 1 - (1 - alpha.alpha) * exp(-reach)
+    for name, one in found.items():
+        low, high = (None, None) if isinstance(one, Undefined) else (one.low, one.high)
+        yield name, "counted", low, high
 
 
 def measure_coverage(
-    n_passages: int, n_items: int, *, is_skewed: bool, n_runs: int, n_resamples: int, n_true: int = N_TRUE
+    sizes: Sequence[int], *, is_skewed: bool, n_runs: int, n_resamples: int, n_true: int = N_TRUE
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """Return the share of intervals that cover the true value, and that of undefined ones, by statistic and method."""
-    truth = find_truth(n_items=n_items, is_skewed=is_skewed, n_true=n_true)
+    truth = find_truth(is_skewed=is_skewed, n_true=n_true)
     rng = np.random.default_rng(1)
     covered: dict[tuple[str, str], list[bool]] = {}
     for _ in range(n_runs):
-        study = simulate(rng, n_passages=n_passages, n_items=n_items, is_skewed=is_skewed)
+        study = simulate(rng, sizes=sizes, is_skewed=is_skewed)
         for name, method, low, high in compute_intervals(study, rng, n_resamples=n_resamples):
             each = covered.setdefault((name, method), [])
             if low is not None and high is not None:
                 each.append(low <= truth[name] <= high)
-    return {key: (float(np.mean(each)), 1 - len(each) / n_runs) for key, each in covered.items()}
+    return {key: (float(np.mean(each)) if each else np.nan, 1 - len(each) / n_runs) for key, each in covered.items()}
 
 
 def main() -> None:
@@ -131,19 +170,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=500)
     options = parser.parse_args()
-    print(f"{'passages':>10}{'items':>7}{'scale':>11}{'statistic':>11}" + "".join(f"{each:>12}" for each in METHODS)
+    print(f"{'passages':>14}{'scale':>11}{'statistic':>11}" + "".join(f"{each:>12}" for each in METHODS)
           + f"{'none':>8}")  # fmt: skip
-    for n_passages, n_items in DESIGNS:
+    for called, sizes in DESIGNS.items():
         for is_skewed in (False, True):
-            found = measure_coverage(
-                n_passages, n_items, is_skewed=is_skewed, n_runs=options.runs, n_resamples=options.resamples
-            )
+            found = measure_coverage(sizes, is_skewed=is_skewed, n_runs=options.runs, n_resamples=options.resamples)
             for name in STATISTICS:
                 shares = [found.get((name, method)) for method in METHODS]
                 cells = "".join(f"{100 * share[0]:>12.1f}" if share else f"{'-':>12}" for share in shares)
                 scale = "skewed" if is_skewed else "symmetric"
                 none = 100 * found[name, "jackknife"][1]
-                print(f"{n_passages:>10}{n_items:>7}{scale:>11}{name:>11}{cells}{none:>8.1f}", flush=True)
+                print(f"{called:>14}{scale:>11}{name:>11}{cells}{none:>8.1f}", flush=True)
 
 
 if __name__ == "__main__":

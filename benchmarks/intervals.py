@@ -41,7 +41,7 @@ def main() -> None:
 
 def _measure(n: int, n_passages: int, n_metrics: int, n_resamples: int) -> None:
     rng = np.random.default_rng(1)
-    study = simulate(rng, n_passages=n_passages, n_items=n // n_passages, is_skewed=False)
+    study = simulate(rng, sizes=[n // n_passages] * n_passages, is_skewed=False)
     metrics = {str(k): study.metric + rng.normal(size=n) for k in range(n_metrics)}
     options: dict[str, Any] = {"rng": rng, "n_resamples": n_resamples}
     correlate = partial(correlate_all, study.human, metrics, groups=study.passages, **options)

@@ -64,6 +64,7 @@ def jackknife_alphas(
     unit = "passage" if by_group else "candidate"
     found: dict[Level, JackknifeInterval | Undefined] = {}
     parts = _Parts.by_group(patterns) if by_group else _Parts.by_unit(patterns)
+    n_ratings = np.repeat(np.bincount(parts.part, parts.n_units * patterns.sizes[parts.pattern]), parts.times)
     for level in map(Level, levels):
         outcome = krippendorff_alpha(patterns, level=level)
         if isinstance(outcome, Undefined):
@@ -74,7 +75,7 @@ def jackknife_alphas(
         is_enough = n_parts >= LEAST_UNITS
         left_out = np.repeat(_leave_out(patterns, parts, level), parts.times) if is_enough else np.full(n_parts, np.nan)
         found[level] = jackknife_interval(
-            outcome.alpha, left_out, scale=Scale.LOG_ONE_MINUS, confidence=confidence, unit=unit
+            outcome.alpha, left_out, scale=Scale.LOG_ONE_MINUS, sizes=n_ratings, confidence=confidence, unit=unit
         )
     return found
 

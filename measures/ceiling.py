@@ -339,6 +339,7 @@ def _compute_interval(
         reliability,
         _estimate(sums, is_crossed=is_crossed)[1:],
         scale=Scale.LOG_ONE_MINUS,
+        sizes=sums["n"],
         confidence=confidence,
         unit="candidate" if ratings.n_groups == ratings.n_units else "passage",
     )

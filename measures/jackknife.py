@@ -14,8 +14,10 @@ from measures.rounding import IN_SUMS, is_constant
 
 LEAST_UNITS = 3
 """With two units the standard error has one degree of freedom, and says nothing."""
+LEAST_EFFECTIVE = 2
+"""With less there is not even one degree of freedom."""
 FEW_UNITS = 20
-"""Below this number of passages a page warns that intervals are rough."""
+"""Below this number of passages, or this effective number, a page warns that intervals are rough."""
 _AT_END = 1e-12
 """An estimate this close to an end of its range counts as the end, where the transformed value is infinite."""
 
@@ -43,7 +45,7 @@ class JackknifeInterval:
     scale : Scale
         The scale on which it was computed.
     n_units : int
-        The units that were left out one at a time; Student's t has one degree of freedom less.
+        The units that were left out one at a time.
     """
 
     low: float
@@ -54,11 +56,38 @@ class JackknifeInterval:
     n_units: int
 
 
+def effective_number(sizes: npt.ArrayLike) -> float:
+    """Return how many parts of equal size tell as much as parts of these sizes: Kish's effective number.
+
+    Parameters
+    ----------
+    sizes : array_like of float, shape (G,)
+        The size of each part, such as its number of items; not all 0.
+
+    Returns
+    -------
+    float
+        ``(sum m)^2 / sum m^2``: G if all are equal, and near 1 if one is far larger than all others together.
+
+    References
+    ----------
+    L. Kish (1965), Survey Sampling, section 11.7.
+
+    Examples
+    --------
+    >>> effective_number([5, 5, 5]), round(effective_number([40, 2, 2, 2]), 2)
+    (3.0, 1.31)
+    """
+    each = np.asarray(sizes, np.float64)
+    return float(each.sum() ** 2 / (each @ each))
+
+
 def jackknife_interval(
     whole: float | Undefined,
     left_out: npt.ArrayLike,
     *,
     scale: Scale | str,
+    sizes: npt.ArrayLike | None = None,
     confidence: float = 0.95,
     unit: str = "unit",
 ) -> JackknifeInterval | Undefined:
@@ -73,6 +102,8 @@ def jackknife_interval(
     scale : Scale or str
         ``plain`` for means and differences, ``fisher_z`` for correlations, ``log_one_minus`` for statistics up to 1,
         such as alpha and reliability. There is no default, because a wrong one gives a wrong interval.
+    sizes : array_like of float, optional
+        How much each unit has of what the estimate is over, such as its items. Without it units have one size.
     confidence : float
         Nominal coverage, between 0 and 1.
     unit : str
@@ -82,8 +113,9 @@ def jackknife_interval(
     -------
     JackknifeInterval or Undefined
         Undefined if `whole` is, with fewer than three units, if the estimate without one unit is undefined, if an
-        estimate is at an end of its range (a correlation of 1 or -1, an alpha of 1), where the scale is infinite, and
-        if no unit changes it: a standard error of 0 says nothing of how far it is from the true value.
+        estimate is at an end of its range (a correlation of 1 or -1, an alpha of 1), where the scale is infinite, if
+        one unit outweighs all others together (an effective number below 2), and if no unit changes the estimate: a
+        standard error of 0 says nothing of how far it is from the true value.
 
     Raises
     ------
@@ -93,11 +125,16 @@ def jackknife_interval(
     Notes
     -----
     With z the estimates on the scale, ``se = sqrt((G - 1) / G sum (z_(g) - mean z_(g))^2)``, and the interval is
-    ``z +- t_{G-1} se``, mapped back.
+    ``z +- t_{G-1} se``, mapped back. Where units differ in size, G in the degrees of freedom is their effective
+    number: a few that have most of the items count as few. In simulations of 8 to 40 passages of 1 to 30 items, such
+    intervals cover the true value in 92 to 98 % of the studies, and in 88 to 96 % with G - 1; where one passage has 40
+    items and the others 2, in 95 to 100 % and in 86 to 96 % (``python -m benchmarks.coverage``).
 
     References
     ----------
-    B. Efron and R. Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
+    B. Efron and R. Tibshirani (1993), An Introduction to the Bootstrap, chapter 11; R. M. Bell and D. F. McCaffrey
+    (2002), Bias reduction in standard errors for linear regression with multi-stage samples, Survey Methodology 28(2),
+    for degrees of freedom below the number of clusters less one; L. Kish (1965), as in `effective_number`.
 
     Examples
     --------
@@ -119,11 +156,15 @@ def jackknife_interval(
         return Undefined(reason=f"the estimate without one {unit} is undefined")
     if (is_end := _is_at_end(each, scale)).any():
         return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
+    # Units may be merged into blocks, of which there are fewer.
+    n_effective = n if sizes is None else min(float(n), effective_number(sizes))
+    if n_effective < LEAST_EFFECTIVE:
+        return Undefined(reason=f"one {unit} outweighs all others together")
     z = _transform(each, scale)
     if is_constant(z, within=IN_SUMS):
         return Undefined(reason=f"no single {unit} changes the estimate")
     se = float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
-    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * se
+    reach = float(stdtrit(n_effective - 1, (1 + confidence) / 2)) * se
     ends = _transform(np.array([whole]), scale) + np.array([-reach, reach])
     low, high = sorted(float(end) for end in _transform_back(ends, scale))
     return JackknifeInterval(low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n)
@@ -147,7 +188,8 @@ def jackknife(
     statistic : callable
         Takes the indices of the rows that are kept, in ascending order, and returns the statistic of these rows.
     groups : sequence, shape (n,)
-        The group of each row, such as its passage; each row its own group leaves out single rows.
+        The group of each row, such as its passage; each row its own group leaves out single rows. The size of a group
+        is its number of rows.
     scale, confidence, unit
         As in `jackknife_interval`.
 
@@ -180,7 +222,8 @@ def jackknife(
         if isinstance(value, Undefined):
             break  # One undefined value makes the interval undefined, so the others need not be computed.
         left_out[left] = value
-    return jackknife_interval(whole, left_out, scale=scale, confidence=confidence, unit=unit)
+    sizes = np.bincount(number)
+    return jackknife_interval(whole, left_out, scale=scale, sizes=sizes, confidence=confidence, unit=unit)
 
 
 def _is_at_end(values: Floats, scale: Scale) -> npt.NDArray[np.bool_]:

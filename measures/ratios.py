@@ -6,6 +6,7 @@ from math import exp, log, sqrt
 
 from scipy.special import stdtrit
 
+from measures.jackknife import effective_number
 from measures.outcome import Undefined
 
 WIDEST = log(1_000)
@@ -88,8 +89,7 @@ def compute_ratio(
         without.append((total - above) / (base - below))
     # The relative standard error, which on the logarithmic scale is the standard error.
     error = sqrt((n - 1) / n * sum((ratio - value) ** 2 for ratio in without)) / value
-    n_effective = base**2 / sum(below**2 for below in denominators)
-    half = float(stdtrit(max(1, n_effective - 1), (1 + confidence) / 2)) * error
+    half = float(stdtrit(max(1, effective_number(denominators) - 1), (1 + confidence) / 2)) * error
     if half > WIDEST:
         return Ratio(value=value, low=None, high=None, n=n)
     return Ratio(value=value, low=value * exp(-half), high=value * exp(half), n=n)

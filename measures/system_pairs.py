@@ -209,7 +209,9 @@ def _compare(answers: _Answers, first: int, second: int, confidence: float) -> S
         n_questions=n,
         n_groups=int(is_there.sum()),
         difference=mean,
-        interval=jackknife_interval(mean, left_out, scale=Scale.PLAIN, confidence=confidence, unit="shared passage"),
+        interval=jackknife_interval(
+            mean, left_out, scale=Scale.PLAIN, sizes=counts[is_there], confidence=confidence, unit="shared passage"
+        ),
         superiority=float(((difference > 0) + (difference == 0) / 2).mean()),
         d_z=mean / sd if sd > ON_SCALE else Undefined(reason="all differences are equal"),
         # 1 is replaced by the test.

@@ -248,11 +248,14 @@ def _interval(
 ) -> Interval | Undefined:
     """Return the interval of a mean from the sums of all, and of each unit or group."""
     # Leaving out a part without a rating changes nothing: counted, it would make the interval look surer than it is.
-    left_out = whole - parts[parts[:, :, n].any(axis=1)]
+    rated = parts[parts[:, :, n].any(axis=1)]
+    left_out = whole - rated
     counts, unit = left_out[:, :, n], "passage" if by_group else "candidate"
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.where(counts > 0, left_out[:, :, total] / counts, np.nan).mean(axis=1)
-    found = jackknife_interval(mean, means, scale=Scale.PLAIN, confidence=confidence, unit=unit)
+    # The share of the ratings that each has, on average over the criteria.
+    sizes = (rated[:, :, n] / whole[:, n]).mean(axis=1)
+    found = jackknife_interval(mean, means, scale=Scale.PLAIN, sizes=sizes, confidence=confidence, unit=unit)
     return Interval.from_jackknife(found, by_group=by_group)
 
 

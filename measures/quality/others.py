@@ -182,7 +182,7 @@ def _find_ends(difference: Floats, groups: Ints | None) -> tuple[float, float, s
         return np.nan, np.nan, "one passage only"
     # The mean without each passage, from the sums.
     left_out = (difference.sum() - sums) / (n - counts)
-    found = jackknife_interval(mean, left_out, scale=Scale.PLAIN, unit="passage")
+    found = jackknife_interval(mean, left_out, scale=Scale.PLAIN, sizes=counts, unit="passage")
     return (np.nan, np.nan, found.reason) if isinstance(found, Undefined) else (found.low, found.high, "")
 
 

@@ -84,7 +84,9 @@ class Correlation:
     ) -> "Correlation":
         """Return a value with the jackknife interval of the values without each item or group."""
         unit = "passage" if items.drawn is not None else "candidate"
-        found = jackknife_interval(value, left_out, scale=Scale.FISHER_Z, confidence=confidence, unit=unit)
+        found = jackknife_interval(
+            value, left_out, scale=Scale.FISHER_Z, sizes=items.sizes, confidence=confidence, unit=unit
+        )
         low, high, why = (None, None, found.reason) if isinstance(found, Undefined) else (found.low, found.high, "")
         return cls(
             coefficient=coefficient, value=value, low=low, high=high, n=items.n, n_groups=items.n_groups,

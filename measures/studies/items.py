@@ -98,6 +98,11 @@ class Items:
         return {name: found[:, :, at] for at, name in enumerate(self.metrics)}
 
     @property
+    def sizes(self) -> Ints:
+        """The number of items of each item or group that is left out."""
+        return np.ones(self.n, np.int64) if self.drawn is None else np.bincount(self.drawn)
+
+    @property
     def has_blocks(self) -> bool:
         """Whether ranks leave out random blocks, not single items or groups."""
         return self.n_drawn > MOST_RANKED

@@ -227,7 +227,12 @@ class AnswerPairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             left_out = (each.sum() - np.bincount(self._unit, each)) / n_left
         found = jackknife_interval(
-            float(each.mean()), left_out, scale=Scale.PLAIN, confidence=confidence, unit="passage"
+            float(each.mean()),
+            left_out,
+            scale=Scale.PLAIN,
+            sizes=np.bincount(self._unit),
+            confidence=confidence,
+            unit="passage",
         )
         # An accuracy is a share: ends beyond 0 and 1 are cut.
         return (

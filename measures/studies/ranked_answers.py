@@ -200,10 +200,10 @@ def measure_ranked(
 
 
 def _average(values: Floats, groups: Ints, confidence: float) -> Share:
-    mean, n_left = float(values.mean()), len(values) - np.bincount(groups)
+    mean, sizes = float(values.mean()), np.bincount(groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        left_out = (values.sum() - np.bincount(groups, values)) / n_left
-    found = jackknife_interval(mean, left_out, scale=Scale.PLAIN, confidence=confidence, unit="passage")
+        left_out = (values.sum() - np.bincount(groups, values)) / (len(values) - sizes)
+    found = jackknife_interval(mean, left_out, scale=Scale.PLAIN, sizes=sizes, confidence=confidence, unit="passage")
     if isinstance(found, Undefined):
         return Share(value=mean, low=None, high=None, why_no_interval=found.reason)
     return Share(value=mean, low=max(0.0, found.low), high=min(1.0, found.high), why_no_interval="")

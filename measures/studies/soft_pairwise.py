@@ -133,7 +133,9 @@ def compare_system_pairs(
         metric = _Leads(scores[:, is_used], signs[:, flipped])
         soft = _soften(p_human, metric.whole())
         left_out = [_soften(one, other) for one, other in zip(p_human_without, metric.without(units), strict=True)]
-        ends = jackknife_interval(soft, left_out, scale=Scale.PLAIN, confidence=confidence, unit="passage")
+        ends = jackknife_interval(
+            soft, left_out, scale=Scale.PLAIN, sizes=np.bincount(units), confidence=confidence, unit="passage"
+        )
         # An accuracy is a share: ends beyond 0 and 1 are cut.
         low, high, why = (
             (None, None, ends.reason) if isinstance(ends, Undefined) else (max(0.0, ends.low), min(1.0, ends.high), "")

@@ -100,16 +100,18 @@ def sweep(
     drawn = items.resample_pearsons(n_resamples, rng)
     left_out = items.leave_out_pearsons()
     values = [pearson(metric.values, items.human.values) for metric in items.metrics.values()]
-    return [_point(weight, at, values, drawn, left_out) for at, weight in enumerate(weights)]
+    return [_point(weight, at, values, drawn, left_out, items) for at, weight in enumerate(weights)]
 
 
-def _point(weight: float, at: int, values: Sequence[float | Undefined], drawn: Floats, left_out: Floats) -> SweptPoint:
+def _point(
+    weight: float, at: int, values: Sequence[float | Undefined], drawn: Floats, left_out: Floats, items: Items
+) -> SweptPoint:
     value, first = values[at], values[0]
     if isinstance(value, Undefined):
         gain: float | Undefined = value
     else:
         gain = first if isinstance(first, Undefined) else value - first
-    interval = jackknife_interval(value, left_out[:, at], scale=Scale.FISHER_Z)
+    interval = jackknife_interval(value, left_out[:, at], scale=Scale.FISHER_Z, sizes=items.sizes)
     low, high = (None, None) if isinstance(interval, Undefined) else (interval.low, interval.high)
     gain_low, gain_high = _ends(gain, drawn[:, at] - drawn[:, 0])
     return SweptPoint(

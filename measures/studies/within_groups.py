@@ -155,11 +155,13 @@ def correlate_within(
     find = _average_whole_groups if is_within else _average_parts
     means = find(items, codes, its_units, averaged, undefined_as=undefined_as)
     means |= {name: tuple(_find_nowhere() for _ in COEFFICIENTS) for name in hopeless}
+    # A mean over whole groups is over as many groups of each unit, any other over its items.
+    sizes = np.bincount(_find_units(codes, its_units, averaged) if is_within else its_units[np.isin(codes, averaged)])
     scale = Scale.PLAIN if len(averaged) > 1 else Scale.FISHER_Z
     return WithinGroups(
         metrics={
             name: {
-                coefficient: _as_result(*mean, scale=scale, confidence=confidence)
+                coefficient: _as_result(*mean, scale=scale, sizes=sizes, confidence=confidence)
                 for coefficient, mean in zip(COEFFICIENTS, each, strict=True)
             }
             for name, each in means.items()
@@ -183,8 +185,10 @@ def _codes(items: Items) -> Ints:
     return items.groups
 
 
-def _as_result(value: float | Undefined, left_out: Floats, *, scale: Scale, confidence: float) -> WithinCorrelation:
-    found = jackknife_interval(value, left_out, scale=scale, confidence=confidence, unit="passage")
+def _as_result(
+    value: float | Undefined, left_out: Floats, *, scale: Scale, sizes: Ints, confidence: float
+) -> WithinCorrelation:
+    found = jackknife_interval(value, left_out, scale=scale, sizes=sizes, confidence=confidence, unit="passage")
     if isinstance(found, Undefined):
         return WithinCorrelation(value=value, low=None, high=None, why_no_interval=found.reason)
     # A mean of correlations is one: ends beyond -1 and 1 are cut.
@@ -199,10 +203,7 @@ def _average_whole_groups(
     items: Items, codes: Ints, units: Ints, averaged: Ints, *, undefined_as: UndefinedAs
 ) -> dict[str, tuple[Mean, ...]]:
     """Average where each group lies within one unit: a unit is left out by subtracting its groups from the sum."""
-    unit_of_group = np.zeros(items.n_groups, np.int64)
-    unit_of_group[codes] = units
-    # A unit without a group that counts leaves nothing out.
-    its_units = np.unique(unit_of_group[averaged], return_inverse=True)[1]
+    its_units = _find_units(codes, units, averaged)
     n_left = len(averaged) - np.bincount(its_units)
     human_ranks = _rank(items.human.values, codes)
     found = {}
@@ -214,6 +215,13 @@ def _average_whole_groups(
         )
         found[name] = tuple(_average(values[averaged], its_units, n_left, undefined_as) for values in each)
     return found
+
+
+def _find_units(codes: Ints, units: Ints, averaged: Ints) -> Ints:
+    """Return the unit of each group that counts; a unit without one leaves nothing out and has no number."""
+    unit_of_group = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+    unit_of_group[codes] = units
+    return np.unique(unit_of_group[averaged], return_inverse=True)[1]
 
 
 def _average(values: Floats, units: Ints, n_left: Ints, undefined_as: UndefinedAs) -> Mean:

@@ -17,7 +17,6 @@ from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, bootstrap_alphas
 from measures.ceiling import Ceiling, Design, compute_ceiling
 from measures.columns import GROUP, UNIT
 from measures.courses import alpha_course
-from measures.jackknife import FEW_UNITS
 from measures.one_against_others import one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Patterns
@@ -25,6 +24,7 @@ from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
+from results.scope.passages import are_few, count_effective, warn_of_few_passages
 from results.scope.scopes import SEVERAL_SCALES, explain_several_scales, read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
@@ -96,6 +96,8 @@ class AgreementReport:
     is_narrowed: bool
     """Whether items were chosen as the unit although several share a passage, so that intervals are too narrow."""
     has_few_passages: bool
+    n_effective: float = 0.0
+    """The effective number of passages, which is lower where some have many more candidates than others."""
 
     @property
     def main(self) -> AlphaLine:
@@ -140,6 +142,13 @@ def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
     }
 
 
+def warn_of_few(report: Mapping[str, Any]) -> str:
+    """Return the warning about the passages of a stored report, or nothing."""
+    if not report.get("has_few_passages"):
+        return ""
+    return warn_of_few_passages(report["n_passages"], report.get("n_effective"), covering="These judgments cover")
+
+
 def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:
     """Return the reliability of the mean ratings of a scope, and the highest correlation that it allows."""
     # Means over several scales are no gold scores.
@@ -164,6 +173,7 @@ def measure_agreement(
     patterns = ratings.patterns()
     # One unit for all parts, so that their intervals can be compared.
     shares, intervals = patterns.n_groups < patterns.n_units, replace(intervals, unit=intervals.choose_unit(patterns))
+    n_effective = count_effective(np.repeat(patterns.cell_group, patterns.cell_units))
     levels = [level, *(each for each in Level if each is not level and other_levels)]
     is_large = len(patterns.sizes) > MOST_PATTERNS
     return AgreementReport(
@@ -182,7 +192,8 @@ def measure_agreement(
         unit=intervals.unit,
         n_passages=patterns.n_groups,
         is_narrowed=shares and intervals.unit == ITEMS,
-        has_few_passages=shares and intervals.unit == PASSAGES and patterns.n_groups < FEW_UNITS,
+        has_few_passages=shares and intervals.unit == PASSAGES and are_few(patterns.n_groups, n_effective),
+        n_effective=n_effective,
     )
 
 

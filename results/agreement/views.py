@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.frames.criteria_in_use import Scope
-from measures.jackknife import FEW_UNITS
 from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
@@ -16,6 +15,7 @@ from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
 from results.agreement import charts, tables
+from results.agreement.alpha import warn_of_few
 from results.agreement.forms import AgreementForm
 from results.reports.views import choose_scope, fetch_figures, report_context, require_figures, require_scope
 from results.scope.gold_settings import CONFIDENCE, PASSAGES, RESAMPLES, SEED
@@ -35,8 +35,7 @@ ON_SEVERAL_SCALES = ("agreement",)
 def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpResponse:
     template, draw, tabulate = PAGES[kind]
     form = AgreementForm(project, request.GET or None)
-    context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "few": FEW_UNITS}
-    context["confidence"] = CONFIDENCE
+    context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}
     scope = choose_scope(request, form, template, context, needs_one_scale=kind not in ON_SEVERAL_SCALES)
     if isinstance(scope, HttpResponse):
         return scope
@@ -71,7 +70,11 @@ def _describe_interval(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return whether a report is of an earlier version, which bootstrapped, and the interval beside its alpha."""
     main = report["levels"][0]
     ends = main["by_passage" if main.get("unit") == PASSAGES else "by_unit"]
-    return {"has_earlier_method": "method" not in report, "main_interval": ends}
+    return {
+        "has_earlier_method": "method" not in report,
+        "main_interval": ends,
+        "few_passages": warn_of_few(report),
+    }
 
 
 @requires(Right.READ)

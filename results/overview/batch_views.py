@@ -8,11 +8,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Batch
-from measures.jackknife import FEW_UNITS
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from projects.tables.responses import answer_table
+from results.agreement.alpha import warn_of_few
 from results.disagreements.spread import MOST_ITEMS, count_remarks, fetch_items
 from results.overview.batch_tables import tabulate_batch
 from results.reports.views import fetch_figures, report_context, require_figures
@@ -31,13 +31,13 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         "criteria": criteria,
         "chosen": chosen,
         "most_items": MOST_ITEMS,
-        "few": FEW_UNITS,
         **report_context(request, state),
     }
     # Stored figures may lack a criterion that the rubric of a draft has got since.
     if state.figures and all(each.key in state.figures for each in criteria):
         found = tabulate_batch(batch, state.figures, criteria, chosen=chosen)
         context |= {**state.figures[chosen.key], "tables": {table.name: table for table in found}}
+        context["few_passages"] = warn_of_few(context["report"])
         with snapshot():
             scope = Scope(project=project, criterion=chosen, batch=batch)
             context["worst"] = fetch_items(scope, context["spread"]["worst"])

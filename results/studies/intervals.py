@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from django import forms
 
-from measures.jackknife import FEW_UNITS
 from measures.studies.correlating import Method
 from measures.studies.items import MOST_RANKED, N_BLOCKS
 from measures.studies.minimal_pairs import WILSON
+from results.scope.passages import count_effective, warn_of_few_passages
 from results.studies.frame import PASSAGE, Frame, Rows
 from results.studies.settings import Settings
 
@@ -37,6 +37,8 @@ class Intervals:
     n: int
     is_narrowed: bool
     n_blocks: int | None = None
+    n_effective: float | None = None
+    """The effective number of passages, which is lower where some have many more candidates than others."""
 
     @property
     def by_group(self) -> bool:
@@ -58,10 +60,13 @@ class Intervals:
             n=n,
             is_narrowed=shares and not by_passage,
             n_blocks=N_BLOCKS if n > MOST_RANKED else None,
+            n_effective=count_effective(passages) if by_passage else None,
         )
 
     def store(self) -> dict[str, Any]:
-        return asdict(self)
+        stored = asdict(self)
+        # Only passages have an effective number.
+        return stored if self.by_group else {name: each for name, each in stored.items() if name != "n_effective"}
 
     def store_passages(self, n: int) -> dict[str, Any]:
         """Return what is stored where a measure always leaves out whole passages, of which these `n` enter."""
@@ -133,7 +138,7 @@ def list_warnings(figures: Mapping[str, Any]) -> list[str]:
             "too narrow."
         )
         return [sentence]
-    if stored["unit"] == PASSAGES and stored["n"] < FEW_UNITS:
-        n = stored["n"]
-        return [f"Few passages: with fewer than {FEW_UNITS} the intervals are rough. This evaluation has {n}."]
-    return []
+    if stored["unit"] != PASSAGES:
+        return []
+    few = warn_of_few_passages(stored["n"], stored.get("n_effective"), covering="This evaluation has")
+    return [few] if few else []

@@ -21,6 +21,7 @@ from projects.models import Project
 from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PASSAGES
 from results.scope.human_sources import APART
+from results.scope.passages import count_effective
 from results.scope.scopes import has_simulated, read_scopes
 from results.systems.pairs import (
     GRAHAM2016,
@@ -58,7 +59,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
         "is_one_scale": is_one_scale,
         "method": JACKKNIFE,
         "unit": unit,
-        "n_passages": len(set().union(*(each[GROUP] for each in sums.values()))),
+        **_count_passages(sums),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
         "people": _score_people(people, is_one_scale=is_one_scale) if settings.get("humans") == APART else {},
         "entering": _sum_inclusion(scopes).as_dict(),
@@ -85,6 +86,14 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
                 "replication": asdict(replicate(first, second)),
             }
     return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in requested]}
+
+
+def _count_passages(sums: Frames) -> dict[str, Any]:
+    """Return the passages of the candidates, and the effective number of them."""
+    passages = pd.concat([each[GROUP] for each in sums.values()]) if sums else pd.Series(dtype="int64")
+    # A candidate has ratings on several criteria, and is one.
+    codes, found = pd.factorize(passages[~passages.index.duplicated()])
+    return {"n_passages": len(found), "n_effective": count_effective(codes)}
 
 
 def _leave_out(frames: Frames, sources: Sequence[str]) -> Frames:
@@ -178,7 +187,7 @@ def _compare(
 
 def _describe_criterion(criterion: CriterionInUse, sums: pd.DataFrame) -> dict[str, Any]:
     about = {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
-    return {**about, "n_passages": int(sums[GROUP].nunique())}
+    return {**about, **_count_passages({criterion.key: sums})}
 
 
 def _sum_inclusion(scopes: list[Scope]) -> Inclusion:

@@ -108,3 +108,33 @@ def test_scale_and_confidence_are_checked() -> None:
         jackknife_interval(0.5, [0.4, 0.5, 0.6], scale="logit")
     with pytest.raises(ValueError, match="between 0 and 1"):
         jackknife_interval(0.5, [0.4, 0.5, 0.6], scale="plain", confidence=95)
+
+
+@pytest.mark.parametrize("sizes", [None, [3, 3, 3, 3, 3], [0.2] * 5])
+def test_units_of_one_size_have_one_degree_of_freedom_less_than_there_are(sizes: list[float] | None) -> None:
+    each = [0.6, 0.7, 0.65, 0.72, 0.5]
+    found = jackknife_interval(0.64, each, scale="plain", sizes=sizes)
+    assert not isinstance(found, Undefined)
+    assert (found.high - found.low) / 2 == pytest.approx(t.ppf(0.975, 4) * found.se)
+
+
+def test_units_of_uneven_size_have_as_many_as_their_effective_number() -> None:
+    each, sizes = [0.6, 0.7, 0.65, 0.72, 0.5], [10, 10, 5, 2, 1]
+    found = jackknife_interval(0.64, each, scale="plain", sizes=sizes)
+    assert not isinstance(found, Undefined)
+    assert (found.high - found.low) / 2 == pytest.approx(t.ppf(0.975, 28**2 / 230 - 1) * found.se)
+    assert found.n_units == 5
+    # The sizes of rows in groups are counted.
+    values, groups = np.arange(28.0) % 7, np.repeat(range(5), sizes)
+    of_rows = jackknife(lambda rows: float(values[rows].mean()), groups, scale="plain")
+    assert not isinstance(of_rows, Undefined)
+    assert (of_rows.high - of_rows.low) / 2 == pytest.approx(t.ppf(0.975, 28**2 / 230 - 1) * of_rows.se)
+    # Blocks of the units are at most as many.
+    blocks = jackknife_interval(0.64, each, scale="plain", sizes=[1] * 50)
+    assert not isinstance(blocks, Undefined)
+    assert (blocks.high - blocks.low) / 2 == pytest.approx(t.ppf(0.975, 4) * blocks.se)
+
+
+def test_a_unit_that_outweighs_all_others_leaves_no_interval() -> None:
+    found = jackknife_interval(0.64, [0.6, 0.7, 0.65], scale="plain", sizes=[40, 2, 2], unit="passage")
+    assert found == Undefined(reason="one passage outweighs all others together")

@@ -26,6 +26,7 @@ from results.agreement.alpha import (
     measure_ceiling,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
+from results.scope.passages import explain_uneven
 from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
 
 # More than a page allows, as nobody waits for a command in front of a browser.
@@ -153,7 +154,8 @@ def _list_warnings(report: AgreementReport) -> list[str]:
         found.append("Items share passages, so the interval over items is too narrow.")
     if report.has_few_passages:
         counted = plural(report.n_passages, "1 passage", f"{report.n_passages} passages")
-        found.append(f"Over {counted} only: fewer than {FEW_UNITS} give a rough interval.")
+        uneven = explain_uneven(report.n_passages, report.n_effective)
+        found.append(f"Over {counted}{uneven or ' only'}: fewer than {FEW_UNITS} give a rough interval.")
     return found
 
 

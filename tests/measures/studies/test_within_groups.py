@@ -63,9 +63,14 @@ def test_it_equals_a_loop_over_groups_and_over_passages_left_out(by: str) -> Non
             without.append(loop(human[kept], metric[kept], groups[kept], left)[0])
         n = len(without)
         se = np.sqrt((n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum())
+        # The passages weigh by their groups, or by their items where groups cut across them.
+        is_in = np.isin(groups, averaged)
+        weighed = np.unique(groups[is_in], return_index=True)[1] if by == "question" else slice(None)
+        sizes = np.unique(units[is_in][weighed], return_counts=True)[1]
+        degrees = sizes.sum() ** 2 / (sizes**2).sum() - 1
         first = found.metrics[name]["pearson"]
         assert [first.low, first.high] == pytest.approx(
-            [values[0] + sign * float(t.ppf(0.975, n - 1) * se) for sign in (-1, 1)]
+            [values[0] + sign * float(t.ppf(0.975, degrees) * se) for sign in (-1, 1)]
         )
 
 

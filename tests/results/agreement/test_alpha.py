@@ -311,6 +311,8 @@ def test_passages_are_the_unit_where_candidates_share_them(
     assert line.unit == "passages"
     assert line.interval == line.by_passage
     assert (line.by_unit.n_parts, line.by_passage.n_parts) == (60, 6)
+    report = measure_agreement(make_scope(project), level=Level.INTERVAL)
+    assert (report.n_passages, report.n_effective) == (6, 6)
     widths = [float(ends.high or 0) - float(ends.low or 0) for ends in (line.by_unit, line.by_passage)]
     assert widths[1] > 2 * widths[0]
     client = client_of(researcher)

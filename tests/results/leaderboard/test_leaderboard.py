@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
+from scipy.stats import t
 
 from measures.studies.permutation import Permuted, permute
 from measures.studies.system_means import correlate_means
@@ -212,6 +213,7 @@ def test_means_of_systems_equal_a_loop_over_passages_left_out() -> None:
 
     assert found.value == pytest.approx(correlate(np.ones(120, bool)))
     z = np.arctanh([correlate(units != unit) for unit in range(12)])
-    reach = 2.2009852 * np.sqrt(11 / 12 * ((z - z.mean()) ** 2).sum())
+    sizes = np.bincount(units)
+    reach = t.ppf(0.975, 120**2 / (sizes @ sizes) - 1) * np.sqrt(11 / 12 * ((z - z.mean()) ** 2).sum())
     assert found.low == pytest.approx(np.tanh(np.arctanh(correlate(np.ones(120, bool))) - reach))
     assert (found.n, found.n_parts) == (5, 12)

@@ -61,6 +61,8 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     ends = stats.pearsonr(gold, scores).confidence_interval(0.95)
     assert get_figures(by_fisher)["whole"][near]["pearson"]["low"] == pytest.approx(ends.low)
     assert get_figures(narrowed)["whole_by_passage"] == get_figures(made)["whole_by_passage"]
+    assert get_figures(made)["intervals"]["n_effective"] == 10
+    assert "n_effective" not in get_figures(narrowed)["intervals"]
 
     page, narrow = read_page(client, made), read_page(client, narrowed)
     assert "95 % CI in brackets: over 10 passages. Files repeat Pearson in the column “Pearson by passage”." in page

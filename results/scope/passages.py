@@ -1,0 +1,32 @@
+"""How many passages intervals are over, and the warning where these are few, or few of them have most candidates."""
+
+import numpy as np
+
+from measures.jackknife import FEW_UNITS, effective_number
+from measures.patterns import Ints
+
+FEW = f"Few passages: with fewer than {FEW_UNITS} the intervals are rough."
+
+
+def count_effective(passages: Ints) -> float:
+    """Return the effective number of passages, from the passage of each candidate, numbered from 0."""
+    return effective_number(np.bincount(passages)) if len(passages) else 0.0
+
+
+def are_few(n: int, n_effective: float | None) -> bool:
+    return min(n, n_effective or n) < FEW_UNITS
+
+
+def warn_of_few_passages(n: int, n_effective: float | None, *, covering: str) -> str:
+    """Return the warning, with what covers so many passages, or nothing; figures of earlier versions know no other
+    number than that of the passages."""
+    if not are_few(n, n_effective):
+        return ""
+    return f"{FEW} {covering} {n:,}{explain_uneven(n, n_effective)}."
+
+
+def explain_uneven(n: int, n_effective: float | None) -> str:
+    """Return how many passages these count as, as a part of a sentence; nothing where they have about one size."""
+    if not n_effective or round(n_effective) >= n:
+        return ""
+    return f", which count as {round(n_effective):,} because some have many more candidates than others"

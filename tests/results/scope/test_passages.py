@@ -1,0 +1,32 @@
+"""The warning of few passages: by their number, or because some have most of the candidates."""
+
+import numpy as np
+import pytest
+
+from results.scope.passages import count_effective, explain_uneven, warn_of_few_passages
+
+FEW = "Few passages: with fewer than 20 the intervals are rough. These cover"
+EVEN, ONE_LARGE = np.repeat(np.arange(25), 5), np.repeat(np.arange(25), [40, *[2] * 24])
+
+
+def test_the_effective_number_is_that_of_passages_of_one_size() -> None:
+    assert count_effective(EVEN) == 25
+    assert round(count_effective(ONE_LARGE), 2) == 4.57
+    assert count_effective(np.zeros(0, np.int64)) == 0
+
+
+@pytest.mark.parametrize(
+    ("n", "n_effective", "sentence"),
+    [
+        (25, 25.0, ""),
+        (25, None, ""),
+        (10, None, f"{FEW} 10."),
+        (10, 9.6, f"{FEW} 10."),
+        (25, 4.57, f"{FEW} 25, which count as 5 because some have many more candidates than others."),
+    ],
+)
+def test_few_passages_are_warned_of_also_where_few_have_most_candidates(
+    n: int, n_effective: float | None, sentence: str
+) -> None:
+    assert warn_of_few_passages(n, n_effective, covering="These cover") == sentence
+    assert bool(explain_uneven(n, n_effective)) == ("because" in sentence)
