@@ -17,6 +17,10 @@ from results.studies.settings import Settings
 OVER = "over"
 """The option that names the unit. Evaluations of earlier versions have none, or chose what to resample."""
 PASSAGES, ANSWERS, FISHER_Z = "passages", "answers", "fisher_z"
+_SMALL_P = (
+    "With so few passages the p-values of the bootstrap and of Williams' test are too small, while the permutation test "
+    "over passages keeps its level."
+)
 _WORDS = {
     PASSAGES: "passages, where candidates share them",
     ANSWERS: "candidates",
@@ -141,4 +145,5 @@ def list_warnings(figures: Mapping[str, Any]) -> list[str]:
     if stored["unit"] != PASSAGES:
         return []
     few = warn_of_few_passages(stored["n"], stored.get("n_effective"), covering="This evaluation has")
-    return [few] if few else []
+    # Evaluations that compare metrics say how many pairs they test.
+    return [few, *([_SMALL_P] if "n_pairs" in figures else [])] if few else []

@@ -15,6 +15,7 @@ from projects.models import Membership, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, read_frame
+from results.studies.intervals import list_warnings
 from results.studies.presentation import find_table, list_settings
 from results.studies.settings import Settings
 from tests.people import SignIn
@@ -88,6 +89,17 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
         "bootstrap over passages, 100 resamples, seed 1)."
     )
     assert "over 20 answers, of Pearson by Fisher's z" in by_z.caption
+
+
+@pytest.mark.parametrize(("n", "n_effective", "is_warned"), [(8, 8.0, True), (40, 9.1, True), (40, 38.0, False)])
+def test_p_values_that_few_passages_make_too_small_are_named(n: int, n_effective: float, is_warned: bool) -> None:
+    stored = {"method": "jackknife", "unit": "passages", "n": n, "n_effective": n_effective, "is_narrowed": False}
+    tested = {"intervals": stored, "n_pairs": {"bootstrap": 1, "williams": 1}, "pairs": []}
+    warned = [each for each in list_warnings(tested) if "too small" in each]
+    assert len(warned) == is_warned
+    assert all("permutation test over passages" in each for each in warned)
+    # Other evaluations have no such p.
+    assert not any("too small" in each for each in list_warnings({"intervals": stored}))
 
 
 def test_where_no_passage_is_shared_candidates_are_the_unit_without_a_warning(
