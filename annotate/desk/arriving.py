@@ -15,7 +15,6 @@ from annotate.panels.links import ForgedLink, Ids
 from annotate.places.locking import lock_annotator
 from annotate.work import serving
 from projects import log
-from projects.access import has_second_factor
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Act, Membership, User
@@ -222,12 +221,3 @@ def reserve_set(session: PanelSession) -> bool:
             participant.n_hits_due = min(sessions.count_asked(participant), most)
             PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=participant.n_hits_due)
         return sessions.count_hits(member) > sessions.count_submitted(member)
-
-
-def may_sign_in(user: User) -> bool:
-    """Return whether a link may open this account: only one that it made, which can do nothing but work here."""
-    is_plain = user.is_active and not (user.is_staff or user.is_superuser or user.can_create_projects)
-    if not is_plain or user.has_usable_password() or has_second_factor(user):
-        return False
-    memberships = list(user.memberships.all())
-    return len(memberships) == 1 and memberships[0].is_participant and not memberships[0].can_read

@@ -18,7 +18,7 @@ from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
 from projects.access import ProjectRequest, Right, client_address, explain_refusal, public, requires
-from projects.accounts import signing_in
+from projects.accounts import passwords, signing_in
 from projects.accounts.views import locked_out
 from projects.language.languages import activate_for_visitor, is_known
 from projects.models import Guesses, Project, User
@@ -52,7 +52,7 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
     # Counted apart from unknown links: whoever asks for those holds nobody back here.
     guesser = f"{address} panel {panel.pk}"
     user = request.user if isinstance(request.user, User) else None
-    if user is not None and not arriving.may_sign_in(user):
+    if user is not None and not passwords.signs_in_by_panel(user):
         return _refuse(request, panel, "signed in", HTTPStatus.CONFLICT)
     try:
         ids = links.read_ids(panel, dict(request.GET.lists()))
@@ -86,7 +86,7 @@ def _sign_in(request: HttpRequest, panel: Panel, found: arriving.Arrival) -> Htt
     member = found.session.participant.membership
     account = member.user
     reason = explain_refusal(member, Right.MEMBER)
-    if account is None or reason or not arriving.may_sign_in(account):
+    if account is None or reason or not (account.is_active and passwords.signs_in_by_panel(account)):
         return _refuse(request, panel, "no access", HTTPStatus.FORBIDDEN, reason=reason)
     if request.user.is_authenticated and request.user.pk != account.pk:
         logout(request)  # of another participant, at the same computer

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from annotate.rating import ui_strings
 from annotate.rating.form_parts import Group
 from annotate.rating.shown import fold_blank_lines
+from projects.accounts.passwords import signs_in_by_panel
 from projects.accounts.rating_keys import ACTIONS, has_keys_off, list_working_keys
 from projects.language.amounts import format_near_moment
 from projects.language.characters import is_blank
@@ -27,6 +28,7 @@ register = template.Library()
 
 register.filter("is_blank", is_blank)
 register.filter("has_keys_off", has_keys_off)
+register.filter("signs_in_by_panel", signs_in_by_panel)
 
 
 @register.simple_tag(takes_context=True)

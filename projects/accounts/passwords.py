@@ -8,7 +8,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.utils.translation import gettext_lazy
 
 from projects import log
-from projects.access import lock_actor
+from projects.access import has_second_factor, lock_actor
 from projects.errors import Refused
 from projects.models import Act, Membership, User
 
@@ -48,7 +48,7 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
         return "This annotator has no account."
     if user == actor.user:
         return "Change your own password on your account page."
-    if _signs_in_by_panel(user):
+    if signs_in_by_panel(user):
         return (
             "Participants sign in by opening the study again from the platform. A password would close that way, and "
             "the panel's page lists browsers that were turned away, to let them in."
@@ -74,14 +74,16 @@ def explain_missing_link(*, target: Membership, actor: Membership) -> str:
     return ""
 
 
-def _signs_in_by_panel(user: User) -> bool:
-    """Return whether a panel's link opens the account, as it does no longer once there is a password."""
+def signs_in_by_panel(user: User) -> bool:
+    """Return whether a panel's link opens this account: only one that it made, which can do nothing but work here.
+
+    A password or a second factor closes that way: whoever has one signs in by it.
+    """
+    if user.has_usable_password() or user.is_staff or user.is_superuser or user.can_create_projects:
+        return False
     memberships = list(user.memberships.all())
-    return (
-        not user.has_usable_password()
-        and bool(memberships)
-        and all(each.is_participant and not each.can_read for each in memberships)
-    )
+    is_plain = len(memberships) == 1 and memberships[0].is_participant and not memberships[0].can_read
+    return is_plain and not has_second_factor(user)
 
 
 def link_path(user: User, *, issuer: Membership | None = None) -> str:

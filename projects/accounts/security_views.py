@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import SignedInRequest, requires_second_factor, signed_in
-from projects.accounts import passkeys, second_factors, signing_in, single_sign_on
+from projects.accounts import passkeys, passwords, second_factors, signing_in, single_sign_on
 from projects.accounts.factor_forms import AppForm, ConfirmForm, PasskeyForm
 from projects.accounts.qr_codes import draw_path
 from projects.accounts.views import locked_out
@@ -88,7 +88,7 @@ def confirm(request: SignedInRequest) -> HttpResponse:
         "provider": settings.OIDC_NAME
         if single_sign_on.is_configured() and single_sign_on.find_identity(user) is not None
         else "",
-        "is_participant": user.memberships.filter(is_participant=True).exists(),
+        "signs_in_by_panel": passwords.signs_in_by_panel(user),
     }
     return render(request, "projects/accounts/confirm.html", context)
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
@@ -328,6 +329,30 @@ def test_who_has_no_password_is_led_to_the_platforms_link(
     Membership.objects.filter(pk=member.pk).update(role=Membership.Role.RESEARCHER)
     member = member_of(panel, "pia")
     assert passwords.issue_link(target=member, actor=manager)
+    assert "Ask a manager of your project" in confirm_page(client)
+
+
+@pytest.mark.parametrize("way", ["password", "factor"])
+def test_who_has_a_way_to_sign_in_is_led_to_it(project: Project, panel: Panel, manager: Membership, way: str) -> None:
+    """The platform's link opens the account no longer, so a reset link is needed where the way is lost."""
+    open_batch(project)
+    client, _ = open_link(panel, "pia")
+    member = member_of(panel, "pia")
+    assert member.user is not None
+    if way == "password":
+        passwords.change(user=member.user, password="a password of one's own")
+        client.force_login(member.user)
+    else:
+        Authenticator.objects.create(user=member.user, type=Authenticator.Type.TOTP, data={})
+    page = client.get(f"/p/{project.slug}/work/{serving.claim(member)}/").text
+    assert 'data-sign-in-url="/sign-in/"' in page
+    assert open_link(panel, "pia")[1].status_code == 403
+    assert passwords.issue_link(target=member_of(panel, "pia"), actor=manager)
+
+
+def confirm_page(client: Client) -> str:
+    expire_proof(client)
+    return client.get("/account/delete/", follow=True).text
 
 
 def expire_proof(client: Client) -> None:
