@@ -18,8 +18,8 @@ OVER = "over"
 """The option that names the unit. Evaluations of earlier versions have none, or chose what to resample."""
 PASSAGES, ANSWERS, FISHER_Z = "passages", "answers", "fisher_z"
 _SMALL_P = (
-    "With so few passages the p-values of the bootstrap and of Williams' test are too small, while the permutation test "
-    "over passages keeps its level."
+    "With so few passages the p-values of the bootstrap and of Williams' test are too small, while the permutation "
+    "test over passages keeps its level."
 )
 _WORDS = {
     PASSAGES: "passages, where candidates share them",

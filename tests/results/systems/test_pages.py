@@ -201,7 +201,7 @@ def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
     assert (score["raw"]["by_group"]["low"], score["raw"]["by_group"]["high"]) == pytest.approx(expected)
     assert score["raw"]["by_group"]["n_parts"] == 3
     assert answered["warnings"] == [
-        "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency, 3 passages."
+        "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: Fluency, 3."
     ]
     client = client_of(researcher)
     told = {key: "Few passages" in client.get(SYSTEMS, {"criterion": key}).content.decode()
