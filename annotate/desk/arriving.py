@@ -32,6 +32,13 @@ class PanelEnded(Refused):
     """The panel lets nobody new in."""
 
 
+class TookPartElsewhere(PanelEnded):
+    """The panel does not let them in, because of what they did by another of the project."""
+
+    def __init__(self) -> None:
+        super().__init__(_("You took part in another study of this project, so you can't take part in this one."))
+
+
 class TookPart(Refused):
     """The participant took part before, and has deleted their account since."""
 
@@ -57,7 +64,8 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     to show it alike.
 
     Raises ForgedLink for a session of somebody else, TookPart for who took part and deleted their account, PanelEnded
-    for somebody new after the panel's end, or who has joined another panel since.
+    for somebody new after the panel's end, TookPartElsewhere where another payer pays them or they have joined another
+    panel since.
     """
     participant = _find_participant(panel, ids)
     session, is_new = _find_session(participant, ids, user)
@@ -116,7 +124,7 @@ def _create_participant(panel: Panel, ids: Ids) -> None:
     if (member := _find_elsewhere(panel, ids.participant)) is not None:
         # What the ledger owes a member holds for all that they do here.
         if member.is_paid_elsewhere != (panel.paid_by == Panel.Payer.PLATFORM):
-            raise PanelEnded(_("This study has ended. Thank you for your interest!"))
+            raise TookPartElsewhere
         PanelParticipant.objects.create(panel=panel, membership=member, external_id=ids.participant, work_after=None)
         return
     user = User(username=f"participant{random_pseudonym()[1:]}")
@@ -143,7 +151,7 @@ def _find_session(participant: PanelParticipant, ids: Ids, user: User | None) ->
     if (found := same.select_related("panel", "participant__membership__user").first()) is not None:
         return found, False
     if participant.work_after is not None and sessions.has_left(participant):
-        raise PanelEnded(_("This study has ended. Thank you for your interest!"))
+        raise TookPartElsewhere
     try:
         with transaction.atomic():
             # Of two first sessions at once, one is the first. Whoever opens the link meanwhile finds it as it stays.

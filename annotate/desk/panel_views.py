@@ -61,7 +61,8 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
         found = arriving.arrive(panel=panel, ids=ids, user=user)
     except arriving.PanelEnded as refusal:
         code = panel.code_for(Outcome.NOTHING_LEFT)
-        return _refuse(request, panel, "ended", HTTPStatus.GONE, reason=refusal.message, code=code)
+        why = "took part" if isinstance(refusal, arriving.TookPartElsewhere) else "ended"
+        return _refuse(request, panel, why, HTTPStatus.GONE, reason=refusal.message, code=code)
     except arriving.TookPart as refusal:
         return _refuse(request, panel, "took part", HTTPStatus.FORBIDDEN, reason=refusal.message)
     except links.BadLink as refusal:
@@ -70,7 +71,8 @@ def _answer_arrival(request: HttpRequest, token: str) -> HttpResponse:
         return _refuse(request, panel, "bad link", HTTPStatus.BAD_REQUEST, reason=refusal.message)
     if not found.is_let_in:
         Guesses.count(guesser)
-        return _refuse(request, panel, "held", HTTPStatus.FORBIDDEN)
+        is_new_here = found.session.participant.work_after is None
+        return _refuse(request, panel, "known" if is_new_here else "held", HTTPStatus.FORBIDDEN)
     return _sign_in(request, panel, found)
 
 

@@ -372,6 +372,7 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     # The id alone opens nothing, and what they do meanwhile stays theirs.
     thief, answer = open_link(second, "pia", session=session_id("thief"))
     assert (answer.status_code, "_auth_user_id" in thief.session) == (403, False)
+    assert "You took part before, in another browser" in answer.text
     serving.claim(member)
     assert client.get(f"/p/{project.slug}/session/").text.count("1 HIT submitted") == 1
     sessions.let_in(session_of(second, "pia"), actor=manager)
@@ -391,7 +392,9 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     # The platform's word on the first study changes nothing of the second, and nobody goes back to it.
     sessions.record(session_of(first, "pia"), "approved", actor=manager)
     assert Assignment.objects.submitted().filter(mark="counted").count() == 3
-    assert open_link(first, "pia", client, session=session_id("late"))[1].status_code == 410
+    _, late = open_link(first, "pia", client, session=session_id("late"))
+    assert (late.status_code, "has ended" in late.text) == (410, False)
+    assert "You took part in another study of this project" in late.text
     assert open_link(first, "pia", client)[1].status_code == 302
     assert "CODE-2" in client.get(answer["Location"]).text
     assert sessions.count_done_of_each(PanelParticipant.objects.values_list("pk", flat=True)) == {
@@ -401,6 +404,17 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     assert len(seen) == len(set(seen))
     assert Assignment.objects.filter(hit__batch=batch).count() == 4
     assert_equation()
+
+
+def test_who_is_paid_elsewhere_comes_by_no_panel_that_the_project_pays(project: Project, manager: Membership) -> None:
+    first = make_panel(manager, platform=Panel.Platform.CONNECT)
+    second = make_panel(manager, platform=Panel.Platform.CONNECT, paid_by=Panel.Payer.PROJECT)
+    open_batch(project, n_hits=2)
+    client, _ = open_link(first, "pia")
+    _, answer = open_link(second, "pia", client, session=session_id("next"))
+    assert (answer.status_code, "has ended" in answer.text) == (410, False)
+    assert "You took part in another study of this project" in answer.text
+    assert "CODE-nothing_left" in answer.text
 
 
 def test_who_was_removed_comes_by_no_other_panel(
