@@ -190,7 +190,7 @@ def test_an_unknown_session_is_held_from_its_first_moment(
     """The same link opened twice at once: the second finds what the first has only just stored."""
     open_batch(project, n_hits=3)
     open_link(panel, "pia")
-    stored = []
+    stored: list[str] = []
 
     def create(**values: Any) -> PanelSession:
         stored.append(PanelSession(**values).access)
