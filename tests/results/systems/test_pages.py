@@ -207,7 +207,7 @@ def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
     told = {key: "Few passages" in client.get(SYSTEMS, {"criterion": key}).content.decode()
             for key in ("correctness", "fluency")}  # fmt: skip
     assert told == {"correctness": False, "fluency": True}
-    assert "These scores are of 3 passages." in client.get(SYSTEMS, {"criterion": "fluency"}).content.decode()
+    assert "These scores cover 3." in client.get(SYSTEMS, {"criterion": "fluency"}).content.decode()
 
 
 def test_systems_without_shared_questions_are_unpaired(
