@@ -148,7 +148,7 @@ def _find(uidb64: str, token: str, *, for_update: bool) -> User | None:
         return None
     users = User.objects.filter(pk=keys[0], is_active=True)
     # Locked, also so that joining another project, which locks the account too, comes before or after.
-    user = (users.select_for_update() if for_update else users).first()
+    user = (users.select_for_update(of=("self",)) if for_update else users).first()
     issuer = Membership.objects.filter(pk=keys[1]).select_related("user").first() if keys[1:] else None
     if user is None or (keys[1:] and issuer is None) or not _Tokens(issuer).check_token(user, token):
         return None
