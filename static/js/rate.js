@@ -379,21 +379,14 @@ function startSaving() {
   addEventListener("focus", () => drafts.wake());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") drafts.wake();
-    else leave();
+    else if (!isSent) drafts.flush({ keepalive: true });
   });
-  addEventListener("pagehide", leave);
   addEventListener("beforeunload", (event) => {
     if ((drafts.hasUnsent || submission.isUnderWay) && !isSent) event.preventDefault();
   });
   addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
   });
-}
-
-function leave() {
-  if (isSent) return;
-  time.tick();
-  drafts.leave();
 }
 
 // Rating works without modules that cannot be loaded; they are requested again when there is a connection.

@@ -123,16 +123,9 @@ export class Drafts {
     const entry = read(this.key) ?? { user: this.user, urls: this.urls, unsent: blank() };
     if (sent) dropSent(entry.unsent, sent);
     addNewer(entry.unsent, this.unsent);
-    entry.seconds = this.seconds().map((seconds, place) => Math.max(seconds, Number(entry.seconds?.[place]) || 0));
+    entry.seconds = this.seconds();
     entry.keptAt = Date.now();
     this.isKept = write(this.key, entry);
-  }
-
-  // The page is left, perhaps for good: what is unsent is sent while it can be. Time spent reading is kept here and goes with the next change.
-  leave() {
-    if (this.isClosed || this.isSentElsewhere) return;
-    this.keep();
-    this.flush({ keepalive: true });
   }
 
   schedule(wait) {

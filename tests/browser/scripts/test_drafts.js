@@ -8,7 +8,7 @@ const KEY = "concord:work:m1:a1";
 const AWAY = new Error("the network is away");
 
 // A page with its drafts, and everything that it is told.
-function open({ user = "7", store = new Store(), seconds = [12.5] } = {}) {
+function open({ user = "7", store = new Store() } = {}) {
   use(store);
   const clock = stopClock();
   const page = { clock, states: [], details: [], answers: [], times: [], time: 1000 };
@@ -19,7 +19,7 @@ function open({ user = "7", store = new Store(), seconds = [12.5] } = {}) {
     csrf: "token",
     now: () => page.time++,
     onTime: (time) => page.times.push(time),
-    seconds: () => seconds,
+    seconds: () => [12.5],
     onState: (state, details = {}) => {
       page.states.push(state);
       page.details.push(details);
@@ -60,27 +60,6 @@ test("an answer is sent at once and saved is said after the reply", async () => 
   equal(asked[0].headers["X-CSRFToken"], "token");
   equal(bodies(asked), [{ answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {}, read: {}, seconds: [12.5], after: "" }]);
   equal([drafts.hasUnsent, read(KEY).unsent.answers], [false, {}]);
-});
-
-test("a page that is left without a change keeps its time, and sends nothing", async () => {
-  const store = new Store();
-  const asked = serve(saved());
-  open({ store }).drafts.leave();
-  await flushPromises();
-  equal([asked.length, read(KEY).seconds], [0, [12.5]]);
-  const next = open({ store, seconds: [3] }).drafts;
-  equal(next.restore().seconds, [12.5]);
-  next.note("answers", 0, 4, "correctness"); // a second tab knows of less time
-  await flushPromises();
-  equal([next.hasUnsent, read(KEY).seconds], [false, [12.5]]);
-});
-
-test("a page whose HIT was submitted leaves nothing on the device", () => {
-  const { drafts } = open();
-  serve();
-  drafts.closed("");
-  drafts.leave();
-  equal(read(KEY), null);
 });
 
 test("a page says which draft it knows, and an answer without content changes nothing on it", async () => {
