@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -14,8 +14,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from projects.errors import Refused
 from projects.language.characters import find_forbidden
 from projects.models import Project
-
-T = TypeVar("T")
 
 
 class Once(argparse.Action):

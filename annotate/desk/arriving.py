@@ -72,7 +72,7 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     if session.participant_id != participant.pk:
         raise ForgedLink(_("This link belongs to another participant."))
     is_proof = _is_proof(session, ids, is_new=is_new)
-    if not is_proof and not _is_signed_in(participant, user):
+    if not is_proof and not _is_signed_in(participant.membership, user):
         PanelSession.objects.filter(pk=session.pk).update(refused_at=timezone.now())
         return Arrival(session, is_let_in=False)
     if session.access in _UNPROVEN:
@@ -174,11 +174,11 @@ def _first_access(participant: PanelParticipant, ids: Ids, user: User | None) ->
     member = participant.membership
     if ids.is_signed or not PanelSession.objects.filter(participant__membership=member).exists():
         return Access.OPEN
-    return Access.OWN if _is_signed_in(participant, user) else Access.HELD
+    return Access.OWN if _is_signed_in(member, user) else Access.HELD
 
 
-def _is_signed_in(participant: PanelParticipant, user: User | None) -> bool:
-    return user is not None and user.pk == participant.membership.user_id
+def _is_signed_in(member: Membership, user: User | None) -> bool:
+    return user is not None and user.pk == member.user_id
 
 
 def _is_proof(session: PanelSession, ids: Ids, *, is_new: bool) -> bool:
@@ -195,10 +195,10 @@ def may_be_guessed(*, panel: Panel, ids: Ids, user: User | None) -> bool:
     participant = known.filter(panel=panel, external_id=ids.participant).first()
     if participant is None:
         elsewhere = _find_elsewhere(panel, ids.participant)
-        if elsewhere is not None and not ids.is_signed and (user is None or user.pk != elsewhere.user_id):
+        if elsewhere is not None and not ids.is_signed and not _is_signed_in(elsewhere, user):
             return True
         return bool(ids.session) and sessions_of.filter(external_id=ids.session).exists()
-    if ids.is_signed or _is_signed_in(participant, user):
+    if ids.is_signed or _is_signed_in(participant.membership, user):
         return False
     if len(ids.session) < LEAST_SECRET:
         return True

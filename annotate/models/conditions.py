@@ -160,8 +160,8 @@ def is_collected(batch: str) -> str:
     return f"{_alias(batch)}.kind <> 'imported'"
 
 
-def has_deleted_account(member: str) -> str:
-    """Return SQL: whether this person has deleted their account, so that nobody knows who it was."""
+def is_erased(member: str) -> str:
+    """Return SQL: whether a member was a person whose account is deleted, as `Membership.is_erased` tells it."""
     m = _alias(member)
     return f"({m}.kind = 'person' AND {m}.user_id IS NULL)"
 

@@ -10,7 +10,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
-from annotate.models.conditions import has_deleted_account
+from annotate.models.conditions import is_erased
 from annotate.payments.panel_pay import pays_by_panels
 from projects.models import Membership, Project
 
@@ -94,7 +94,7 @@ class Balance:
     pseudonym: str
     kind: str
     standing: str
-    has_deleted_account: bool
+    is_erased: bool
     sums: Sums
 
     @property
@@ -160,9 +160,9 @@ def pays_anything(project: Project) -> bool:
 def list_balances(project: Project) -> list[Balance]:
     """Return the balances of everyone with an entry in the ledger, by pseudonym, with one query."""
     return [
-        Balance(pk, pseudonym, kind, standing, is_deleted, _make_sums(tuple(row)))
-        for pk, pseudonym, kind, standing, is_deleted, *row in _fetch_rows(
-            f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {has_deleted_account("m")}, {_SUMS} {_ENTRIES}
+        Balance(pk, pseudonym, kind, standing, is_gone, _make_sums(tuple(row)))
+        for pk, pseudonym, kind, standing, is_gone, *row in _fetch_rows(
+            f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {is_erased("m")}, {_SUMS} {_ENTRIES}
                 JOIN projects_membership m ON m.id = e.annotator_id
                 WHERE e.project_id = %s GROUP BY m.id ORDER BY m.pseudonym""",
             [project.pk],
@@ -240,9 +240,9 @@ def fetch_sums_today(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
 def find_payable(found: Iterable[Balance]) -> Payable:
     """Return what a payment of these balances would contain."""
     earned = [balance for balance in found if balance.sums.approved > 0]
-    due = [balance for balance in earned if not balance.has_deleted_account]
+    due = [balance for balance in earned if not balance.is_erased]
     held_back = tuple(balance for balance in found if balance.sums.approved < 0)
-    unknown = tuple(balance for balance in earned if balance.has_deleted_account)
+    unknown = tuple(balance for balance in earned if balance.is_erased)
     return Payable(sum(balance.sums.approved for balance in due), len(due), held_back, unknown)
 
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
 
 from annotate.models import LedgerEntry, Payment
-from annotate.models.conditions import has_deleted_account
+from annotate.models.conditions import is_erased
 from annotate.models.payment import REPAID, TAKEN_BACK
 from projects import access, log
 from projects.database.locks import AdvisoryLock, lock_in_project
@@ -271,7 +271,7 @@ def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
             f"""SELECT e.id, e.annotator_id, e.cents
                 FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
                 WHERE e.project_id = %s AND e.payment_id IS NULL AND e.approved_at IS NOT NULL
-                  AND NOT {has_deleted_account("m")}
+                  AND NOT {is_erased("m")}
                 ORDER BY e.id FOR NO KEY UPDATE OF e""",
             [project.pk],
         )

@@ -10,13 +10,11 @@ from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage, default_stage
 from measures.ceiling import Design
-from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
-from projects.language.amounts import plural
 from projects.options import reader, whole_number
 from results.agreement.alpha import (
     AgreementReport,
@@ -24,9 +22,9 @@ from results.agreement.alpha import (
     Intervals,
     measure_agreement,
     measure_ceiling,
+    warn_of_few,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
-from results.scope.passages import explain_uneven
 from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
 
 # More than a page allows, as nobody waits for a command in front of a browser.
@@ -153,9 +151,7 @@ def _list_warnings(report: AgreementReport) -> list[str]:
     if report.is_narrowed:
         found.append("Items share passages, so the interval over items is too narrow.")
     if report.has_few_passages:
-        counted = plural(report.n_passages, "1 passage", f"{report.n_passages} passages")
-        uneven = explain_uneven(report.n_passages, report.n_effective)
-        found.append(f"Over {counted}{uneven or ' only'}: fewer than {FEW_UNITS} give a rough interval.")
+        found.append(warn_of_few(vars(report)))
     return found
 
 

@@ -330,7 +330,7 @@ def test_passages_are_the_unit_where_candidates_share_them(
         for more in ((), ("--unit", "item"), ("--bootstrap", "200", "--seed", "7"))
     )
     assert (output["low"], output["resampled"], output["n_resampled"]) == (line.by_passage.low, "passages", 6)
-    assert output["warnings"] == ["Over 6 passages only: fewer than 20 give a rough interval."]
+    assert output["warnings"] == ["Few passages: with fewer than 20 the intervals are rough. These judgments cover 6."]
     assert narrowed_output["low"] == line.by_unit.low
     assert narrowed_output["warnings"] == ["Items share passages, so the interval over items is too narrow."]
     assert (old["method"], old["resampled"], old["n_resamples"], old["seed"]) == ("percentile", "passages", 200, 7)
