@@ -25,7 +25,7 @@ const sheet = new Sheet(form);
 const clock = new ServerClock(Number(data.now));
 const now = () => clock.now();
 const nItems = isAlone ? Number(data.items) : sheet.items.length;
-const time = new ActiveTime(nItems, data.seconds?.split(","));
+const time = new ActiveTime(nItems, data.seconds?.split(","), data.assignment);
 const undo = new Undo(root.querySelector("[data-undo]"));
 const walk = new Walk({
   sheet,

@@ -86,6 +86,13 @@ def test_a_tab_that_was_throttled_while_hidden_does_not_count_it(page: Page) -> 
     assert 10 <= rate(page)[1] <= 10.8
 
 
+def test_time_spent_reading_survives_a_reload(page: Page) -> None:
+    page.clock.run_for(20_000)
+    page.reload()
+    wait_for_keys(page)
+    assert rate(page)[1] == pytest.approx(0.5 + 20, abs=1)
+
+
 @pytest.mark.parametrize("wakes_by", ["timer", "key"])
 def test_a_laptop_that_slept_did_not_work(page: Page, wakes_by: str) -> None:
     page.clock.run_for(10_000)

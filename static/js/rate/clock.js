@@ -40,9 +40,12 @@ export class ServerClock {
 }
 
 // Counts seconds while the page is visible and somebody is active, each for the item that is current.
+// `before` are the seconds that the server knows of. Those of a page that was left without a change, the tab remembers.
 export class ActiveTime {
-  constructor(nItems, before) {
-    this.seconds = Array.from({ length: nItems }, (_, place) => Number(before?.[place]) || 0);
+  constructor(nItems, before, page) {
+    this.name = `concord:time:${page}`;
+    const left = recall(this.name);
+    this.seconds = Array.from({ length: nItems }, (_, place) => Math.max(Number(before?.[place]) || 0, Number(left[place]) || 0));
     this.place = 0;
     this.lastInput = performance.now();
     this.lastTick = performance.now();
@@ -57,8 +60,19 @@ export class ActiveTime {
       document.addEventListener(name, seen, { passive: true, capture: true });
     }
     document.addEventListener("scroll", seen, { passive: true, capture: true });
-    document.addEventListener("visibilitychange", () => this.tick());
+    document.addEventListener("visibilitychange", () => this.leave());
+    addEventListener("pagehide", () => this.leave());
     setInterval(() => this.tick(), TICK_MS);
+  }
+
+  // Only numbers, and only in this tab: nothing of a person stays on the device.
+  leave() {
+    this.tick();
+    try {
+      sessionStorage.setItem(this.name, JSON.stringify(this.list()));
+    } catch {
+      // storage is full or turned off
+    }
   }
 
   tick() {
@@ -78,6 +92,14 @@ export class ActiveTime {
 
   list() {
     return this.seconds.map((seconds) => Math.round(seconds * 10) / 10);
+  }
+}
+
+function recall(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(name)) ?? [];
+  } catch {
+    return [];
   }
 }
 
