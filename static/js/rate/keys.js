@@ -106,16 +106,18 @@ function actOf(event, target, acts, name) {
   if (digit !== null) return target.closest?.("[data-submit]") ? null : acts.rate(digit, isNumber);
   // Enter in an input would submit the form
   if (event.key === "Enter") return target.matches?.("input") ? () => acts.next(target) : null;
-  if (event.key === " ") return target.matches?.("input[type=radio]:checked") ? () => acts.clear(target) : null;
+  if (event.key === " " && !isNumber) return target.matches?.("input[type=radio]:checked") ? () => acts.clear(target) : null;
   if (target.closest?.(".passage-body") && event.key.startsWith("Arrow")) return null; // scrolls the passage
   if (isNumber && /^[-.,]$|^Backspace$|^Delete$|^Arrow(Left|Right)$/.test(event.key)) return null;
-  if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // nobody means 1e1
+  // Nobody means 1e1, and Firefox takes every character.
+  if (isNumber && event.key.length === 1 && !NUMERIC.test(event.key) && !acts[name]) return () => {};
   if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
   if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;
   // not every page offers every action
   return acts[name] ? () => acts[name](target) : null;
 }
 
+const NUMERIC = /^[\p{Nd}.,\u066b\u2212-]$/u;
 const MOVES = new Set(["next", "previous", "chooseLeft", "chooseRight"]);
 const ACTS = {
   ArrowDown: "next",
