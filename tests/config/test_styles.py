@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 ROOMS = ("annotate", "config", "demo", "projects", "results")
+LIGHT_HALF = r"\1"
 OPEN_PROPS = "vendor/open-props/open-props.css"
 
 
@@ -40,3 +41,12 @@ def test_each_token_exists() -> None:
     vendored = (settings.BASE_DIR / "static" / OPEN_PROPS).read_text(encoding="utf-8")
     set_somewhere = set(re.findall(r"(--[\w-]+)[\"']?\s*[:,]", read_styles() + vendored + read_users()))
     assert sorted(set(re.findall(r"var\((--[\w-]+)", read_styles())) - set_somewhere) == []
+
+
+def test_each_colour_has_its_light_value_where_browsers_do_not_know_both() -> None:
+    pair = r"light-dark\(((?:[^(),]|\([^()]*\))+), (?:[^()]|\([^()]*\))+\)"
+    both, _, light = read_styles().partition("@supports not (color: light-dark(#000, #fff))")
+    tokens = re.findall(r"(--[\w-]+): ([^;]*light-dark[^;]*);", both.partition("@media (prefers-contrast: more)")[0])
+    assert len(tokens) > 30
+    wanted = [f"{name}: {re.sub(pair, LIGHT_HALF, value)};" for name, value in tokens]
+    assert [each for each in wanted if each not in light.partition("@layer base")[0]] == []
