@@ -1,6 +1,7 @@
 // Answers kept on this device: one entry of localStorage per membership and assignment.
 // An entry: {user, urls: {draft, session}, unsent: {answers, cannot, flags, comments, read}, seconds, keptAt}.
 const PREFIX = "concord:work:";
+let isClosed = false; // at the sign-out: a request that ends after it keeps nothing
 
 export function keyOf(owner, assignment) {
   return `${PREFIX}${owner}:${assignment}`;
@@ -15,6 +16,7 @@ export function read(key) {
 }
 
 export function write(key, entry) {
+  if (isClosed) return false;
   try {
     localStorage.setItem(key, JSON.stringify(entry));
     return true;
@@ -39,7 +41,8 @@ function keys() {
   }
 }
 
-export function wipeAll() {
+export function closeStore() {
+  isClosed = true;
   keys().forEach(wipe);
 }
 

@@ -1,6 +1,6 @@
 // Before signing out, ratings that are only on this device are sent. If that fails, a dialog asks; then they are deleted.
 import { ask } from "./confirm.js";
-import { kept, wipeAll } from "./keep.js";
+import { closeStore, kept } from "./keep.js";
 import { say } from "./words.js";
 
 const TIMEOUT_MS = 20_000; // for all of them: on a dead connection each would wait as long
@@ -37,7 +37,7 @@ export function startSignOut() {
         }));
       if (!yes) return;
       isReady = true;
-      wipeAll();
+      closeStore();
       form.submit();
     });
   }

@@ -135,6 +135,17 @@ def test_a_press_on_the_chosen_point_clears_it_and_a_double_click_does_not(page:
     expect(page.locator("[data-count]")).to_have_text("0")
 
 
+@pytest.mark.parametrize("text", [".question-head h2", ".passage-pane .label", ".skip"])
+def test_keys_work_after_a_click_on_plain_text_and_after_the_skip_link(page: Page, text: str) -> None:
+    place = page.locator(text).first
+    place.press("Enter") if text == ".skip" else place.click()
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.keyboard.press("4")
+    assert checked(page, 0) == "4"
+    page.keyboard.press("?")
+    expect(page.locator("[data-keys-dialog]")).to_be_visible()
+
+
 def test_after_a_change_the_next_unrated_comes_then_the_first_then_the_end(page: Page) -> None:
     for _ in range(3):
         page.keyboard.press("j")

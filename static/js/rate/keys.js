@@ -62,7 +62,8 @@ export function startKeys({ root, acts }) {
     if (event.defaultPrevented || isComposing(event) || document.querySelector("dialog[open]")) return;
     const target = event.target;
     const isCommand = event.ctrlKey || event.metaKey;
-    if (!root.contains(target) && target !== document.body) return;
+    // A click on plain text gives the focus to the page around it.
+    if (!root.contains(target) && !target.contains(root)) return;
     if (target.closest?.("[data-no-keys]")) return;
     if (isCommand && event.key === "Enter") return run(event, acts.submit);
     if (isCommand && !event.shiftKey && keyName(event) === "z" && acts.undo && !isTyping(target)) return run(event, acts.undo);
