@@ -45,10 +45,18 @@ function startSorting(table) {
   });
 }
 
-async function copy(button) {
-  const response = await fetch(button.dataset.copy, { credentials: "same-origin" });
+async function fetchText(url) {
+  const response = await fetch(url, { credentials: "same-origin" });
   if (!response.ok) throw new Error(String(response.status));
-  await navigator.clipboard.writeText(await response.text());
+  return response.text();
+}
+
+// Safari allows the clipboard only while the click is handled, but takes a text that comes later.
+async function copy(button) {
+  const text = fetchText(button.dataset.copy);
+  const later = text.then((each) => new Blob([each], { type: "text/plain" }));
+  if (window.ClipboardItem) await navigator.clipboard.write([new ClipboardItem({ "text/plain": later })]);
+  else await navigator.clipboard.writeText(await text);
   const name = button.textContent;
   button.textContent = button.dataset.done;
   setTimeout(() => (button.textContent = name), 2000);

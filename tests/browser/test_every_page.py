@@ -30,15 +30,20 @@ LOOK = """() => {
   const isUneven = (row) => row.some((e) => row.some((other) =>
     e.parentElement.offsetTop === other.parentElement.offsetTop
     && Math.abs(e.getBoundingClientRect().bottom - other.getBoundingClientRect().bottom) > 1));
+  const fields = document.querySelectorAll(
+    "input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), select, textarea:read-write"
+  );
+  const small = innerWidth < 640 ? [...fields].filter((e) => parseFloat(getComputedStyle(e).fontSize) < 16) : [];
   return [
     "__xss" in window || document.querySelector("[onload], [onerror]") !== null,
     document.documentElement.scrollWidth,
     [...ends.values()].filter(isUneven).length,
+    small.map((e) => e.name || e.id),
   ];
 }"""
-"""JavaScript: whether a text became a part of the page, how broad that is, and in how many rows of forms the inputs
-stand on different lines. A locator would first give each page the script that finds elements, which takes longer than
-to look.
+"""JavaScript: whether a text became a part of the page, how broad that is, in how many rows of forms the inputs stand
+on different lines, and which fields have a text so small that an iPhone enlarges the page around them. A locator would
+first give each page the script that finds elements, which takes longer than to look.
 """
 
 
@@ -81,11 +86,13 @@ def faults(page: Page, path: str, looks: list[tuple[Any, dict[str, int]]]) -> It
             answer = page.goto(path)
             if answer is None or answer.status != 200:
                 yield f"status {answer and answer.status}"
-        is_hurt, broad, n_uneven = page.evaluate(LOOK)
+        is_hurt, broad, n_uneven, small = page.evaluate(LOOK)
         if is_hurt:
             yield "a text became a part of the page"
         if n_uneven:
             yield f"{scheme}: inputs of {n_uneven} rows on different lines"
+        if small:
+            yield f"{scheme}: small text in {', '.join(small)}"
         if broad > size["width"]:
             yield f"{scheme}: {broad} pixels wide"
         if is_first or SCALE > 1:

@@ -136,13 +136,14 @@ def test_what_is_pressed_before_the_script_has_come_is_saved_too(signed_in: Sign
 
 
 def test_a_point_says_what_it_means_where_it_is_and_moves_nothing(page: Page) -> None:
-    hint = page.locator(".hint")
+    hint = page.locator(".meaning")
     tall = "document.documentElement.scrollHeight"
     before = page.evaluate(tall)
     point = page.locator("#item0 .point").nth(4)
     wait_for_the_rest(page)
     point.hover()
     expect(hint).to_have_text("5 says what the reference says; extra words are fine")
+    assert hint.evaluate("(e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight")
     assert page.evaluate(tall) == before
     hint.hover()
     page.wait_for_timeout(400)
@@ -168,12 +169,12 @@ def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annota
     wait_for_the_rest(page)
     point = page.locator("#item0 .point").nth(1)
     assert hold_down(page, point) == 1
-    expect(page.locator(".hint")).to_contain_text("2 only a little of the right answer is there")
+    expect(page.locator(".meaning")).to_contain_text("2 only a little of the right answer is there")
     expect(page.locator("[data-count]")).to_have_text("0")
     page.wait_for_timeout(200)
     point.tap()
     expect(page.locator("[data-count]")).to_have_text("1")
-    expect(page.locator(".hint")).to_be_hidden()
+    expect(page.locator(".meaning")).to_be_hidden()
 
 
 def hold_down(page: Page, point: Any) -> int:
@@ -183,7 +184,7 @@ def hold_down(page: Page, point: Any) -> int:
     session = page.context.new_cdp_session(page)
     session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
     page.wait_for_timeout(1_000)
-    n_hints = page.locator(".hint").count()
+    n_hints = page.locator(".meaning").count()
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     return n_hints
 

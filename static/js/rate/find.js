@@ -68,6 +68,8 @@ export function startFind({ details, words, reveal, whereNow, say }) {
   for (const button of box.querySelectorAll("[data-find-step]")) {
     button.addEventListener("click", () => step(Number(button.dataset.findStep)));
   }
+  // The keys of the search work on after a click: in Safari a pressed button would give the focus to the page.
+  box.addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
   box.addEventListener("keydown", (event) => {
     if (isComposing(event)) return;
     if (event.key === "Escape") close();

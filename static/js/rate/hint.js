@@ -4,7 +4,7 @@ const HOLD_MS = 450;
 
 export function startHints(root) {
   const hint = document.createElement("div");
-  hint.className = "hint";
+  hint.className = "meaning";
   hint.setAttribute("aria-hidden", "true"); // screen readers get the same text as the button's description
   let timer = 0;
   let point = null;
