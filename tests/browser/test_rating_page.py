@@ -290,7 +290,7 @@ def test_an_answer_that_is_saved_while_somebody_signs_out_leaves_nothing_on_the_
     page.keyboard.press("5")
     page.locator(".menu > summary").click()
     page.get_by_role("button", name="Sign out").click()
-    page.wait_for_function("window.isSigningOut")
+    page.wait_for_function("() => window.isSigningOut")
     assert page.evaluate(KEPT) == 0
     with page.expect_response("**/draft/"):
         held[0].continue_()
