@@ -57,5 +57,5 @@ def test_a_hit_is_rated_and_every_choice_is_seen(
     expect(page.locator("[data-saving]")).to_contain_text("Saved")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/desk/")
-    assert sorted(Judgment.objects.values_list("value", flat=True)) == [2, 4]
+    assert set(Judgment.objects.values_list("value", flat=True)) == {2, 4}
     assert faults == []
