@@ -21,10 +21,18 @@ ACCENT, ON_ACCENT = "rgb(9, 92, 107)", "rgb(255, 255, 255)"
 
 
 def serve_older_styles(route: Route) -> None:
+    serve_without(LATER, route)
+
+
+def serve_styles_without_has(route: Route) -> None:
+    serve_without((*LATER, ":has("), route)
+
+
+def serve_without(names: tuple[str, ...], route: Route) -> None:
     response = route.fetch()
     text = response.text()
-    for name in LATER:
-        text = text.replace(name, name.replace("-", "-un"))
+    for name in names:
+        text = text.replace(name, f"{name[0]}un{name[1:]}")
     route.fulfill(response=response, body=text)
 
 
@@ -59,3 +67,19 @@ def test_a_hit_is_rated_and_every_choice_is_seen(
     page.wait_for_url("**/desk/")
     assert set(Judgment.objects.values_list("value", flat=True)) == {2, 4}
     assert faults == []
+
+
+def test_the_chosen_point_is_seen_where_has_is_not_known(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = signed_in(annotator.user, viewport=LAPTOP)
+    page.route("**/*.css", serve_styles_without_has)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    radio = page.locator("#item0 [type=radio]")
+    page.locator("#item0 .point").nth(3).click()
+    assert [each.evaluate("(e) => getComputedStyle(e).opacity") for each in radio.all()] == ["0", "0", "0", "1", "0"]
+    box = radio.nth(3).bounding_box()
+    assert box
+    assert box["width"] == box["height"] == 16
+    page.locator("#item0 .point").nth(1).click()
+    assert radio.nth(1).is_checked()
