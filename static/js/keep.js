@@ -41,9 +41,13 @@ function keys() {
   }
 }
 
+export function wipeAll() {
+  keys().forEach(wipe);
+}
+
 export function closeStore() {
   isClosed = true;
-  keys().forEach(wipe);
+  wipeAll();
 }
 
 // Deletes what another person left on this device.

@@ -1,7 +1,7 @@
 // Answers kept on a device: whose they are, and what becomes of them.
 import { equal, rejects, test } from "./checking.js";
 import { answer, saved, serve, Store, use } from "./fakes.js";
-import { isEmpty, kept, keyOf, read, wipe, wipeAll, wipeOthers, write } from "../../../static/js/keep.js";
+import { closeStore, isEmpty, kept, keyOf, read, wipe, wipeAll, wipeOthers, write } from "../../../static/js/keep.js";
 
 const UNSENT = { answers: { 0: { correctness: [4, 1000] } }, cannot: {}, flags: {}, comments: {} };
 const NOTHING = { answers: {}, cannot: {}, flags: {}, comments: {} };
@@ -101,4 +101,12 @@ test("what is sent at the sign-out goes nowhere else and does not wait for ever"
     ["error", "application/json", true],
     ["error", "application/json", true],
   ]);
+});
+
+// The last test: the store stays closed until the page is loaded again.
+test("a closed store is empty and takes nothing more", () => {
+  const store = fill();
+  closeStore();
+  equal(write(keyOf("m1", "a"), {}), false);
+  equal(Object.keys(store), ["other"]);
 });
