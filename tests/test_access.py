@@ -22,6 +22,7 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from projects.access import Policy, Right
+from projects.database.prepared import run
 from projects.models import Membership, Pulse, User
 from tests.access_world import ROUTES, Role, Standing, World, make_world
 from tests.routes import Route, all_routes
@@ -47,6 +48,9 @@ LURES = (
 
 VALUES = re.compile(r"'[^']*'|\b\d+(\.\d+)?\b|s\d+_x\d+")
 """Values of a statement, and names of savepoints."""
+CHANGING = re.compile(r"\b(INSERT INTO|UPDATE \S+( AS)?( \w+)? SET|DELETE FROM|TRUNCATE|MERGE INTO)\b")
+PREPARED: dict[str, str] = {}
+"""The statements that this process's connection has prepared, by their names."""
 N_TIMED = 10
 MOST_DIFFERENCE = 0.2
 
@@ -230,6 +234,16 @@ def test_a_new_parameter_needs_a_sample() -> None:
         Route("x:new", "/p/<int:colour>/", lambda request: HttpResponse(), (), ("colour",)).fill({})
 
 
+def test_the_walk_sees_a_write_by_a_prepared_statement_and_within_a_select(world: World) -> None:
+    with CaptureQueriesContext(connection) as queries, undone(world), connection.cursor() as cursor:
+        run("UPDATE projects_user SET first_name = %(name)s WHERE false", {"name": "Ada"})
+        cursor.execute(
+            "WITH gone AS (DELETE FROM projects_user u WHERE false RETURNING u.id) SELECT count(*) FROM gone"
+        )
+        cursor.execute("SELECT id FROM projects_user WHERE first_name = 'DELETE FROM x' FOR UPDATE SKIP LOCKED")
+    assert [each.partition(" ")[0] for each in writes(queries)] == ["UPDATE", "WITH"]
+
+
 def test_the_walk_is_long_enough() -> None:
     identities = 10
     assert len(ROUTES) * identities * len(METHODS) >= LEAST_CASES
@@ -388,11 +402,21 @@ def test_the_admin_changes_nothing(name: str, world: World) -> None:
 
 def writes(queries: CaptureQueriesContext) -> list[str]:
     """The statements that change rows; what only opens or undoes the test's own savepoints does not."""
-    changing = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "MERGE")
-    statements = [query["sql"].lstrip("( \n") for query in queries.captured_queries]
-    return [
-        each for each in statements if each.upper().startswith(changing) and not each.startswith(COUNTS_A_TOKENS_USE)
-    ]
+    statements = [spell_out(query["sql"]) for query in queries.captured_queries]
+    changing = [each for each in statements if CHANGING.search(each) and CHANGING.search(VALUES.sub("?", each))]
+    return [each for each in changing if not each.startswith(COUNTS_A_TOKENS_USE)]
+
+
+def spell_out(sql: str) -> str:
+    """Return a statement, also where it was sent as the name of a prepared one, without brackets around it."""
+    if sql.startswith("EXECUTE "):
+        name = sql.split(maxsplit=2)[1]
+        if name not in PREPARED:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT name, statement FROM pg_prepared_statements")
+                PREPARED.update((each, statement.partition(" AS ")[2]) for each, statement in cursor.fetchall())
+        sql = PREPARED[name]
+    return sql.lstrip("( \n")
 
 
 def fingerprint() -> dict[str, str]:
