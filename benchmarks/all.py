@@ -24,9 +24,8 @@ PAGES = "pages --scale 1000000"
 UNKNOWN = "?"
 
 A_REQUEST = (
-    "One annotator waits 12 ms for a submit, the claim and the next page; 9.9 ms with the reference, which has no "
-    "access control, time limits or repeated submits. No part stands out: eight statements, and seventeen "
-    "middleware with 5 to 60 µs each."
+    "Of its CPU beyond the reference's three fifths are the database's, whose statements also check places, time "
+    "limits and repeated submits; the rest is spread over access control and seventeen middleware with 5 to 60 µs each."
 )
 A_DRAFT = (
     "A cycle with a request for each draft has twelve, the reference's two: even empty ones would cost more. The "
