@@ -40,6 +40,7 @@ OF_A_SET = (
     "Four fifths are CPU of its process, about a second each for libraries, tables, MOCHA, Parquet and the "
     "archive; the rest is the database, which selects and orders the judgments for each of five files."
 )
+OF_A_PAGE = "The statements that stand below each page above."
 OF_MEMORY = "A fifth are pages of files; each process adds copies of the pages that it changes (decision 0021)."
 OF_PACKAGES = (
     "pyarrow 173, scipy 118, vl-convert 88, PostgreSQL 77, numpy 60, pandas 47, Babel 34, Django 32: decision 0024."
@@ -119,8 +120,8 @@ ROWS = (
     Row(FREEZING, "set of 100,000 and 1,000,000: seconds", "17", "5 –", r"[\d,]+ +freeze +([\d.]+)", OF_A_SET),
     Row(FREEZING, "  CPU seconds of its process", "137", "60", r"[\d,]+ +freeze +[\d.]+ +([\d.]+)", OF_A_SET),
     Row(FREEZING, "  peak MB", "253 376", "300", r"[\d,]+ +freeze +[\d.]+ +[\d.]+ +[\d,]+ +(\d+)"),
-    Row(PAGES, "pages above 0.3 s of CPU: at a million, small", "", "0", r"pages, (\d+) of them above"),
-    Row(PAGES, "  the slowest: seconds of CPU", "4.7", "0.3", r"of them above .*\n.*?([\d.]+) s of CPU"),
+    Row(PAGES, "pages above 0.3 s of CPU: at a million, small", "", "0", r"pages, (\d+) of them above", OF_A_PAGE),
+    Row(PAGES, "  the slowest: seconds of CPU", "4.7", "0.3", r"of them above .*\n.*?([\d.]+) s of CPU", OF_A_PAGE),
     Row(SMALL, "first page, nothing there: seconds", "", "12", r"nothing there: ([\d.]+)"),
     Row(SMALL, "first page, existing data: seconds", "13", "5", r"existing data: ([\d.]+)"),
     Row(SMALL, "memory while idle: MB", "800", "350", r"memory: (\d+) MB", OF_MEMORY),

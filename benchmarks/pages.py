@@ -5,8 +5,8 @@ Run: .venv/bin/python -m benchmarks.pages [--scale 1000000] [--all]
 A page is opened by the project's owner, with its figures computed by jobs, as people would request them. The orders of
 its lists and its last page are opened too, as far as the page itself links to them. CPU seconds are those of this
 process and of the database, which is kept from working on one statement in parallel; the last column has those of the
-first opening after a change of the judgments, when nothing is kept. The last lines give the seconds of each report, and
-the peak RSS of this process after it. The goal is 0.3 s of CPU for each page.
+first opening after a change of the judgments, when nothing is kept. Below a page that misses the goal of 0.3 s of CPU
+stand its longest statements. The last lines give the seconds of each report, and the peak RSS of this process after it.
 """
 
 import argparse
@@ -40,6 +40,8 @@ ADDRESSES = (
 )
 """Choices of menus, to which no link leads."""
 LINK = re.compile(r'href="\?([^"#]+)"')
+N_STATEMENTS = 3
+WIDTH = 160
 FEW = 15
 """The slowest pages, which are listed unless all are asked for."""
 NO_PAGES = (
@@ -55,6 +57,8 @@ class Opened(NamedTuple):
     seconds: float
     cpu: float
     first: float = 0.0
+    statements: tuple[str, ...] = ()
+    """The longest, with their seconds, of a page that misses the goal."""
 
 
 def main() -> None:
@@ -80,6 +84,7 @@ def main() -> None:
             print(f"{project.slug}: {len(pages)} pages, {len(slow)} of them above {GOAL} s of CPU")
             for page in sorted(pages, key=lambda each: -each.cpu)[: None if options.all else max(FEW, len(slow))]:
                 print(f"  {page.path:<64}{page.seconds:8.3f} s {page.cpu:8.3f} s of CPU, {page.first:.3f} s at first")
+                print("".join(f"      {each}\n" for each in page.statements), end="")
     print(*made, sep="\n")
 
 
@@ -141,7 +146,18 @@ class Opening:
         caches["kept"].clear()
         first = self._measure_once(path).cpu
         rounds = [self._measure_once(path) for _ in range(ROUNDS)]
-        return Opened(path, min(each.seconds for each in rounds), min(each.cpu for each in rounds), first)
+        cpu = min(each.cpu for each in rounds)
+        statements = self._list_longest(path) if cpu > GOAL else ()
+        return Opened(path, min(each.seconds for each in rounds), cpu, first, statements)
+
+    def _list_longest(self, path: str) -> tuple[str, ...]:
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(connection) as captured:
+            self.client.get(path)
+        longest = sorted(captured.captured_queries, key=lambda query: -float(query["time"]))[:N_STATEMENTS]
+        return tuple(f"{query['time']} s {' '.join(query['sql'].split())[:WIDTH]}" for query in longest)
 
     def _measure_once(self, path: str) -> Opened:
         from django.db import connection
