@@ -24,7 +24,7 @@ PAGES = "pages --scale 1000000"
 UNKNOWN = "?"
 
 A_REQUEST = (
-    "Of its CPU beyond the reference's three fifths are the database's, whose statements also check places, time "
+    "Of its CPU beyond the reference's, three fifths are the database's, whose statements also check places, time "
     "limits and repeated submits; the rest is spread over access control and seventeen middleware with 5 to 60 µs each."
 )
 A_DRAFT = (
@@ -37,7 +37,7 @@ TWO_DRAFTS = (
 )
 OF_MANY = "Of its CPU the command takes almost half, the database a third, and the process that reads the file a fifth."
 OF_A_SET = (
-    "Four fifths are CPU of its process, about a second each for libraries, tables, MOCHA, Parquet and the "
+    "Three to four fifths are CPU of its process, about a second each for libraries, tables, MOCHA, Parquet and the "
     "archive; the rest is the database, which selects and orders the judgments for each of five files."
 )
 OF_A_PAGE = "The statements that stand below each page above."
