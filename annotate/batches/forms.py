@@ -178,8 +178,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     def _offer_questions_by_type(self) -> None:
         """Offer a number of questions to draw for each type."""
         counts = dict(
-            Candidate.objects.in_project(self.project)
-            .judgeable()
+            Candidate.objects.judgeable_in(self.project)
             .order_by()
             .values_list("question__type")
             .annotate(n=Count("question", distinct=True))

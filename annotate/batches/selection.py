@@ -122,7 +122,7 @@ def read_rows(values: QuerySet[Any, tuple[Any, ...]]) -> list[Row]:
 
 def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
     """Return all candidates of a selection, before a sample is drawn."""
-    candidates = Candidate.objects.in_project(project).judgeable()
+    candidates = Candidate.objects.judgeable_in(project)
     if selection.datasets:
         candidates = candidates.filter(dataset__name__in=selection.datasets)
     if selection.splits:

@@ -145,6 +145,17 @@ def is_judgeable(candidate: str, passage: str) -> str:
     return f"({_alias(candidate)}.withdrawn_at IS NULL AND {_alias(passage)}.withdrawn_at IS NULL)"
 
 
+def is_judgeable_of_datasets(candidate: str) -> str:
+    """Return SQL: the same of a candidate in %(datasets)s, without a join with its question and passage.
+
+    Questions of withdrawn passages are few: where nothing else is asked of the others, they need no look.
+    """
+    c = _alias(candidate)
+    return f"""({c}.withdrawn_at IS NULL AND NOT EXISTS (
+    SELECT FROM projects_passage p JOIN projects_question q ON q.passage_id = p.id
+    WHERE q.id = {c}.question_id AND p.withdrawn_at IS NOT NULL AND p.dataset_id = ANY(%(datasets)s)))"""
+
+
 def is_known(member: str) -> str:
     """Return SQL: whether it is known who judged: imported judgments may not name their annotator."""
     return f"{_alias(member)}.kind <> 'unknown'"

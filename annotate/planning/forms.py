@@ -33,8 +33,7 @@ class PlanForm(EditForm):
         super().__init__(*args, **kwargs)
         self.by_type = by_type
         counts = (
-            Candidate.objects.in_project(project)
-            .judgeable()
+            Candidate.objects.judgeable_in(project)
             .order_by()
             .values_list("dataset__kind", "question__passage__split", "question__type")
             .annotate(n=Count("pk"))

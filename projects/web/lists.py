@@ -55,9 +55,14 @@ def read_page_number(request: HttpRequest) -> int:
     return max(1, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
 
 
-def paginate(request: HttpRequest, rows: Sequence[Any] | Any, size: int = PAGE_SIZE) -> Page[Any]:
-    """Return the requested page; the last one for a number beyond it."""
-    return ListPaginator(rows, size).get_page(request.GET.get("page"))
+def paginate(
+    request: HttpRequest, rows: Sequence[Any] | Any, size: int = PAGE_SIZE, *, n: int | None = None
+) -> Page[Any]:
+    """Return the requested page; the last one for a number beyond it. `n` rows need not be counted once more."""
+    paginator = ListPaginator(rows, size)
+    if n is not None:
+        paginator.count = n
+    return paginator.get_page(request.GET.get("page"))
 
 
 class ListPaginator(Paginator[Any]):

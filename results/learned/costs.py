@@ -43,7 +43,7 @@ class Estimate:
 
 def estimate(project: Project, name: str, metric: type[Metric], folder: ModelFolder) -> Estimate | None:
     """Return how long a metric will take over the candidates of a project; none if nothing was ever measured."""
-    n = Candidate.objects.in_project(project).judgeable().count()
+    n = Candidate.objects.judgeable_in(project).count()
     runs = MetricRun.objects.done().filter(metric=name, settings__model=folder.name, report__has_key="per_second")
     paces = runs.order_by("pk").values_list("report__per_second", flat=True)
     if here := paces.filter(project=project).last():
@@ -59,7 +59,7 @@ def estimate(project: Project, name: str, metric: type[Metric], folder: ModelFol
 def count_tokens(project: Project, metric: type[Metric], folder: ModelFolder) -> float:
     """Return about how many tokens a metric reads in a project, from the mean lengths of its texts."""
     limit = folder.length or 512
-    candidates = Candidate.objects.in_project(project).judgeable()
+    candidates = Candidate.objects.judgeable_in(project)
     questions = Question.objects.in_project(project)
     references = Reference.objects.filter(question__in=questions)
     n, answer = _measure(candidates)

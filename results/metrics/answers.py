@@ -20,7 +20,7 @@ class Slice:
 
 
 def count_candidates(project: Project) -> int:
-    return Candidate.objects.in_project(project).judgeable().count()
+    return Candidate.objects.judgeable_in(project).count()
 
 
 def read_answers(
@@ -31,7 +31,7 @@ def read_answers(
     `questions` are the first and the last id of the questions to read; without it all are read.
     """
     # In the order of questions a slice fetches each question, its references and its passage once.
-    rows = Candidate.objects.in_project(project).judgeable().order_by("question_id", "id")
+    rows = Candidate.objects.judgeable_in(project).order_by("question_id", "id")
     if questions is not None:
         rows = rows.filter(question__gte=questions[0], question__lte=questions[1])
     fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=size)

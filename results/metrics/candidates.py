@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OrderBy, Q, QuerySet
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.stages import default_stage
@@ -15,7 +15,8 @@ from projects.web.lists import order_with_empty_last, split_sort
 from results.models import MetricRun, MetricScore
 
 SORTS = {
-    "candidate": ("candidate__dataset__name", "candidate__external_id"),
+    # Datasets in the order of their creation: an index leads to the first page, where by names all would be sorted.
+    "candidate": ("candidate__dataset_id", "candidate__external_id"),
     "source": ("candidate__source",),
     "score": ("value",),
 }
@@ -31,12 +32,8 @@ class Filters:
     reason: str = ""
 
 
-def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricScore]:
-    """Return the scores in the requested order; a candidate without a score comes last either way."""
-    # Passages are long, and the list shows none of them.
-    rows = run.scores.defer(
-        "candidate__question__passage__text", "candidate__question__passage__documents"
-    ).select_related("candidate__dataset", "candidate__question__passage")
+def find_scores(run: MetricRun, filters: Filters) -> QuerySet[MetricScore]:
+    rows = run.scores.all()
     if filters.text:
         rows = rows.filter(
             Q(candidate__external_id__icontains=filters.text) | Q(candidate__text__icontains=filters.text)
@@ -48,8 +45,23 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
     if filters.reason:
         # A reason may go on with the value that was no number, so its beginning is compared.
         rows = rows.filter(value=None, reason__startswith=filters.reason)
+    return rows
+
+
+def sort_scores(run: MetricRun, rows: QuerySet[MetricScore], sort: str) -> QuerySet[MetricScore]:
+    """Return the scores in the requested order; a candidate without a score comes last either way."""
+    # Passages are long, and the list shows none of them.
+    rows = rows.defer("candidate__question__passage__text", "candidate__question__passage__documents").select_related(
+        "candidate__dataset", "candidate__question__passage"
+    )
     column, is_descending = split_sort(sort)
-    order = [order_with_empty_last(F(name), is_descending=is_descending) for name in SORTS[column]]
+    if column == "score":
+        order = [order_with_empty_last(F("value"), is_descending=is_descending)]
+    else:
+        order = [OrderBy(F(name), descending=is_descending) for name in SORTS[column]]
+    if column == "candidate":
+        # All scores are of these; the index is not to be read from the datasets of other projects on.
+        rows = rows.filter(candidate__dataset__in=run.project.find_ids().datasets)
     return rows.order_by(*order, "candidate_id")
 
 

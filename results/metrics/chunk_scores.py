@@ -89,7 +89,7 @@ def _add_up(chunk: MetricChunk, column: Column) -> Sums:
     is_scored = np.isfinite(np.concatenate([values for _ids, values, _counts in counted]))
     counts = np.concatenate([counts for _ids, _values, counts in counted])
     # The ids of other projects' questions can lie between those of the chunk.
-    own = Candidate.objects.in_project(chunk.run.project).judgeable()
+    own = Candidate.objects.judgeable_in(chunk.run.project)
     named = own.filter(question__gte=chunk.first_question, question__lte=chunk.last_question)
     groups = {pk: names for pk, *names in named.values_list("pk", "dataset__name", "source")}
     found: Sums = {}

@@ -251,8 +251,7 @@ class _Part:
 
 def _divide(project: Project) -> Iterator[_Part]:
     counted = (
-        Candidate.objects.in_project(project)
-        .judgeable()
+        Candidate.objects.judgeable_in(project)
         .order_by("question_id")
         .values_list("question_id")
         .annotate(n=Count("pk"))

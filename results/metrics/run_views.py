@@ -18,7 +18,7 @@ from projects.tables.responses import answer_table
 from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.metrics import computing
-from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
+from results.metrics.candidates import SORTS, Filters, fetch_golds, find_scores, sort_scores
 from results.metrics.charts import make_charts
 from results.metrics.downloading import FORMATS, stream_scores
 from results.metrics.listing import describe_run, list_settings
@@ -120,7 +120,8 @@ def _fetch(project: Project, pk: int) -> MetricRun:
 def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[str, Any]:
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
-    page = paginate(request, list_scores(run, Filters(**chosen), sort))
+    found = find_scores(run, Filters(**chosen))
+    page = paginate(request, sort_scores(run, found, sort), n=found.count())
     # Gold scores are those of the default stage.
     criteria = criteria_in_use(project, stage=default_stage(project))
     criterion = _criterion(request, criteria)

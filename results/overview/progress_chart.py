@@ -40,8 +40,8 @@ def draw_progress(days: list[Day]) -> Chart:
 
 # Days are in UTC, as everywhere: people of several time zones work on one project.
 _BY_DAY = """
-SELECT day, n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
-    SELECT to_char(a.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+SELECT to_char(day, 'YYYY-MM-DD'), n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
+    SELECT (a.submitted_at AT TIME ZONE 'UTC')::date AS day,
            count(*) FILTER (WHERE b.kind = 'trial') AS n_trial, count(*) FILTER (WHERE b.kind = 'full') AS n_full
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
     WHERE h.batch_id = ANY(%s) AND a.holds_place AND a.submitted_at IS NOT NULL

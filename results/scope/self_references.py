@@ -3,7 +3,7 @@
 from django.db.models import Exists, F, Func, OuterRef, QuerySet, TextField, Value
 
 from annotate.frames.rating_patterns import execute_analytic
-from annotate.models.conditions import is_judgeable
+from annotate.models.conditions import is_judgeable_of_datasets
 from measures.metrics import Metric
 from projects.models import Candidate, Project, Reference
 
@@ -19,7 +19,7 @@ def _strip(column: str) -> Func:
 def find_self_references(project: Project) -> QuerySet[Candidate]:
     """Return the judgeable candidates with the text of a reference of their question."""
     same = Reference.objects.filter(question=OuterRef("question")).annotate(plain=_strip("text"))
-    candidates = Candidate.objects.in_project(project).judgeable().annotate(plain=_strip("text"))
+    candidates = Candidate.objects.judgeable_in(project).annotate(plain=_strip("text"))
     return candidates.filter(Exists(same.filter(plain=OuterRef("plain"))))
 
 
@@ -36,9 +36,8 @@ WITH reference AS (
     FROM projects_question q JOIN projects_reference r ON r.question_id = q.id WHERE q.dataset_id = ANY(%(datasets)s))
 SELECT c.source, count(*), count(r.question_id)
 FROM projects_candidate c
-JOIN projects_question q ON q.id = c.question_id JOIN projects_passage p ON p.id = q.passage_id
 LEFT JOIN reference r ON r.question_id = c.question_id AND r.plain = btrim(c.text, %(spaces)s)
-WHERE c.dataset_id = ANY(%(datasets)s) AND {is_judgeable("c", "p")}
+WHERE c.dataset_id = ANY(%(datasets)s) AND {is_judgeable_of_datasets("c")}
 GROUP BY c.source
 """
 

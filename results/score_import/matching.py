@@ -23,12 +23,13 @@ class Candidates:
     """The candidates of a project by their ids; the positions of judgeable ones come first, in order of id."""
 
     def __init__(self, project: Project) -> None:
-        rows = Candidate.objects.in_project(project)
+        may_be_judged = Candidate.objects.judgeable_in(project)
+        withdrawn = Candidate.objects.in_project(project).exclude(pk__in=may_be_judged.values("pk"))
         columns = ("id", "dataset__name", "external_id")
-        judgeable = list(rows.judgeable().order_by("id").values_list(*columns))
+        judgeable = list(may_be_judged.order_by("id").values_list(*columns))
         self.ids = [pk for pk, _dataset, _name in judgeable]
         self.n = len(self.ids)
-        others = rows.exclude(pk__in=rows.judgeable().values("pk")).order_by("id").values_list(*columns)
+        others = withdrawn.order_by("id").values_list(*columns)
         self._names = [name for _pk, _dataset, name in judgeable]
         self._datasets = [dataset for _pk, dataset, _name in judgeable]
         self._positions: dict[tuple[str, str], int] = {}

@@ -38,7 +38,7 @@ def receive(project: Project, actor: Membership, content: str, name: str = "scor
 def metric_samples(project: Project, actor: Membership, *, n_before: int = 0) -> dict[str, Any]:
     """Values for the paths of metrics and of files of scores; files count from one in each project."""
     run = compute(project, actor)
-    candidate = Candidate.objects.in_project(project).judgeable().earliest("pk")
+    candidate = Candidate.objects.judgeable_in(project).earliest("pk")
     content = f"dataset,candidate_id,bleurt\n{candidate.dataset.name},{candidate.external_id},0.5\nx,nobody,1\n"
     numbers = [receive(project, actor, content).number for _ in range(n_before + 2)]
     samples: dict[str, Any] = {}

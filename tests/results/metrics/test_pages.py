@@ -101,6 +101,17 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
         assert f'href="{folder}tables/{name}.csv"' in client.get(folder).content.decode()
 
 
+@pytest.mark.parametrize("sort", ["candidate", "-candidate"])
+def test_scores_are_sorted_by_dataset_as_created_and_by_id(
+    corpus: Project, researcher: Membership, client_of: SignIn, sort: str
+) -> None:
+    run = compute(corpus, researcher)
+    shown = client_of(researcher).get(address("metric-show", corpus, run.pk), {"sort": sort})
+    names = [row["Candidate"] for row in read(shown.content.decode()).rows("Candidates with their scores")]
+    by_dataset = ["narrative-right", "narrative-wrong", "alone", "cosmos-right", "cosmos-wrong"]
+    assert names == (by_dataset if sort == "candidate" else by_dataset[::-1])
+
+
 def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
     corpus: Project, researcher: Membership, client_of: SignIn, outside: ModuleType
 ) -> None:
