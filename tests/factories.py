@@ -24,6 +24,10 @@ from projects.models import (
     User,
 )
 from projects.rubric import rubrics
+from projects.rubric.presets import find_preset
+
+REFERENCE = "On the mat."
+INSTRUCTIONS = "# How to rate\n\nRead, then rate."
 
 _numbers = count(1)
 
@@ -44,8 +48,10 @@ def make_project(slug: str = "", **over: Any) -> Project:
     """A project with its first rubric and instructions, and nobody in it."""
     slug = slug or f"project-{next(_numbers)}"
     project = Project.objects.create(slug=slug, **{"name": slug.replace("-", " ").capitalize(), **over})
-    make_rubric(project)
-    make_instructions(project)
+    first = find_preset(DEFAULT_PRESET, project.language)
+    rubric = Rubric(project=project, version=1, name=first.name, preset=DEFAULT_PRESET)
+    rubrics.save_version(rubric, first.criteria)
+    Instructions.objects.create(project=project, version=1, text=INSTRUCTIONS)
     return project
 
 
@@ -66,7 +72,7 @@ def make_rubric(project: Project, preset: str = DEFAULT_PRESET) -> Rubric:
     return rubrics.create_from_preset(project, preset)
 
 
-def make_instructions(project: Project, text: str = "# How to rate\n\nRead, then rate.") -> Instructions:
+def make_instructions(project: Project, text: str = INSTRUCTIONS) -> Instructions:
     """A version that every member has read."""
     version = Instructions.objects.create(project=project, version=project.instructions.count() + 1, text=text)
     InstructionsReading.objects.bulk_create(
@@ -85,39 +91,62 @@ def make_dataset(project: Project, name: str = "", **over: Any) -> Dataset:
 
 
 def make_passage(dataset: Dataset, external_id: str = "", **over: Any) -> Passage:
-    external_id = external_id or f"p{next(_numbers)}"
-    text = f"The text of passage {external_id}. The cat sat on the mat."
-    return Passage.objects.create(dataset=dataset, external_id=external_id, **{"text": text, **over})
+    passage = _passage(dataset, external_id, **over)
+    passage.save()
+    return passage
 
 
 def make_question(
-    passage: Passage, external_id: str = "", *, references: tuple[str, ...] = ("On the mat.",), **over: Any
+    passage: Passage, external_id: str = "", *, references: tuple[str, ...] = (REFERENCE,), **over: Any
 ) -> Question:
-    external_id = external_id or f"q{next(_numbers)}"
-    question = Question.objects.create(
-        dataset=passage.dataset, passage=passage, external_id=external_id, **{"text": "Where did the cat sit?", **over}
-    )
+    question = _question(passage, external_id, **over)
+    question.save()
     Reference.objects.bulk_create(
         Reference(question=question, position=position, text=text) for position, text in enumerate(references)
     )
     return question
 
 
+def make_questions(dataset: Dataset, n: int) -> list[Question]:
+    """Passages with one question and one reference each."""
+    passages = Passage.objects.bulk_create(_passage(dataset) for _ in range(n))
+    questions = Question.objects.bulk_create(map(_question, passages))
+    Reference.objects.bulk_create(Reference(question=each, position=0, text=REFERENCE) for each in questions)
+    return questions
+
+
 def make_candidates(question: Question, n: int = 1, **over: Any) -> list[Candidate]:
-    candidates = []
-    for _ in range(n):
-        number = next(_numbers)
-        made = {"external_id": f"c{number}", "text": f"Candidate answer {number}", "source": "model-a", **over}
-        candidates.append(Candidate(dataset_id=question.dataset_id, question=question, **made))
-    return Candidate.objects.bulk_create(candidates)
+    return make_candidates_of_each([question], n, **over)
+
+
+def make_candidates_of_each(questions: list[Question], n: int, **over: Any) -> list[Candidate]:
+    """So many candidates of the first question, then those of the next one."""
+    return Candidate.objects.bulk_create(_candidate(question, **over) for question in questions for _ in range(n))
 
 
 def make_corpus(project: Project, *, n_passages: int = 1, n_candidates: int = 10, **over: Any) -> Dataset:
     """A dataset of passages with one question each and some candidates to each question."""
     dataset = make_dataset(project, **over)
-    for _ in range(n_passages):
-        make_candidates(make_question(make_passage(dataset)), n_candidates)
+    make_candidates_of_each(make_questions(dataset, n_passages), n_candidates)
     return dataset
+
+
+def _passage(dataset: Dataset, external_id: str = "", **over: Any) -> Passage:
+    external_id = external_id or f"p{next(_numbers)}"
+    text = f"The text of passage {external_id}. The cat sat on the mat."
+    return Passage(dataset=dataset, external_id=external_id, **{"text": text, **over})
+
+
+def _question(passage: Passage, external_id: str = "", **over: Any) -> Question:
+    external_id = external_id or f"q{next(_numbers)}"
+    made = {"text": "Where did the cat sit?", **over}
+    return Question(dataset=passage.dataset, passage=passage, external_id=external_id, **made)
+
+
+def _candidate(question: Question, **over: Any) -> Candidate:
+    number = next(_numbers)
+    made = {"external_id": f"c{number}", "text": f"Candidate answer {number}", "source": "model-a", **over}
+    return Candidate(dataset_id=question.dataset_id, question=question, **made)
 
 
 def make_plan(project: Project, number: int = 1) -> OverlapPlan:

@@ -154,9 +154,13 @@ def create_rubric(
         raise Refused("Two criteria have the same key.")
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two requests must not take the same version
     newest = project.rubrics.aggregate(newest=Max("version"))["newest"] or 0
-    rubric = Rubric.objects.create(
-        project=project, version=newest + 1, name=name, preset=preset, is_imported=is_imported
-    )
+    rubric = Rubric(project=project, version=newest + 1, name=name, preset=preset, is_imported=is_imported)
+    return save_version(rubric, criteria, not_for_quality)
+
+
+def save_version(rubric: Rubric, criteria: Sequence[CriterionSpec], not_for_quality: Collection[str] = ()) -> Rubric:
+    """Save a version that nobody else can be creating, with its criteria."""
+    rubric.save()
     Criterion.objects.bulk_create(
         Criterion(
             rubric=rubric,

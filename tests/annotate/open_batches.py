@@ -10,7 +10,7 @@ from annotate.models.batch import ROUND
 from annotate.rating.sent import SentAnswers
 from projects.models import Candidate, Project
 from projects.rubric import rubrics
-from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.factories import make_candidates_of_each, make_dataset, make_questions
 
 _numbers = count(1)
 
@@ -32,27 +32,34 @@ def open_batch(project: Project, *, n_hits: int = 2, n_items: int = 3, judgments
         n_hits=n_hits,
         **over,
     )
-    dataset = make_dataset(project)
-    for position in range(n_hits):
-        passage = make_passage(dataset)
-        add_hit(batch, make_candidates(make_question(passage), n_items), position)
+    questions = make_questions(make_dataset(project), n_hits)
+    candidates = make_candidates_of_each(questions, n_items)
+    _add_hits(batch, [candidates[n * n_items : (n + 1) * n_items] for n in range(n_hits)])
     return batch
 
 
 def add_hit(batch: Batch, candidates: list[Candidate], position: int) -> Hit:
-    hit = Hit.objects.create(
-        batch=batch,
-        passage=candidates[0].question.passage,
-        number=position + 1,
-        queue_key=batch.first_queue_key(position),
-        places_wanted=batch.judgments,
-        places_open=batch.judgments,
+    return _add_hits(batch, [candidates], position)[0]
+
+
+def _add_hits(batch: Batch, candidates: list[list[Candidate]], first: int = 0) -> list[Hit]:
+    hits = Hit.objects.bulk_create(
+        Hit(
+            batch=batch,
+            passage=each[0].question.passage,
+            number=position + 1,
+            queue_key=batch.first_queue_key(position),
+            places_wanted=batch.judgments,
+            places_open=batch.judgments,
+        )
+        for position, each in enumerate(candidates, start=first)
     )
     Item.objects.bulk_create(
         Item(hit=hit, question=candidate.question, candidate=candidate, position=place)
-        for place, candidate in enumerate(candidates)
+        for hit, each in zip(hits, candidates, strict=True)
+        for place, candidate in enumerate(each)
     )
-    return hit
+    return hits
 
 
 def answered(n_items: int = 3, value: float = 4, **over: Any) -> SentAnswers:

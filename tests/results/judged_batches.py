@@ -45,8 +45,8 @@ def judge(
     made = {"name": f"Batch {number}", "state": "closed", "rubric": rubric, **over}
     batch = Batch.objects.create(project=project, number=number, **made)
     now = timezone.now()
-    for place, (candidate, by) in enumerate(ratings.items()):
-        hit = Hit.objects.create(
+    hits = Hit.objects.bulk_create(
+        Hit(
             batch=batch,
             passage_id=candidate.question.passage_id,
             number=place + 1,
@@ -55,32 +55,41 @@ def judge(
             places_open=0,
             places_done=len(by),
         )
-        item = Item.objects.create(
-            hit=hit, question=candidate.question, position=1, candidate=candidate, control=control
+        for place, (candidate, by) in enumerate(ratings.items())
+    )
+    items = Item.objects.bulk_create(
+        Item(hit=hit, question=candidate.question, position=1, candidate=candidate, control=control)
+        for hit, candidate in zip(hits, ratings, strict=True)
+    )
+    given = [(item, *each) for item, by in zip(items, ratings.values(), strict=True) for each in by.items()]
+    assignments = Assignment.objects.bulk_create(
+        Assignment(
+            hit=item.hit,
+            annotator=annotator,
+            state="submitted",
+            mark="counted" if counted else "surplus",
+            layout=[item.pk],
+            submitted_at=now,
+            item_seconds=[4.5],
+            active_seconds=4.5,
+            wall_seconds=6,
+            not_blind=not_blind,
         )
-        for annotator, value in by.items():
-            assignment = Assignment.objects.create(
-                hit=hit,
-                annotator=annotator,
-                state="submitted",
-                mark="counted" if counted else "surplus",
-                layout=[item.pk],
-                submitted_at=now,
-                item_seconds=[4.5],
-                active_seconds=4.5,
-                wall_seconds=6,
-                not_blind=not_blind,
-            )
-            Judgment.objects.create(
-                assignment=assignment,
-                item=item,
-                annotator=annotator,
-                candidate=candidate if control == "none" else None,
-                criterion=criterion,
-                value=value,
-                is_counted=counted,
-                not_counted_reason="" if counted else "surplus",
-            )
+        for item, annotator, _value in given
+    )
+    Judgment.objects.bulk_create(
+        Judgment(
+            assignment=assignment,
+            item=item,
+            annotator=annotator,
+            candidate=item.candidate if control == "none" else None,
+            criterion=criterion,
+            value=value,
+            is_counted=counted,
+            not_counted_reason="" if counted else "surplus",
+        )
+        for assignment, (item, annotator, value) in zip(assignments, given, strict=True)
+    )
     return batch
 
 
