@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotate.models import Panel, PanelParticipant, PanelSession
 from annotate.models.panel import GLOBAL_IDS
 from annotate.onboarding import former_participants
-from annotate.panels import sessions
+from annotate.panels import participant_work, sessions
 from annotate.panels.links import ForgedLink, Ids
 from annotate.places.locking import lock_annotator
 from annotate.work import serving
@@ -85,7 +85,7 @@ def arrive(*, panel: Panel, ids: Ids, user: User | None) -> Arrival:
     elif sessions.has_left(participant):
         return Arrival(session, is_let_in=True, is_proof=is_proof)
     session = sessions.carry_on(session)
-    if session.state in sessions.LIVE and not sessions.is_complete(session):
+    if session.state in sessions.LIVE and not participant_work.is_complete(session):
         reserve_set(session)
     return Arrival(session, is_let_in=True, is_proof=is_proof)
 
@@ -215,17 +215,15 @@ def reserve_set(session: PanelSession) -> bool:
     """
     participant, panel = session.participant, session.panel
     member = participant.membership
-    if panel.hits_per_session:
-        most = participant.n_hits_due or panel.hits_per_session
-    else:
-        most = sessions.count_done(participant) + 1
+    n_done = participant_work.count_done(participant)
+    most = participant.n_hits_due or panel.hits_per_session if panel.hits_per_session else n_done + 1
     # Their sets of other panels come on top.
-    n_elsewhere = sessions.count_submitted(member) - sessions.count_done(participant) if participant.work_after else 0
+    n_elsewhere = participant_work.count_submitted(member) - n_done if participant.work_after else 0
     while serving.reserve_place(member, most=n_elsewhere + most, until=session.due_at):
         pass
     with transaction.atomic():
         lock_annotator(member)
         if panel.hits_per_session:
-            participant.n_hits_due = min(sessions.count_asked(participant), most)
+            participant.n_hits_due = min(participant_work.count_asked(participant), most)
             PanelParticipant.objects.filter(pk=participant.pk).update(n_hits_due=participant.n_hits_due)
-        return sessions.count_hits(member) > sessions.count_submitted(member)
+        return participant_work.count_hits(member) > participant_work.count_submitted(member)

@@ -11,7 +11,7 @@ from annotate.desk.arriving import reserve_set
 from annotate.models import Assignment, Batch, Hit, Outcome, PanelSession, Reservation
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.surveys import survey_state
-from annotate.panels import sessions
+from annotate.panels import participant_work, sessions
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import Admission, find_admission
 from projects.access import Right, explain_refusal
@@ -54,7 +54,7 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     """
     ended = _end_if_over(annotator, session)
     open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
-    n_done, n_due = sessions.count_done(session.participant), session.participant.n_hits_due
+    n_done, n_due = participant_work.count_done(session.participant), session.participant.n_hits_due
     expired = _find_expired(annotator)
     if ended is not None:
         may_be_late = ended.state == State.TIMED_OUT and not ended.outcome
@@ -64,7 +64,7 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     if consent_state(annotator).is_missing:
         return Step(Kind.CONSENT, session, n_done, n_due)
     has_place = Reservation.objects.filter(annotator=annotator).exists()
-    if expired is not None and not has_place and not sessions.is_complete(session):
+    if expired is not None and not has_place and not participant_work.is_complete(session):
         return Step(Kind.HIT, session, n_done, n_due, expired=expired, can_begin=False)
     if not has_place and _lacks_replacement(session, n_done):
         return Step(Kind.WAIT, session, n_done, n_due)
@@ -83,7 +83,7 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
     """Return the session if it is over, ended by this act where it was not; None while there is something to do."""
     if session.outcome or (session.state not in sessions.LIVE and session.state != State.TIMED_OUT):
         return session
-    if sessions.is_complete(session):
+    if participant_work.is_complete(session):
         return None if _asks_survey(annotator, session) else sessions.end(session, Outcome.COMPLETED)
     if session.state == State.TIMED_OUT:
         return session
@@ -99,7 +99,7 @@ def _end_if_over(annotator: Membership, session: PanelSession) -> PanelSession |
         return sessions.end(session, Outcome.FAILED_CHECK)
     if _has_place(annotator) or reserve_set(session) or _find_expired(annotator) is not None:
         return None
-    n_done = sessions.count_done(session.participant)
+    n_done = participant_work.count_done(session.participant)
     if _lacks_replacement(session, n_done):
         return None
     if not n_done:

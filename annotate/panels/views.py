@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Outcome, Panel, PanelSession
-from annotate.panels import links, managing, sessions
+from annotate.panels import links, managing, participant_work, sessions
 from annotate.panels.forms import LinkForm, PanelForm, RecordForm
 from annotate.panels.platforms import PRESETS
 from annotate.payments import panel_comparison
@@ -141,7 +141,7 @@ def _show(
     state = read_word(request, "state", State.values)
     rows = panel.sessions.select_related("participant__membership").order_by("-pk")
     page = paginate(request, rows.filter(state=state) if state else rows)
-    n_done = sessions.count_done_of_each([session.participant_id for session in page])
+    n_done = participant_work.count_done_of_each([session.participant_id for session in page])
     for session in page:
         session.n_done = n_done.get(session.participant_id, 0)
         session.moves = [

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 
 from annotate.models import Panel, PanelSession, ProlificStudy, ProlificSubmission
 from annotate.models.conditions import can_be_taken, is_collected, is_work
-from annotate.panels import sessions
+from annotate.panels import participant_work
 from annotate.prolific.calling import Client, PlatformError, read_number, read_text
 
 Status = ProlificStudy.Status
@@ -130,7 +130,7 @@ def _hits_per_session(panel: Panel) -> int:
         return panel.hits_per_session
     finished = PanelSession.objects.filter(panel=panel, outcome="completed").order_by("-pk")
     participants = list(finished.values_list("participant_id", flat=True)[:50])
-    n_done = sum(sessions.count_done_of_each(participants).values())
+    n_done = sum(participant_work.count_done_of_each(participants).values())
     return max(1, round(n_done / len(participants))) if participants else 1
 
 

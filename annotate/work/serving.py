@@ -16,7 +16,7 @@ from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import fetch_shown_controls, sample_controls
 from annotate.models import Assignment, Batch, Reservation
 from annotate.models.conditions import counts_toward_caps, is_admitted, is_screened_out, lacks_survey, most_hits
-from annotate.panels import sessions
+from annotate.panels import participant_work, sessions
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
 from projects.access import Right, explain_refusal
@@ -193,7 +193,7 @@ def reserve_place(annotator: Membership, *, most: int, until: datetime) -> bool:
     """
     if _reserve(annotator, most=most, until=until, wait=False):
         return True
-    if sessions.count_hits(annotator) >= most:
+    if participant_work.count_hits(annotator) >= most:
         return False
     with transaction.atomic():
         places.release_overdue()
@@ -205,7 +205,7 @@ def reserve_place(annotator: Membership, *, most: int, until: datetime) -> bool:
 def _reserve(annotator: Membership, *, most: int, until: datetime, wait: bool) -> bool:
     lock_annotator(annotator)
     # Counted under the lock: of two browsers at once, the second sees what the first has reserved.
-    if explain_refusal(annotator, Right.WORK) or sessions.count_hits(annotator) >= most:
+    if explain_refusal(annotator, Right.WORK) or participant_work.count_hits(annotator) >= most:
         return False
     with connection.cursor() as cursor:
         cursor.execute(_RESERVABLE, {"me": annotator.pk, "project": annotator.project_id})

@@ -55,7 +55,7 @@ KNOWN = {
     # It reads no session and no cookie: what it takes is signed, which `test_deciding` tries to forge.
     "annotate/prolific/hook_view.py": ["csrf_exempt"],
     # A constant text, with the participant's key bound: the same condition as in the statements beside it.
-    "annotate/panels/sessions.py": ["RawSQL(…)"],
+    "annotate/panels/participant_work.py": ["RawSQL(…)"],
 }
 """Uses that are safe, and why."""
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from annotate.models import Assignment, Hit, Judgment, Panel, PanelParticipant, PanelSession, Reservation
 from annotate.onboarding import consent, erasing
-from annotate.panels import links, managing, sessions
+from annotate.panels import links, managing, participant_work, sessions
 from annotate.work import serving
 from annotate.work.openings import explain_start
 from config.log_filters import hide_tokens
@@ -397,7 +397,7 @@ def test_two_panels_know_one_person_of_a_platform(project: Project, manager: Mem
     assert "You took part in another study of this project" in late.text
     assert open_link(first, "pia", client)[1].status_code == 302
     assert "CODE-2" in client.get(answer["Location"]).text
-    assert sessions.count_done_of_each(PanelParticipant.objects.values_list("pk", flat=True)) == {
+    assert participant_work.count_done_of_each(PanelParticipant.objects.values_list("pk", flat=True)) == {
         row.pk: n for row, n in zip(PanelParticipant.objects.order_by("pk"), (1, 2), strict=True)
     }
     seen = list(Judgment.objects.filter(annotator=member).values_list("candidate", "criterion"))
