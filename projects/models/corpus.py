@@ -151,8 +151,8 @@ class CandidateQuerySet(CorpusQuerySet["Candidate"]):
     def judgeable_in(self, project: Project) -> Self:
         """Return the candidates of a project that may be judged: neither they nor their passages are withdrawn.
 
-        Questions of withdrawn passages are few, and taken off. To join each candidate with its question and passage
-        takes twice as long.
+        Few questions belong to withdrawn passages, so they are looked up and subtracted. Joining every candidate with
+        its question and passage takes twice as long.
         """
         datasets = project.find_ids().datasets
         gone = Question.objects.filter(passage__dataset__in=datasets, passage__withdrawn_at__isnull=False)

@@ -60,7 +60,7 @@ def sort_scores(run: MetricRun, rows: QuerySet[MetricScore], sort: str) -> Query
     else:
         order = [OrderBy(F(name), descending=is_descending) for name in SORTS[column]]
     if column == "candidate":
-        # All scores are of these; the index is not to be read from the datasets of other projects on.
+        # This leaves out no score. Without it the index would be read from the datasets of other projects on.
         rows = rows.filter(candidate__dataset__in=run.project.find_ids().datasets)
     return rows.order_by(*order, "candidate_id")
 
