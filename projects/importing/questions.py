@@ -26,6 +26,7 @@ TYPES = {
     "other": "other",
     "": "",
 }
+NO_REFERENCE = "has an object with other keys than “text” and “opinion”"
 UNITED = "A question appears again with different references; they are merged."
 OTHER_TYPE = "An unknown question type (not yes-no, entity or description) is imported as “other”."
 FIRST_COUNTS = "A question appears again with a different type, entity list or span; the first is used."
@@ -184,13 +185,15 @@ class QuestionRows(PassageRows):
     def _read_listed_references(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):
             raw, opinion = entry, ""
-            if type(entry) is dict and set(entry) <= {"text", "opinion"}:
+            if type(entry) is dict:
+                if not set(entry) <= {"text", "opinion"}:
+                    self.notes.problem(line, column, NO_REFERENCE)
+                    return
                 raw, opinion = entry.get("text"), self.values.text(entry.get("opinion"), column, line, 20)
-            text = self.values.text(raw, column, line)
-            if text:
-                found.setdefault(text, opinion)
-            else:
+            if raw is None or raw == "":
                 self.notes.problem(line, column, "is a list with an empty entry")
+            elif text := self.values.text(raw, column, line):
+                found.setdefault(text, opinion)
 
     def _read_correct_choice(self, record: dict[str, Any], line: int, found: dict[str, str]) -> None:
         """Convert multiple choice to generative: add the correct choice as a reference."""

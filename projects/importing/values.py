@@ -185,12 +185,11 @@ class Values:
         return entries
 
     def texts(self, value: Any, column: str, line: int, separators: str = "") -> list[str]:
-        """Return a list of texts; an empty entry is a problem."""
+        """Return a list of texts; an empty entry is a problem, as are those that are refused for another reason."""
         entries = self.entries(value, column, line, separators)
-        texts = [self.text(entry, column, line) for entry in entries]
-        if not all(texts):
+        if any(entry is None or entry == "" for entry in entries):
             self._problem(line, column, "is a list with an empty entry")
-        return texts
+        return [self.text(entry, column, line) for entry in entries]
 
     def documents(self, value: Any, column: str, line: int) -> list[dict[str, str]]:
         """Return documents from objects with `title` and `text`, from pairs of the two, or from texts."""

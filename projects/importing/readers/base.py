@@ -79,6 +79,7 @@ class Reader:
 
 BLANK = "Blank lines are skipped."
 UNNAMED_AT_END = "Columns without a name at the end of the table are ignored, because they are empty."
+IS_TITLE = "; if that is a title, delete it: the first line has to name the columns"
 NAMED_HERE = "A column has no name. It is called “{}”."
 
 

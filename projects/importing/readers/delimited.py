@@ -6,7 +6,7 @@ from io import TextIOWrapper
 
 from projects.importing.delimiters import DELIMITERS, SAMPLE_CHARS, detect_decimal, detect_delimiter, read_declared
 from projects.importing.limits import DEFAULT_LIMITS
-from projects.importing.readers.base import Reader, Record, checked_header, fit_row, trim_header
+from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, fit_row, trim_header
 from projects.importing.report import Broken
 from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 
@@ -69,11 +69,12 @@ class DelimitedReader(Reader):
         self._stream.close()
 
     def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
-        """Return a hint and an offer if the header is a single cell that contains another delimiter."""
+        """Return a hint where the header is a single cell, and an offer if that contains another delimiter."""
         if len(self.columns) == 1:
             for delimiter, name in DELIMITERS.items():
                 if delimiter != self.delimiter and delimiter in self.columns[0]:
                     return f"; the delimiter seems to be a {name}: choose it", {"delimiter": (delimiter,)}
+            return IS_TITLE, {}
         return "", {}
 
     def _look_ahead(self) -> None:

@@ -14,7 +14,7 @@ from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from measures.rubric import format_number
-from projects.importing.readers.base import Reader, Record, checked_header, trim_header
+from projects.importing.readers.base import IS_TITLE, Reader, Record, checked_header, trim_header
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
@@ -129,6 +129,10 @@ class XlsxReader(Reader):
             if self._formatted:
                 self._warn_of_formats(cells, names)
             yield self._row, {name: cells.get(place, "") for place, name in names.items()}
+
+    def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
+        """Return a hint where the header is a single cell."""
+        return (IS_TITLE, {}) if len(self.columns) == 1 else ("", {})
 
     def position(self) -> int:
         most = self._sheet.max_row or 0

@@ -1,9 +1,11 @@
 """JSON, ids, numbers, splits and pairs: what rows can say wrong, and what they mean where they are right."""
 
+import io
 import json
 from dataclasses import replace
 from typing import Any
 
+import openpyxl
 import orjson
 import pytest
 
@@ -449,3 +451,27 @@ def test_more_wrong_rows_than_a_limit_are_not_skipped(desk: Desk) -> None:
     with pytest.raises(FileRefused) as caught:
         desk.check(write_csv(*rows, "a,P,Q,R,C"), limits=few, skip_wrong_rows=True)
     assert not caught.value.rows
+
+
+def test_objects_and_empty_texts_among_references_are_one_error_each(desk: Desk) -> None:
+    signed = {"references": [{"text": "R", "by": "ann"}, {"text": "S", "by": "bob"}]}
+    assert desk.reason(lines(signed), "a.jsonl").endswith("has an object with other keys than “text” and “opinion”")
+    assert desk.reason(lines({"references": ["R", ""]}), "a.jsonl").endswith("is a list with an empty entry")
+    assert desk.reason(lines({"references": ["R", 7]}), "a.jsonl").endswith("must be text, not a number")
+    assert desk.reason(lines({"entities": ["London", 7]}), "a.jsonl").endswith("must be text, not a number")
+
+
+def test_a_title_above_the_names_of_the_columns_is_explained(desk: Desk) -> None:
+    hint = "if that is a title, delete it: the first line has to name the columns"
+    table = (("My answers",), ("question", "reference", "candidate"), ("Q", "R", "C"))
+    book, workbook = io.BytesIO(), openpyxl.Workbook()
+    sheet: Any = workbook.active
+    for row in table:
+        sheet.append(row)
+    sheet.merge_cells("A1:C1")
+    workbook.save(book)
+    assert hint in str(desk.refuse(book.getvalue(), "answers.xlsx").problems[-1])
+    for comma in (",", ";"):
+        text = "\n".join(comma.join(row) for row in table)
+        assert hint in str(desk.refuse(text, delimiter=comma).problems[-1])
+    assert hint not in str(desk.refuse("question;reference;candidate\nQ;R;C\n", delimiter=",").problems[-1])
