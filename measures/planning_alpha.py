@@ -49,8 +49,9 @@ class AlphaPlan:
     ----------
     trial : Agreement
         Alpha of the trial, with its counts.
-    most_judgments : int
-        The most judgments that an item of the trial has; for more judgments per item the plan relies on the model.
+    fewest_judgments, most_judgments : int
+        The fewest and the most judgments that an item of the trial has. Up to the fewest, all ratings are drawn from
+        the trial; beyond the most, the plan relies on the model for every item.
     widths : tuple of PlannedWidth
         Sorted by judgments per item, then items.
     n_studies : int
@@ -58,6 +59,7 @@ class AlphaPlan:
     """
 
     trial: Agreement
+    fewest_judgments: int
     most_judgments: int
     widths: tuple[PlannedWidth, ...]
     n_studies: int
@@ -154,7 +156,13 @@ def plan_alpha(
                 widths.append(
                     PlannedWidth(n_judgments=n_judgments, n_units=n_units, width=float(high - low), alpha=float(middle))
                 )
-    return AlphaPlan(trial=trial, most_judgments=int(observed.counts.max()), widths=tuple(widths), n_studies=n_studies)
+    return AlphaPlan(
+        trial=trial,
+        fewest_judgments=int(observed.counts.min()),
+        most_judgments=int(observed.counts.max()),
+        widths=tuple(widths),
+        n_studies=n_studies,
+    )
 
 
 def units_for_width(widths: Sequence[PlannedWidth], width: float) -> int | Undefined:

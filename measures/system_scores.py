@@ -45,6 +45,8 @@ class SystemScore:
         The system.
     n_units, n_ratings : int
         Its rated units, and their ratings.
+    n_z : int
+        How many of the ratings have a z score: those of annotators whose ratings are all equal have none.
     raw, z : Mean
         On the criterion's scale, and as z scores (in standard deviations of the annotators).
     """
@@ -52,6 +54,7 @@ class SystemScore:
     source: str
     n_units: int
     n_ratings: int
+    n_z: int
     raw: Mean
     z: Mean
 
@@ -236,6 +239,7 @@ def _score(
         source=source,
         n_units=n_units,
         n_ratings=int(whole[:, 0].sum()),
+        n_z=int(whole[:, 2].sum()),
         raw=mean(0, 1, "no ratings on one of the criteria")
         if has_raw
         else Mean(mean=no_raw, by_unit=no_raw, by_group=no_raw),

@@ -84,6 +84,10 @@ GLOSSARY = {
         "Mean z",
         "Mean of the z scores: each rating minus its annotator's mean, in that annotator's standard deviations.",
     ),
+    "ratings-with-z": Entry(
+        "Ratings with z",
+        "The mean z is over these: an annotator who gives everything the same score has no z score.",
+    ),
     "sd-ratings": Entry("Std. dev.", "Standard deviation of the candidate's ratings (n − 1 in the denominator)."),
     "sd-scores": Entry("Std. dev.", "Standard deviation of the candidates' human scores (n − 1 in the denominator)."),
     "sd-annotator": Entry(

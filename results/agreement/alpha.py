@@ -17,6 +17,7 @@ from measures.bootstrap import JACKKNIFE, PERCENTILE, Interval, bootstrap_alphas
 from measures.ceiling import Ceiling, Design, compute_ceiling
 from measures.columns import GROUP, UNIT
 from measures.courses import alpha_course
+from measures.jackknife import effective_number
 from measures.one_against_others import one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Patterns
@@ -24,7 +25,7 @@ from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
-from results.scope.passages import are_few, count_effective, warn_of_few_passages
+from results.scope.passages import are_few, warn_of_few_passages
 from results.scope.scopes import SEVERAL_SCALES, explain_several_scales, read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
@@ -173,7 +174,9 @@ def measure_agreement(
     patterns = ratings.patterns()
     # One unit for all parts, so that their intervals can be compared.
     shares, intervals = patterns.n_groups < patterns.n_units, replace(intervals, unit=intervals.choose_unit(patterns))
-    n_effective = count_effective(np.repeat(patterns.cell_group, patterns.cell_units))
+    # By ratings, as the interval counts its passages.
+    n_ratings = np.bincount(patterns.cell_group, patterns.cell_units * patterns.sizes[patterns.cell_pattern])
+    n_effective = effective_number(n_ratings) if n_ratings.any() else 0.0
     levels = [level, *(each for each in Level if each is not level and other_levels)]
     is_large = len(patterns.sizes) > MOST_PATTERNS
     return AgreementReport(

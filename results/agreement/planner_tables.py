@@ -39,7 +39,7 @@ def _tabulate_choices(project: Project, choices: Sequence[Choice], basis: str, w
     ]
     rows: list[list[Value]] = []
     for choice in choices:
-        head: list[Value] = [choice.n_judgments, "modelled" if choice.is_modelled else "observed"]
+        head: list[Value] = [choice.n_judgments, choice.basis]
         if choice.cost is None:
             rows.append([*head, *[Missing(choice.undefined)] * (len(columns) - len(head))])
             continue

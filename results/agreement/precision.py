@@ -37,8 +37,8 @@ class Choice:
     """A number of judgments per item with the items, HITs and cost that it needs, or the reason why it is unknown."""
 
     n_judgments: int
-    is_modelled: bool
-    """Whether the ratings are simulated by a model, as no item of the trial has as many."""
+    basis: str
+    """Whether the ratings are drawn from those of the trial, or a model adds those that some or all items lack."""
     undefined: str = ""
     n_units: int = 0
     n_hits: int = 0
@@ -61,11 +61,9 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     widths = [PlannedWidth(**each) for each in plan["widths"]]
     for n_judgments in sorted({each.n_judgments for each in widths}):
         needed = units_for_width([each for each in widths if each.n_judgments == n_judgments], width)
-        # Up to the ratings that the trial has of an item they are drawn from these; beyond, a model has to stand for
-        # them.
-        is_modelled = n_judgments > plan["most_judgments"]
+        basis_of_ratings = _describe_basis(plan, n_judgments)
         if isinstance(needed, Undefined):
-            choices.append(Choice(n_judgments, is_modelled, undefined=needed.reason))
+            choices.append(Choice(n_judgments, basis_of_ratings, undefined=needed.reason))
             continue
         n_hits = ceil(needed * hits_per_item)
         cost = price(
@@ -74,8 +72,15 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
             basis=basis,
             n_annotators=basis.expect_annotators(n_judgments),
         )
-        choices.append(Choice(n_judgments, is_modelled, n_units=needed, n_hits=n_hits, cost=cost))
+        choices.append(Choice(n_judgments, basis_of_ratings, n_units=needed, n_hits=n_hits, cost=cost))
     return choices
+
+
+def _describe_basis(plan: Mapping[str, Any], n_judgments: int) -> str:
+    if n_judgments > plan["most_judgments"]:
+        return "modelled"
+    # Plans of earlier versions know the most alone.
+    return "partly modelled" if n_judgments > plan.get("fewest_judgments", n_judgments) else "observed"
 
 
 def _compute_hits_per_item(passages: list[list[int]], hit_size: int) -> float:

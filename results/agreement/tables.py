@@ -81,7 +81,7 @@ def tabulate_parts(report: Figures, *, criterion: str) -> Table:
     # Parts by criterion are of other judgments than the whole, which is of one criterion.
     whole: list[list[Value]] = [["all", *_make_alpha_cells(main, report), *make_counts(main)]]
     columns = [Column("part", capfirst(by)), *_make_alpha_columns(f"Alpha ({report['level']})", report), *COUNTS]
-    caption = f"Krippendorff's alpha ({report['level']}) by {by} ({_describe_basis(report, criterion)})."
+    caption = f"Krippendorff's alpha ({report['level']}) by {by} ({_describe_basis(report, criterion, of_parts=True)})."
     foot = whole if report["by"] != CRITERION else ()
     return Table("parts", f"Alpha by {by}", columns, rows, caption, foot=foot, label=f"alpha-by-{report['by']}")
 
@@ -133,7 +133,8 @@ def _tabulate_people(figures: Figures, judged: str) -> Table:
             row += [effect["without_them"], effect["difference"]]
         rows.append(row)
     caption = "Each annotator compared with the mean of the others' ratings of the same candidates"
-    counted = f"{judged}{len(rows):,} annotators; bias in points of the scale with 95 % intervals by Student's t"
+    method = "bias in points of the scale, 95 % intervals by the jackknife with Student's t over passages"
+    counted = f"{judged}{len(rows):,} annotators; {method}"
     return Table("annotators", "Annotator vs. rest", columns, rows, f"{caption} ({counted}).")
 
 
@@ -216,8 +217,8 @@ def make_counts(line: Figures) -> list[Value]:
     return [line["n_units"], annotators, line["n_ratings"], line["n_single"]]
 
 
-def _describe_basis(report: Figures, criterion: str) -> str:
-    """Return criterion, n and method as a part of a caption."""
+def _describe_basis(report: Figures, criterion: str, *, of_parts: bool = False) -> str:
+    """Return criterion, n and method as a part of a caption; parts have passages of their own."""
     main = report["levels"][0]
     counted = f"criterion: {_end_less(criterion)}; n = {main['n_units']:,} candidates with two or more ratings"
     if "method" not in report:
@@ -225,7 +226,8 @@ def _describe_basis(report: Figures, criterion: str) -> str:
             f"{counted}; 95 % intervals by the percentile bootstrap, {report['n_resamples']:,} resamples, "
             f"seed {report['seed']}"
         )
-    unit = count_passages(report["n_passages"]) if report["unit"] == PASSAGES else "candidates"
+    passages = "the passages of each row" if of_parts else count_passages(report["n_passages"])
+    unit = passages if report["unit"] == PASSAGES else "candidates"
     return f"{counted}; 95 % intervals by the delete-one jackknife with Student's t over {unit}"
 
 

@@ -61,11 +61,14 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     # Reports of earlier versions have no method, and show both intervals.
     is_earlier = "method" not in figures
     by_unit, by_group = (is_earlier or (figures["unit"] == PASSAGES) is each for each in (False, True))
+    # Reports of earlier versions do not know how many ratings have a z score.
+    shows_n_z = any(score.get("n_z", score["n_ratings"]) < score["n_ratings"] for score in scores)
     columns = [
         Column("rank", "Rank", "count"),
         Column("system", "System"),
         Column("n", "Candidates", "count"),
         Column("ratings", "Ratings", "count"),
+        *([Column("ratings_with_z", "Ratings with z", "count", hint="ratings-with-z")] if shows_n_z else []),
         Column("z", "Mean z", "number", hint="mean-z"),
         Column("z_by_unit", "z, 95 % CI (candidates)", "interval", hint="ci-candidates", on_page=by_unit),
         Column("z_by_group", "z, 95 % CI (passages)", "interval", hint="ci-passages", on_page=by_group),
@@ -78,11 +81,12 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     has_z = [not isinstance(read_number(score["z"]["mean"]), Missing) for score in scores]
     # Sorted by z if any has one: a system without one stands below the others, and is no worse than they are.
     rows = [
-        [rank if own or not any(has_z) else None, *_make_score_cells(score)]
+        [rank if own or not any(has_z) else None, *_make_score_cells(score, shows_n_z=shows_n_z)]
         for rank, (own, score) in enumerate(zip(has_z, scores, strict=True), start=1)
     ]
     people = [
-        [None, *_make_score_cells(score, badge="human source")] for score in figures.get("people", {}).get(key, [])
+        [None, *_make_score_cells(score, shows_n_z=shows_n_z, badge="human source")]
+        for score in figures.get("people", {}).get(key, [])
     ]
     n = sum(score["n_units"] for score in scores)
     method = (
@@ -101,11 +105,12 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     return tables
 
 
-def _make_score_cells(score: Figures, *, badge: str = "") -> list[Value]:
+def _make_score_cells(score: Figures, *, shows_n_z: bool, badge: str = "") -> list[Value]:
     return [
         Name(score["source"] or "unspecified", badge=badge),
         score["n_units"],
         score["n_ratings"],
+        *([score["n_z"]] if shows_n_z else []),
         *_make_mean_cells(score["z"]),
         *_make_mean_cells(score["raw"]),
     ]

@@ -210,6 +210,19 @@ def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(
     assert "already finished" in client.post(cancel, follow=True).content.decode()
 
 
+def test_captions_say_what_intervals_are_over(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    client = client_of(researcher)
+    parts = client.get("/p/bridges/agreement/tables/parts.tex", {"by": "split"}).content.decode()
+    assert "jackknife with Student's t over the passages of each row" in read_caption(parts)
+    levels = client.get("/p/bridges/agreement/tables/levels.tex", {"by": "split"}).content.decode()
+    assert "jackknife with Student's t over 2 passages" in read_caption(levels)
+    annotators = client.get("/p/bridges/agreement/annotators/tables/annotators.tex").content.decode()
+    assert "bias in points of the scale, 95 % intervals by the jackknife" in read_caption(annotators).replace(
+        "\\%", "%"
+    )
+
+
 def test_every_table_is_a_file_for_a_paper(project: Project, researcher: Membership, client_of: SignIn) -> None:
     canonical(project)
     client = client_of(researcher)

@@ -34,7 +34,7 @@ def test_the_planner_shows_items_and_costs_for_a_width(
     rows = page.rows("Requirements for a CI width of 0.2")
     assert [(row["Judgments per candidate"], row["Basis"]) for row in rows] == [
         ("2", "observed"),
-        ("4", "observed"),
+        ("4", "partly modelled"),
         ("6", "modelled"),
     ]
     for row in rows:

@@ -13,7 +13,7 @@ from annotate.models import Batch, Judgment
 from measures.rubric import FIVE_POINTS
 from projects.jobs.queue import Job
 from projects.jobs.running import run
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project
 from results.models import Report
 from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
@@ -139,6 +139,18 @@ def test_systems_are_scored_ranked_and_compared(
     text = " ".join(client_of(researcher).get(SYSTEMS, {"batch": 1}).content.decode().split())
     assert "the smallest possible p is 0.3750 after Holm&#x27;s correction over 3 pairs" in text
     assert "takes 7 shared passages" in text
+
+
+def test_ratings_with_a_z_score_are_counted_where_they_are_fewer(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    assert "Ratings with z" not in screen(client_of, researcher, SYSTEMS).rows("System scores")[0]
+    always_three = make_membership(project)
+    judge(project, {each: {always_three: 3.0} for each in Candidate.objects.filter(items__hit__batch=runs[0])})
+    rows = screen(client_of, researcher, SYSTEMS).rows("System scores")
+    assert [(row["Ratings"], row["Ratings with z"]) for row in rows] == [("40", "32")] * 3
+    table = client_of(researcher).get(f"{SYSTEMS}tables/scores.csv").content.decode()
+    assert "Ratings with z" in table
 
 
 def test_the_test_and_the_values_of_pairs_can_be_chosen(
