@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 
@@ -123,6 +124,12 @@ class DecisionForm(forms.Form):
             return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
         except ValueError as error:
             raise forms.ValidationError("This is not a valid time.") from error
+
+    def make_list_query(self) -> str:
+        """Return the query of the list that the decision was chosen in; filters with an error are left out."""
+        names = ("batch", "annotator", "state", "mark", "answered", "inactive")
+        kept = {name: self.data[name] for name in names if self.data.get(name) and name not in self.errors}
+        return f"?{urlencode(kept)}" if kept else ""
 
     def work_filter(self, uuids: list[str]) -> WorkFilter:
         """Return the filter for the selected assignments, or for all in the list."""

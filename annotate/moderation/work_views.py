@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -85,17 +86,18 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     """Preview a decision on the selected or all matching assignments (GET), then make it (POST)."""
     sent = request.POST if request.method == "POST" else request.GET
     choice = DecisionForm(sent)
+    back = reverse("annotate:submitted-list", args=[project.slug]) + choice.make_list_query()
     uuids = [each for each in sent.getlist("work") if _is_uuid(each)]
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
         messages.error(request, "Select the assignments to decide on, or choose all in the list.")
-        return redirect("annotate:submitted-list", project.slug)
+        return redirect(back)
     chosen, act, with_absent = choice.work_filter(uuids), choice.cleaned_data["act"], choice.cleaned_data["absent"]
     # Approving needs no form; its preview has only the button.
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
     if request.method == "POST" and (act == "approve" or form.is_valid()):
         with refusals(request, form if form.is_bound else None):
             messages.success(request, _decide_as_shown(request, project, chosen, act, form, with_absent=with_absent))
-            return redirect("annotate:submitted-list", project.slug)
+            return redirect(back)
     work = chosen.select_from(project)
     plan = _plan(work, act, with_absent=with_absent)
     context = {

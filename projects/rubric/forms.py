@@ -119,6 +119,9 @@ class CriterionForm(forms.Form):
                     self.add_error("low", "Enter the lowest and the highest value.")
                 return
             low, high = cleaned["low"], cleaned["high"]
+            if high < low:
+                self.add_error("high", "The highest value must be above the lowest.")
+                return
             if not 2 <= high - low + 1 <= MOST_POINTS:
                 self.add_error(
                     "high",

@@ -106,7 +106,7 @@ def create_project(
         raise Refused(f"The language “{language}” is not available. Choose one of these: {codes}.")
     if reason := explain_invalid_slug(slug):
         raise Refused(reason)
-    taken = f"The address “{slug}” is already in use."
+    taken = f"The address “{slug}” is already in use, perhaps by a project that was deleted. Enter another address."
     if Project.objects.filter(slug=slug).exists():
         raise Refused(taken)
     try:

@@ -60,7 +60,7 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
-            messages.success(request, "Settings saved. Existing batches keep their settings.")
+            messages.success(request, "Settings saved. Existing batches keep their HIT size, time limit and pay.")
             return redirect("projects:project-settings", project.slug)
     return render(request, "projects/settings/edit.html", {"form": form})
 

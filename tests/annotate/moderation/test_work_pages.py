@@ -68,6 +68,19 @@ def test_the_list_takes_few_queries(
     assert page.content.count(b"<tr") > 20
 
 
+def test_a_decision_leads_back_to_the_list_as_it_was_filtered(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work, _other = rate(annotator, 2)
+    client, filters = client_of(manager), {"annotator": annotator.pseudonym, "state": "submitted", "mark": ""}
+    filtered = f"{LIST}?annotator={annotator.pseudonym}&state=submitted"
+    sent = {"act": "approve", **filters}
+    assert client.get(f"{LIST}decide/", sent)["Location"] == filtered, "nothing is selected"
+    wrong = {"act": "approve", "annotator": annotator.pseudonym, "state": "//evil.example", "batch": "x"}
+    assert client.get(f"{LIST}decide/", wrong)["Location"] == f"{LIST}?annotator={annotator.pseudonym}"
+    assert confirm(client, f"{LIST}decide/", {**sent, "work": [str(work.uuid)]})["Location"] == filtered
+
+
 def test_the_ticked_are_approved_after_a_look(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:

@@ -30,3 +30,8 @@ def test_a_scale_of_two_points_is_not_called_ordinal(high: int, level: str, stor
     form = CriterionForm({**CRITERION, "low": 0, "high": high, "level": level})
     assert form.is_valid()
     assert form.cleaned_data["level"] == stored
+
+
+def test_a_lowest_value_above_the_highest_is_named() -> None:
+    form = CriterionForm({"name": "A", "key": "a", "kind": "ordinal", "low": 5, "high": 1, "level": "ordinal"})
+    assert form.errors["high"] == ["The highest value must be above the lowest."]
