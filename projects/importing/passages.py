@@ -18,6 +18,7 @@ DEFAULT_DATASET = "main"
 KINDS = ("generative", "span", "question_generation")
 SPAN_DATASETS = ("drop", "quoref")
 """MOCHA's datasets whose answers are spans of the passage; all its others are generative."""
+NO_PASSAGE = "A row has no passage, so its question is shown without one."
 
 
 class PassageRows:
@@ -78,7 +79,11 @@ class PassageRows:
         text, documents = self._passage_text(raw[2], raw[4], line)
         external_id = self.values.identity(raw[1], columns.get("passage_id", ""), line)
         split = self.read_split(record, line)
-        if self.notes.total != before or not (external_id or text or documents):
+        if self.notes.total != before:
+            return None
+        if not (external_id or text or documents):
+            if "passage" in columns or "documents" in columns:
+                self.notes.warn(NO_PASSAGE, line)
             return None
         title = self.values.text(raw[3], columns.get("title", ""), line)
         # Texts are compared by their hash: keeping those of a million passages would fill the memory.

@@ -475,3 +475,9 @@ def test_a_title_above_the_names_of_the_columns_is_explained(desk: Desk) -> None
         text = "\n".join(comma.join(row) for row in table)
         assert hint in str(desk.refuse(text, delimiter=comma).problems[-1])
     assert hint not in str(desk.refuse("question;reference;candidate\nQ;R;C\n", delimiter=",").problems[-1])
+
+
+def test_a_row_without_the_passage_that_others_have_is_warned_of(desk: Desk) -> None:
+    checked = desk.check("passage,question,reference,candidate\nP,Q,R,C1\n,Q,R,C2\n")
+    assert "A row has no passage, so its question is shown without one (1: line 3)." in desk.warnings(checked)
+    assert "has no passage" not in desk.warnings(desk.check("question,reference,candidate\nQ,R,C\n"))
