@@ -211,10 +211,16 @@ function takeBack() {
 }
 
 function open(name) {
-  const details = walk.current.item.element.querySelector(`[data-extra=${name}]`);
-  details.open = true;
-  details.querySelector("textarea, input").focus({ preventScroll: true });
   walk.reveal(walk.current);
+  openField(walk.current.item.element.querySelector(`[data-extra=${name}]`));
+}
+
+function openField(details) {
+  details.open = true;
+  const field = details.querySelector("textarea, input");
+  field.focus({ preventScroll: true });
+  field.setSelectionRange(field.value.length, field.value.length);
+  field.scrollIntoView({ block: "nearest" });
 }
 
 function leaveText(target, isDone) {
@@ -229,7 +235,13 @@ function leaveText(target, isDone) {
 }
 
 // Pressing the chosen point clears the rating; the second press of a double click does not. A flag asks what is wrong.
+// Whoever opens a text field types into it: on its label, the letters would be shortcuts.
 function pressed(event) {
+  const details = event.target.closest?.("summary")?.closest("[data-extra]");
+  if (details && !details.open) {
+    event.preventDefault();
+    return openField(details);
+  }
   if (event.target.matches?.("input[name^=flag]:checked")) return open("comment");
   const radio = event.target.closest?.("input[type=radio]");
   if (!radio) return;

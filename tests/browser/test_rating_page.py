@@ -354,6 +354,21 @@ def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, a
     assert stored_values() == [5, 4, 3]
 
 
+@pytest.mark.parametrize(("label", "field"), [("Comment", "comment1"), ("Can't be judged", "cannot1")])
+def test_letters_typed_after_a_click_on_a_label_are_text_and_no_shortcuts(page: Page, label: str, field: str) -> None:
+    summary, text = page.locator("#item1 summary", has_text=label), page.locator(f"[name={field}]")
+    summary.click()
+    page.keyboard.type("fix x")
+    expect(text).to_have_value("fix x")
+    expect(page.locator("input[name^=flag]:checked")).to_have_count(0)
+    expect(text).to_be_in_viewport(ratio=1)
+    summary.click()
+    expect(text).to_be_hidden()
+    summary.press("Enter")
+    page.keyboard.type("!")
+    expect(text).to_have_value("fix x!")
+
+
 def test_a_stale_token_is_renewed(page: Page) -> None:
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
     page.keyboard.press("5")
