@@ -446,3 +446,18 @@ def test_a_wrong_level_or_two_batches_are_wrong_use(arguments: list[str], capsys
         Command().run_from_argv(["manage.py", "agreement", "--project", "x", *arguments])
     assert wrong.value.code == 2
     assert capsys.readouterr().out == ""
+
+
+def test_passages_weigh_as_much_as_their_ratings(project: Project) -> None:
+    """Two candidates of each of 20 passages, one of which has four times the ratings: 92² / (19 · 4² + 16²)."""
+    dataset, people = make_corpus(project, n_passages=20, n_candidates=2), [make_membership(project) for _ in range(8)]
+    judge(
+        project,
+        {
+            candidate: {person: float(1 + (n + m) % 5) for m, person in enumerate(people[: 8 if n < 2 else 2])}
+            for n, candidate in enumerate(dataset.candidates.order_by("pk"))
+        },
+    )
+    report = measure_agreement(make_scope(project), level=Level.INTERVAL)
+    assert (report.n_passages, report.has_few_passages) == (20, True)
+    assert report.n_effective == pytest.approx(92**2 / 560)
