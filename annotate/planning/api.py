@@ -68,7 +68,7 @@ class PlanLineSerializer(StrictSerializer):
     n_candidates = serializers.IntegerField()
     n_left_out = serializers.IntegerField(help_text="Candidates of a trial that the plan excludes.")
     n_planned = serializers.IntegerField()
-    n_had = serializers.IntegerField(help_text="Judgments collected.")
+    n_had = serializers.IntegerField(help_text="Judgments collected; all criteria of the rubric count as one.")
     n_coming = serializers.IntegerField(help_text="Judgments in progress.")
     n_missing = serializers.IntegerField()
 
@@ -78,7 +78,7 @@ class MissingSerializer(StrictSerializer):
     n_batches = serializers.IntegerField(help_text="Batches that starting the plan would create.")
     n_hits = serializers.IntegerField()
     n_assignments = serializers.IntegerField()
-    n_judgments = serializers.IntegerField()
+    n_judgments = serializers.IntegerField(help_text="Of a candidate by an annotator, on all criteria of the rubric.")
     cents = serializers.IntegerField(help_text="Expected cost, with controls and fees.")
     hours = serializers.FloatField(help_text="Expected working time.")
 

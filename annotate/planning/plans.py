@@ -70,6 +70,8 @@ class Figures:
     use: TrialUse
     is_pay_prorated: bool = False
     """Whether the new batches pay short HITs by item."""
+    n_criteria: int = 1
+    """Criteria of the rubric: pages count a judgment for each of them."""
 
     @property
     def costs(self) -> list[Cost]:
@@ -181,7 +183,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, presentat
         PricedTopUp(each, batches[each.batch_id], cost)
         for each, cost in zip(missing.top_ups, _price_top_ups(missing.top_ups, batches, basis, rubric), strict=True)
     ]
-    return Figures(missing, parts, top_ups, use, rates.is_pay_prorated)
+    return Figures(missing, parts, top_ups, use, rates.is_pay_prorated, rubric.criteria.count())
 
 
 def _price_top_ups(top_ups: Sequence[TopUp], batches: Mapping[int, Batch], basis: Basis, rubric: Rubric) -> list[Cost]:

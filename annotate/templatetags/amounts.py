@@ -17,6 +17,12 @@ def number(value: float | None) -> str:
 
 
 @register.filter
+def times(n: int, factor: int) -> int:
+    """Return a product, such as that of judgments with the number of criteria."""
+    return n * factor
+
+
+@register.filter
 def money(cents: int | None) -> str:
     return _format(amounts.format_money, cents)
 

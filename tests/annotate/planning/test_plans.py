@@ -30,6 +30,7 @@ from tests.people import SignIn
 from tests.previews import confirm
 from tests.results.judged_batches import ask, judge
 
+POINTS = Scale(kind=ScaleKind.ORDINAL, low=1, high=5)
 RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
 
 
@@ -272,6 +273,26 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
     assert edited.context["figures"].missing.n_assignments == 1
     assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_plan_counts_a_judgment_for_each_criterion_as_its_batches_do(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    ask(project, correctness=POINTS, fluency=POINTS)
+    plan = store_plan(project, (Rule("*", "*", 3),))
+    client = client_of(manager)
+    address = reverse("annotate:plan-show", args=[project.slug, plan.number])
+    html = client.get(address).content.decode()
+    page = read(html)
+    assert page.number("Judgments") == 8 * 3 * 2
+    assert [row["Judgments"] for row in page.rows("Batches to create and extend")] == ["48"]
+    assert [(row["Planned"], row["Missing"]) for row in page.rows("Parts of the data")] == [("24", "24")] * 2
+    assert "All are counted once for each of the rubric’s 2 criteria" in condense(html)
+    start(plan)
+    page = read(client.get(address).content.decode())
+    assert [(row["In progress"], row["Missing"]) for row in page.rows("Parts of the data")] == [("24", "0")] * 2
 
 
 @pytest.mark.django_db
