@@ -1,18 +1,16 @@
 """Forms of payments: a manual entry, and a payment."""
 
-import uuid
-from typing import Any
-
 from django import forms
 
 from annotate.models import LedgerEntry
 from annotate.payments.paying import MOST_CENTS
+from projects.web.keyed_forms import KeyedForm
 
 Kind = LedgerEntry.Kind
 
 
-class EntryForm(forms.Form):
-    """A bonus or an adjustment. Its key makes a form that is sent twice one entry."""
+class EntryForm(KeyedForm):
+    """A bonus or an adjustment."""
 
     kind = forms.ChoiceField(
         label="Type",
@@ -30,21 +28,6 @@ class EntryForm(forms.Form):
         help_text="The annotator sees it. Recorded in the audit log. Don’t name anyone.",
     )
     allow_debt = forms.BooleanField(label="Allow a negative balance", required=False, widget=forms.HiddenInput)
-    key = forms.UUIDField(widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # A new key for each blank form, kept when the form is shown again with errors: only then is a form that is sent
-        # twice one entry, and the same bonus given twice two.
-        if not self.is_bound:
-            self.initial.setdefault("key", uuid.uuid4())
-
-    def clean(self) -> dict[str, Any]:
-        """Report a broken key at the top of the form, since its field is hidden, and replace it."""
-        if "key" in self.errors:
-            self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
-            self.add_error(None, "The form was incomplete. Check it and send it again.")
-        return self.cleaned_data
 
     def ask_for_debt(self, message: str) -> None:
         """Show the refusal and the checkbox that allows a negative balance, not ticked."""

@@ -16,6 +16,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.api import tokens
 from projects.api.tokens import DEFAULT_DAYS, MOST_DAYS
 from projects.models import ApiToken, Membership, Project
+from projects.web.keyed_forms import KeyedForm
 from projects.web.links import absolute_url
 from projects.web.lists import paginate
 from projects.web.refusals import refusals
@@ -84,7 +85,7 @@ ACCESS_CHOICES_OF_RESEARCHERS = [
 ]
 
 
-class TokenForm(forms.Form):
+class TokenForm(KeyedForm):
     name = forms.CharField(
         label="Name",
         max_length=60,
@@ -101,4 +102,4 @@ class TokenForm(forms.Form):
     def values(self) -> dict[str, Any]:
         """Return the arguments of `make_token`."""
         sent = self.cleaned_data
-        return {"name": sent["name"], "can_write": sent["may"] == "write", "days": sent["days"]}
+        return {"name": sent["name"], "can_write": sent["may"] == "write", "days": sent["days"], "key": sent["key"]}

@@ -1,7 +1,7 @@
 """Creating, rotating, revoking and using API tokens. The secret is shown once, and only its hash is stored."""
 
 import hashlib
-import secrets
+import uuid
 from datetime import timedelta
 
 from django.conf import settings
@@ -12,10 +12,10 @@ from projects import log
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused, TooManyRequests
 from projects.models import Act, ApiToken, Membership, Project, User
+from projects.web.keyed_forms import make_secret
 
 MARK = "concord_"
 """The beginning of every token, by which people and scanners of source code recognise one."""
-TOKEN_BYTES = 32
 SHOWN = len(MARK) + 6
 """Characters of a token that are stored and shown, so that its owner can tell it from others."""
 DEFAULT_DAYS = 90
@@ -39,12 +39,17 @@ WHERE t.token_sha256 = %(sha256)s::varchar
 
 @transaction.atomic
 def make_token(
-    *, membership: Membership, name: str, can_write: bool = False, days: int = DEFAULT_DAYS
+    *,
+    membership: Membership,
+    name: str,
+    can_write: bool = False,
+    days: int = DEFAULT_DAYS,
+    key: uuid.UUID | None = None,
 ) -> tuple[ApiToken, str]:
     """Create a token for one's own membership, and return the row and the secret, which is not stored.
 
-    A token that writes still allows only what its member may do at the time of each request. Raises Refused for
-    annotators, for an invalid number of days, and beyond MOST_USABLE active tokens.
+    The same key again is the same token. A token that writes still allows only what its member may do at the time of
+    each request. Raises Refused for annotators, for an invalid number of days, and beyond MOST_USABLE active tokens.
     """
     # The lock keeps two requests at once from both creating the last token that is allowed.
     member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
@@ -52,9 +57,14 @@ def make_token(
         raise Refused("Only researchers and managers of this project can use the API.")
     if not 1 <= days <= MOST_DAYS:
         raise Refused(f"Enter a validity of 1 to {MOST_DAYS} days.")
+    secret = MARK + make_secret("token", membership, key)
+    if (created := find_token(secret)) is not None:
+        if explain_end(created):
+            raise Refused("This token was already created and has ended. Open this page again for another one.")
+        return created, secret
     if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:
         raise Refused(f"You already have {MOST_USABLE} active tokens in this project. Revoke one first.")
-    token, secret = _write(membership, name=name, can_write=can_write, life=timedelta(days=days))
+    token = _write(membership, secret, name=name, can_write=can_write, life=timedelta(days=days))
     log.record(membership.project, membership, Act.MAKE_TOKEN, token, after=_described(token))
     return token, secret
 
@@ -71,7 +81,8 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
     if old is None:
         raise Refused("This token has expired. Create a new one.")
     life = old.expires_at - old.created_at
-    fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
+    secret = MARK + make_secret("token", old.membership)
+    fresh = _write(old.membership, secret, name=old.name, can_write=old.can_write, life=life)
     # Never later than before: rotating a token must not make the old one live longer.
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))
     log.record(old.membership.project, old.membership, Act.ROTATE_TOKEN, old, after=_described(fresh))
@@ -125,9 +136,8 @@ def count_use(token: ApiToken) -> None:
         raise TooManyRequests(float(wait_seconds))
 
 
-def _write(membership: Membership, *, name: str, can_write: bool, life: timedelta) -> tuple[ApiToken, str]:
-    secret = MARK + secrets.token_urlsafe(TOKEN_BYTES)
-    token = ApiToken.objects.create(
+def _write(membership: Membership, secret: str, *, name: str, can_write: bool, life: timedelta) -> ApiToken:
+    return ApiToken.objects.create(
         membership=membership,
         name=name,
         start=secret[:SHOWN],
@@ -135,7 +145,6 @@ def _write(membership: Membership, *, name: str, can_write: bool, life: timedelt
         can_write=can_write,
         expires_at=timezone.now() + life,
     )
-    return token, secret
 
 
 def _described(token: ApiToken) -> dict[str, object]:

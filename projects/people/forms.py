@@ -7,6 +7,7 @@ from django import forms
 from projects.models import Membership
 from projects.people.invitations import DEFAULT_DAYS, MOST_DAYS
 from projects.people.members import grantable_roles
+from projects.web.keyed_forms import KeyedForm
 
 Role = Membership.Role
 
@@ -18,7 +19,7 @@ ROLE_DESCRIPTIONS = {
 }
 
 
-class InvitationForm(forms.Form):
+class InvitationForm(KeyedForm):
     role = forms.ChoiceField(label="Role", widget=forms.RadioSelect, initial=Role.ANNOTATOR)
     is_annotator = forms.BooleanField(
         label="Also annotates",

@@ -1,7 +1,7 @@
 """Invitations: links by which people become members. Only the hash of a link's token is stored."""
 
 import hashlib
-import secrets
+import uuid
 from datetime import timedelta
 
 from django.contrib.auth.hashers import make_password
@@ -18,8 +18,8 @@ from projects.accounts.single_sign_on import Identity
 from projects.errors import Refused
 from projects.models import Act, Invitation, Membership, User
 from projects.people.members import grantable_roles
+from projects.web.keyed_forms import make_secret
 
-TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
 MOST_DAYS = 365
 
@@ -43,18 +43,24 @@ def create_invitation(
     max_uses: int = 1,
     days: int = DEFAULT_DAYS,
     note: str = "",
+    key: uuid.UUID | None = None,
 ) -> tuple[Invitation, str]:
     """Create an invitation, and return it with its token, which is not stored.
 
-    Raises Refused for a role above the actor's right. The actor's row stays locked until the end of the transaction, so
-    that an act that takes the right away waits, finds this invitation and revokes it.
+    The same key again is the same invitation. Raises Refused for a role above the actor's right. The actor's row stays
+    locked until the end of the transaction, so that an act that takes the right away waits, finds this invitation and
+    revokes it.
     """
     lock_actor(actor)
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
         raise Refused("You can't invite people to this role.")
     if not 1 <= days <= MOST_DAYS:
         raise Refused(f"Enter a validity of 1 to {MOST_DAYS} days.")
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    token = make_secret("invitation", actor, key)
+    if (created := find_invitation(token)) is not None:
+        if not is_usable(created):
+            raise Refused("This invitation was already created and has ended. Open this page again for another one.")
+        return created, token
     invitation = Invitation.objects.create(
         project=actor.project,
         role=role,

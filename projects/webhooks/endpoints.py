@@ -16,8 +16,10 @@ MOST = 10
 """Addresses of a project."""
 
 
-def add_webhook(*, actor: Membership, url: str, events: Sequence[str]) -> tuple[Webhook, str]:
-    """Add an address, and return it with its secret, which is shown this once.
+def add_webhook(
+    *, actor: Membership, url: str, events: Sequence[str], key: uuid.UUID | None = None
+) -> tuple[Webhook, str]:
+    """Add an address, and return it with its secret, which is shown this once. The same key again is the same address.
 
     Raises Refused for an address that messages may not go to, without an event, and beyond MOST addresses.
     """
@@ -38,9 +40,13 @@ def add_webhook(*, actor: Membership, url: str, events: Sequence[str]) -> tuple[
         raise Refused("Choose at least one event.", field="events")
     with transaction.atomic():
         lock_actor(actor)
+        if key and (added := Webhook.objects.filter(project=actor.project, created_by=actor, key=key).first()):
+            return added, derive_secret(added)
         if Webhook.objects.filter(project=actor.project).count() >= MOST:
             raise Refused(f"A project has at most {MOST} webhooks. Delete one first.")
-        webhook = Webhook.objects.create(project=actor.project, url=url, events=chosen, created_by=actor)
+        webhook = Webhook.objects.create(
+            project=actor.project, url=url, events=chosen, created_by=actor, key=key or uuid.uuid4()
+        )
         log.record(actor.project, actor, Act.ADD_WEBHOOK, webhook, after={"host": target.host, "events": chosen})
     return webhook, derive_secret(webhook)
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Delivery, Event, Project, Webhook
+from projects.web.keyed_forms import KeyedForm
 from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
 from projects.webhooks import delivering, endpoints
@@ -25,7 +26,7 @@ DESCRIPTIONS = {
 }
 
 
-class WebhookForm(forms.Form):
+class WebhookForm(KeyedForm):
     url = forms.CharField(
         label="Address",
         max_length=LONGEST,

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -25,7 +26,7 @@ def page(name: str, member: Membership, *more: int) -> str:
 
 
 def make(client: Client, member: Membership, **over: str) -> str:
-    sent = {"name": "weekly figures", "may": "read", "days": "30", **over}
+    sent = {"name": "weekly figures", "may": "read", "days": "30", "key": str(uuid4()), **over}
     return condense(client.post(page("token-new", member), sent).content.decode())
 
 
@@ -48,6 +49,25 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(researcher: Membership,
         assert secret not in text
     assert str(token) in client.get(page("token-list", researcher)).content.decode()
     assert LogEntry.objects.get(act="make token").actor == researcher
+
+
+def test_a_form_that_is_sent_twice_makes_one_token(researcher: Membership, client_of: SignIn) -> None:
+    client, key = client_of(researcher), str(uuid4())
+    secret = secret_in(make(client, researcher, key=key))
+    assert secret_in(make(client, researcher, key=key)) == secret
+    assert secret_in(make(client, researcher)) != secret
+    assert ApiToken.objects.count() == LogEntry.objects.filter(act="make token").count() == 2
+    token = tokens.find_token(secret)
+    assert token is not None
+    tokens.revoke(token=token, actor=researcher)
+    assert "already created and has ended" in make(client, researcher, key=key)
+    assert "The form was incomplete." in make(client, researcher, key="x")
+    assert ApiToken.objects.count() == 2
+
+
+def test_a_key_brings_each_member_another_token(researcher: Membership, manager: Membership) -> None:
+    key = uuid4()
+    assert len({tokens.make_token(membership=each, name="x", key=key)[1] for each in (researcher, manager)}) == 2
 
 
 def test_a_researchers_token_that_writes_allows_no_more_than_the_researcher(

@@ -4,6 +4,7 @@ import hashlib
 import re
 from datetime import timedelta
 from functools import partial
+from uuid import uuid4
 
 import pytest
 from axes.models import AccessAttempt
@@ -37,7 +38,8 @@ def sign_up(client: Client, token: str, username: str, **over: str) -> int:
 def test_the_link_is_shown_once_and_only_its_hash_is_kept(manager: Membership, client_of: SignIn) -> None:
     client = client_of(manager)
     url = reverse("projects:invitation-new", args=[manager.project.slug])
-    page = client.post(url, {"role": "annotator", "max_uses": 3, "days": 14, "note": "pilot"})
+    sent = {"role": "annotator", "max_uses": 3, "days": 14, "note": "pilot", "key": str(uuid4())}
+    page = client.post(url, sent)
     found = re.search(r"http://testserver/join/([\w-]+)/", page.content.decode())
     assert found is not None
     token = found[1]
@@ -49,6 +51,14 @@ def test_the_link_is_shown_once_and_only_its_hash_is_kept(manager: Membership, c
     for again in (url, reverse("projects:invitation-list", args=[manager.project.slug])):
         assert token not in client.get(again).content.decode()
     assert LogEntry.objects.get(act="invite").actor == manager
+    # Sent again, as by a reload, it is the same invitation, until that has ended.
+    assert token in client.post(url, sent).content.decode()
+    assert token not in client.post(url, {**sent, "key": str(uuid4())}).content.decode()
+    assert Invitation.objects.count() == 2
+    invitations.revoke(invitation=invitation, actor=manager)
+    assert "already created and has ended" in client.post(url, sent).content.decode()
+    assert "The form was incomplete." in client.post(url, {**sent, "key": ""}).content.decode()
+    assert Invitation.objects.count() == 2
 
 
 def test_signing_up_makes_an_account_and_a_membership(manager: Membership) -> None:
@@ -137,7 +147,8 @@ def test_what_each_role_may_invite_to(
 @pytest.mark.parametrize("role", ["manager", "owner", "god"])
 def test_a_forged_form_cannot_ask_for_more(manager: Membership, role: str, client_of: SignIn) -> None:
     url = reverse("projects:invitation-new", args=[manager.project.slug])
-    assert client_of(manager).post(url, {"role": role, "max_uses": 1, "days": 1}).status_code == 200
+    sent = {"role": role, "max_uses": 1, "days": 1, "key": str(uuid4())}
+    assert client_of(manager).post(url, sent).status_code == 200
     assert not Invitation.objects.exists()
 
 

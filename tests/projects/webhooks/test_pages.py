@@ -1,5 +1,7 @@
 """The pages of webhooks: the secret is shown once, attempts are listed, and buttons do what they say."""
 
+from uuid import uuid4
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -29,10 +31,13 @@ def test_a_webhook_is_added_tested_renewed_and_deleted(
     settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
     client = client_of(manager)
     with listen() as listener:
-        sent = {"url": f"{listener.url}?<script>", "events": ["set.frozen", "hit.submitted"]}
+        sent = {"url": f"{listener.url}?<script>", "events": ["set.frozen", "hit.submitted"], "key": str(uuid4())}
         made = client.post(page("new", manager), sent)
         webhook = Webhook.objects.get()
         secret = sending.derive_secret(webhook)
+        # Sent again, as by a reload, it adds nothing.
+        assert secret in client.post(page("new", manager), sent).content.decode()
+        assert Webhook.objects.count() == 1
         assert secret in made.content.decode()
         assert made["Cache-Control"].startswith("max-age=0")
         assert webhook.events == ["hit.submitted", "set.frozen"]
@@ -88,7 +93,7 @@ def test_a_webhook_is_added_tested_renewed_and_deleted(
 def test_a_wrong_address_is_explained_and_kept_in_the_form(
     manager: Membership, client_of: SignIn, over: dict[str, object], sentence: str
 ) -> None:
-    sent = {"url": "https://127.0.0.1/", "events": ["set.frozen"], **over}
+    sent = {"url": "https://127.0.0.1/", "events": ["set.frozen"], "key": str(uuid4()), **over}
     answer = client_of(manager).post(page("new", manager), sent)
     assert sentence in condense(answer.content.decode())
     assert str(sent["url"]) in answer.content.decode()
