@@ -6,6 +6,9 @@ from annotate.models import Batch, Hit
 from annotate.rating.pace import Duration, measure_hits, measure_pace
 from projects.models import Project
 
+N_LOOKED_AT = 50
+"""HITs at the head of the queue whose largest stands for a full one: passages end with smaller ones."""
+
 
 @dataclass(frozen=True)
 class InvitedTerms:
@@ -23,8 +26,12 @@ def find_invited_terms(project: Project) -> InvitedTerms:
     chosen = next(filter(None, ([batch for batch in batches if batch.state == state] for state in states)), [])
     pay = [batch.compute_pay(batch.hit_size) for batch in chosen]
     usual = project.cents_per_hit + project.cents_per_item * project.hit_size
-    hit = Hit.objects.filter(batch__in=chosen[:1], reserved_for=None).order_by("queue_key").first()
-    size = measure_hits([hit.pk]).get(hit.pk) if hit is not None else None
+    hits = (
+        Hit.objects.filter(batch__in=chosen[:1], reserved_for=None).order_by("queue_key").values_list("pk", flat=True)
+    )
+    sizes = measure_hits(first := list(hits[:N_LOOKED_AT]))
+    # The time of a full HIT, as the pay is.
+    size = max((sizes[pk] for pk in first if pk in sizes), key=lambda each: each.n_items, default=None)
     return InvitedTerms(
         low_cents=min(pay, default=usual),
         high_cents=max(pay, default=usual),

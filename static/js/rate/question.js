@@ -1,5 +1,16 @@
 // The question in one line under the bars while its head is out of sight; a press or a key opens the whole of it in a panel.
 
+// What a key scrolls an open panel by that doesn't show all of its text; in other panels it keeps its meaning.
+const LINE = 40;
+const STEPS = {
+  ArrowDown: () => LINE,
+  ArrowUp: () => -LINE,
+  PageDown: (panel) => panel.clientHeight - LINE,
+  PageUp: (panel) => LINE - panel.clientHeight,
+  Home: (panel) => -panel.scrollHeight,
+  End: (panel) => panel.scrollHeight,
+};
+
 export class QuestionLines {
   // root: the page; openPassage(): where the passage is only reached by a way of its own
   constructor(root, { openPassage }) {
@@ -12,11 +23,12 @@ export class QuestionLines {
     document.addEventListener(
       "keydown",
       (event) => {
-        const line = event.key === "Escape" && this.lines.find((each) => each.isOpen);
-        if (!line) return;
+        const line = this.lines.find((each) => each.isOpen);
+        if (!line || !(event.key === "Escape" || isScrolledBy(event, line.panel))) return;
         event.preventDefault();
         event.stopPropagation();
-        this.close(line);
+        if (event.key === "Escape") this.close(line);
+        else line.panel.scrollBy({ top: STEPS[event.key](line.panel) });
       },
       true,
     );
@@ -98,6 +110,12 @@ export class QuestionLines {
     line.opener.setAttribute("aria-expanded", "false");
     if (hadFocus) line.opener.focus({ preventScroll: true });
   }
+}
+
+function isScrolledBy(event, panel) {
+  const isPlain = !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
+  const isWriting = event.target.matches("textarea, select, input:not([type=radio], [type=checkbox], [type=range])");
+  return isPlain && !isWriting && event.key in STEPS && panel.scrollHeight > panel.clientHeight + 1;
 }
 
 function readLine(element) {

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Batch, Hit
-from annotate.rating.pace import Duration, estimate_duration, find_duration, find_paces, measure_pace
+from annotate.rating.pace import Duration, estimate_duration, find_duration, find_paces, measure_hits, measure_pace
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from projects.people import invitations
 from tests.annotate.open_batches import add_hit, open_batch
@@ -116,6 +116,15 @@ def test_an_invitation_says_the_pay_and_the_time_before_joining(project: Project
     assert "A full HIT pays $0.40. It takes about 10 minutes, estimated from the length of the texts." in page
     open_batch(project, n_hits=1, cents_per_hit=70)
     assert "A full HIT pays $0.40 to $0.70." in read_text(Client(), link)
+
+
+def test_an_invitation_says_the_time_of_a_full_hit_beside_its_pay(project: Project, link: str) -> None:
+    batch = open_batch(project, n_hits=1, n_items=2, cents_per_hit=40)
+    add_hit(batch, make_candidates(make_question(make_passage(make_dataset(project))), n=10), 1)
+    (size,) = measure_hits([batch.hits.get(number=2).pk]).values()
+    assert size.n_items == 10
+    minutes = round(size.seconds_by_length / 60)
+    assert f"A full HIT pays $0.40. It takes about {minutes} minute" in read_text(Client(), link)
 
 
 def test_an_invitation_says_how_long_others_take_once_that_is_known(

@@ -282,3 +282,11 @@ def test_many_uses_of_one_link_at_once_set_one_password() -> None:
         return True
 
     assert sum(all_at_once(use, range(20))) == 1
+
+
+def test_only_who_has_a_password_is_offered_to_change_it(client_of: SignIn) -> None:
+    for password, is_offered in ((OLD, True), (None, False)):
+        client = client_of(make_user(password=password))
+        for name in ("account", "security"):
+            text = client.get(reverse(f"projects:{name}")).content.decode()
+            assert (reverse("projects:password-change") in text) is is_offered
