@@ -26,10 +26,8 @@ def find_invited_terms(project: Project) -> InvitedTerms:
     chosen = next(filter(None, ([batch for batch in batches if batch.state == state] for state in states)), [])
     pay = [batch.compute_pay(batch.hit_size) for batch in chosen]
     usual = project.cents_per_hit + project.cents_per_item * project.hit_size
-    hits = (
-        Hit.objects.filter(batch__in=chosen[:1], reserved_for=None).order_by("queue_key").values_list("pk", flat=True)
-    )
-    sizes = measure_hits(first := list(hits[:N_LOOKED_AT]))
+    queue = Hit.objects.filter(batch__in=chosen[:1], reserved_for=None).order_by("queue_key")
+    sizes = measure_hits(first := list(queue.values_list("pk", flat=True)[:N_LOOKED_AT]))
     # The time of a full HIT, as the pay is.
     size = max((sizes[pk] for pk in first if pk in sizes), key=lambda each: each.n_items, default=None)
     return InvitedTerms(
