@@ -413,7 +413,7 @@ function startReading() {
     () => import("./rate/passage.js"),
     ({ startPassage }) => {
       passage = startPassage(root);
-      lightSpan(walk.current);
+      lightSpan(walk.current, { isFirst: !sheet.nAnswered() });
       if (wanted) passage[wanted]();
     },
   );
@@ -424,8 +424,8 @@ function askPassage(act) {
   else wanted = act;
 }
 
-function lightSpan(slot) {
-  if (slot) passage?.lightSpan(slot.item.element.closest(".question").dataset.span);
+function lightSpan(slot, options) {
+  if (slot) passage?.lightSpan(slot.item.element.closest(".question").dataset.span, options);
 }
 
 // Modules that are not needed at once are loaded when the page is idle.

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.onboarding import instructions
-from projects.models import Instructions, Membership
+from projects.models import Instructions, Membership, User
 from tests.annotate.open_batches import open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -161,6 +161,31 @@ def test_a_point_says_what_it_means_where_it_is_and_moves_nothing(page: Page) ->
     expect(described).to_have_accessible_description(re.compile(re.escape(meaning)))
     page.keyboard.press("Tab")
     expect(hint).to_be_hidden()
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_what_a_point_means_leaves_the_buttons_beside_it_free(
+    signed_in: SignedIn, annotator: Membership, language: str
+) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = opened(signed_in(annotator.user, viewport={"width": 1024, "height": 700}), annotator)
+    User.objects.update(language=language)
+    page.reload()
+    wait_for_the_rest(page)
+    comment = page.locator("#item0 [data-extra=comment]")
+    comment.locator("summary").click()
+    page.keyboard.type("Hm.")
+    comment.locator("summary").click()
+    expect(comment).not_to_have_attribute("open", "")
+    assert comment.locator("summary").evaluate("(each) => getComputedStyle(each, '::after').width") == "8px"
+    page.locator("#item0 .point").nth(3).hover()
+    hint = page.locator(".meaning").bounding_box()
+    assert hint is not None
+    for extra in page.locator("#item0 .extra").all():
+        box = extra.bounding_box()
+        assert box is not None
+        is_beside = box["x"] + box["width"] <= hint["x"] or box["x"] >= hint["x"] + hint["width"]
+        assert is_beside or box["y"] + box["height"] <= hint["y"] + 4
 
 
 def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annotator: Membership) -> None:

@@ -250,8 +250,14 @@ def test_the_marked_span_of_the_current_question_is_lit_in_the_passage(
     page = signed_in(annotator.user)
     start(page, annotator.project)
     wait_for_keys(page)
-    page.wait_for_function("document.querySelector('.passage-body').scrollTop > 500")
     expect_lit(page, "span", ["the marked words"])
+    # Nobody has read this passage: it begins at its beginning.
+    assert page.evaluate("document.querySelector('.passage-body').scrollTop") == 0
+    page.keyboard.press("4")
+    expect(page.locator("#item1.is-current")).to_be_visible()
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    page.reload()
+    page.wait_for_function("() => document.querySelector('.passage-body').scrollTop > 500")
     expect(page.locator(".marked mark")).to_have_text("the marked words")
 
 

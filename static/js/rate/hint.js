@@ -1,6 +1,7 @@
 // Shows what a point of the scale means while it is hovered, focused, or held with a finger.
 const HOVER_MS = 250;
 const HOLD_MS = 450;
+const NARROWEST = 180; // in less room it stands below the buttons
 
 export function startHints(root) {
   const hint = document.createElement("div");
@@ -22,7 +23,11 @@ export function startHints(root) {
     if (!meaning) return hide();
     point = which;
     hint.replaceChildren(...meaning);
-    placeFor(which).append(hint);
+    const place = placeFor(which);
+    const used = findUsedWidth(place);
+    hint.style.setProperty("--used", `${used}px`);
+    hint.classList.toggle("meaning--below", used > 0 && place.clientWidth - used < NARROWEST);
+    place.append(hint);
   };
   const later = (act, wait) => {
     clearTimeout(timer);
@@ -81,6 +86,15 @@ function meaningOf(point) {
   const value = document.createElement("b");
   value.textContent = [radio.value, isLabelSeen ? "" : label].filter(Boolean).join(" ");
   return [value, " ", description ?? ""];
+}
+
+// The width that the buttons of the line below the points take, which the hint leaves free.
+function findUsedWidth(foot) {
+  const line = foot.getBoundingClientRect();
+  const boxes = [...foot.querySelectorAll(":scope > .extra")].map((each) => each.getBoundingClientRect());
+  const isMirrored = getComputedStyle(foot).direction === "rtl";
+  const ends = boxes.filter((box) => box.top < line.top + 8).map((box) => (isMirrored ? line.right - box.left : box.right - line.left));
+  return Math.max(0, ...ends);
 }
 
 function placeFor(point) {

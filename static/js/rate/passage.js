@@ -152,14 +152,15 @@ class Passage {
 
   // --- the marked words of the current question
 
-  lightSpan(span) {
+  // A passage that nobody has read yet stays at its beginning (isFirst).
+  lightSpan(span, { isFirst = false } = {}) {
     if (span === this.span) return;
     this.span = span;
     this.spans = span ? this.words.findExactly(span) : [];
     this.reached = null;
     this.spanIsNew = this.spans.length > 0;
     light("span", this.spans);
-    if (this.spanIsNew && this.details.open) this.toSpan();
+    if (this.spanIsNew && this.details.open && !isFirst) this.toSpan();
   }
 
   // After the browser has translated the page, the words may stand in other nodes, or nowhere.
