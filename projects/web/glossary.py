@@ -283,7 +283,8 @@ GLOSSARY = {
     "plan-missing": Entry("Missing", "Judgments that are planned, and neither collected nor asked for by a batch yet."),
     "stage-remaining": Entry(
         "Estimated remaining",
-        "What the assignments that are still missing will cost at the batches' rates.",
+        "What annotators will earn with the assignments that are still missing, those that no one can take included; "
+        "without fees.",
     ),
     "cost-items": Entry("Items", "Candidates and controls that annotators are shown, once for each assignment."),
     "cost-personal": Entry(

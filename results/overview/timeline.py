@@ -32,12 +32,16 @@ class Pay:
 
 @dataclass(frozen=True)
 class StageLine:
-    """One stage: test or HITs, `speed` while it is collecting, `pay` for those who may see the project's money."""
+    """One stage: test or HITs, `speed` while it is collecting, `pay` for those who may see the project's money.
+
+    The speed's hours left are those without `n_stuck`, the open assignments that no one can take.
+    """
 
     label: str
     taken: StageProgress | None = None
     progress: Progress | None = None
     is_live: bool = False
+    n_stuck: int = 0
     speed: Speed | None = None
     pay: Pay | None = None
 
@@ -114,11 +118,13 @@ def _make_collection_stage(
     whole = sum((progress[batch.pk] for batch in batches), Progress())
     live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
     to_come = sum(_estimate_pay(batch, progress[batch.pk]) for batch in live)
-    n_to_do = sum(progress[batch.pk].n_left - stuck.get(batch.pk, 0) for batch in live)
+    n_stuck = sum(stuck.get(batch.pk, 0) for batch in live)
+    n_to_do = sum(progress[batch.pk].n_left for batch in live) - n_stuck
     return StageLine(
         label=str(ledger.STAGES[kind]),
         progress=whole,
         is_live=bool(live),
+        n_stuck=n_stuck,
         speed=measure_common_speed(live, n_to_do) if live else None,
         pay=None if sums is None else Pay(sums.get(kind, ledger.Sums()), to_come),
     )

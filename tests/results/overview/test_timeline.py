@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Attempt, Batch, Item, LedgerEntry, QualificationTest
+from annotate.models import Assignment, Attempt, Batch, Hit, Item, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
 from results.overview.overview import make_overview
 from results.overview.timeline import StageLine
@@ -71,6 +71,10 @@ def test_stage_by_stage_with_pace(
     )
     assert second["Pace"] == "2 in 4.0 hours 4.0 hours left at this pace"
     assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Pace"}
+    # The only annotator has rated this HIT, so that no one can take it again.
+    Hit.objects.filter(batch=full[0], places_done=1).update(places_wanted=2, places_open=1)
+    second = read_stages(client_of(manager), priceless)[1]
+    assert second["Pace"] == "2 in 4.0 hours 4.0 hours left at this pace, without what no one can take"
 
 
 def test_nothing_came_in_for_a_day(project: Project, annotator: Membership) -> None:
@@ -123,6 +127,7 @@ def test_the_qualification_is_a_stage_once_its_test_is_open(
     test = QualificationTest.objects.create(project=project, rubric=rubric)
     assert read_stages(client_of(manager), project) == []
     QualificationTest.objects.update(state="open")
+    assert read_stages(client_of(manager), project)[0]["Assignments submitted"] == "nobody has finished the test"
     for states in (("failed", "passed"), ("failed",), ("passed",)):
         person = make_membership(project)
         for number, state in enumerate(states, start=1):
