@@ -33,13 +33,14 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
     form = InstructionsForm(request.POST if request.method == "POST" else None, initial=_start(current))
     examples = _examples(current, criteria, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"current": current, "versions": project.instructions.all(), "criteria": criteria}
-    is_valid = request.method == "POST" and form.is_valid() and (not examples.is_bound or examples.is_valid())
-    if is_valid and "add" not in request.POST:
-        kept = examples.kept() if examples.is_bound else None
+    if request.method == "POST" and "add" not in request.POST and form.is_valid():
+        are_valid = not examples.is_bound or examples.is_valid()
+        kept = examples.kept() if examples.is_bound and are_valid else None
         if "preview" in request.POST:
+            # The text also beside examples with errors, such as the missing ratings on a new criterion.
             preview = markdown.render(form.cleaned_data["text"])
             context |= {"preview": preview, "shown_examples": _pair_with_ratings(kept or (), criteria)}
-        else:
+        elif are_valid:
             save = partial(versions.revise_instructions, project=project, actor=request.membership, examples=kept)
             if saved := _save(form, current, save):
                 messages.success(request, f"Version {saved.version} saved. New batches will show it.")

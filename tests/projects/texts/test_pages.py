@@ -175,6 +175,14 @@ def test_an_example_that_cannot_be_is_sent_back(client: Client, project: Project
     assert newest(project).version == 1
 
 
+def test_the_text_is_previewed_beside_an_example_that_lacks_a_rating(client: Client, project: Project) -> None:
+    answer = client.post(INSTRUCTIONS, form(row(rating0=""), text="Some *words*.", preview="1"))
+    assert answer.status_code == 422
+    assert "Some <em>words</em>." in answer.text
+    assert "errorlist" in answer.text
+    assert newest(project).version == 1
+
+
 def test_there_are_so_many_and_no_more(client: Client, project: Project) -> None:
     client.post(INSTRUCTIONS, form(*[row(question=f"Question {n}?") for n in range(MOST_EXAMPLES + 1)]))
     assert newest(project).version == 1
