@@ -95,6 +95,12 @@ def plan_batch(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     )
 
 
+def find_same_draft(project: Project, selection: Selection, terms: Terms) -> Batch | None:
+    """Return the newest draft with the same candidates and settings, as a form that is sent twice makes."""
+    drafts = Batch.objects.filter(project=project, state=Batch.State.DRAFT, plan=None, selection=selection.as_json())
+    return drafts.filter(**check_terms(project, terms).fields()).order_by("-number").first()
+
+
 def plan_hits(hits: Iterable[Sequence[Row]], judgments: int) -> Iterator[PlannedHit]:
     """Yield HITs that are cut but not stored, as costs need them."""
     for hit in hits:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotate.batches import lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
 from annotate.batches.costs import price_batch
-from annotate.batches.creating import Plan, create_batch, plan_batch
+from annotate.batches.creating import Plan, create_batch, find_same_draft, plan_batch
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
@@ -125,8 +125,10 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
     }
     if form.is_bound and form.is_valid():
         with refusals(request, form):
-            plan = plan_batch(project=project, selection=form.selection(), terms=form.terms())
+            selection, terms = form.selection(), form.terms()
+            plan = plan_batch(project=project, selection=selection, terms=terms)
             context |= {"plan": plan, "preview": _make_preview(project, form, plan)}
+            context["same_draft"] = find_same_draft(project, selection, terms)
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)

@@ -151,6 +151,9 @@ def test_one_preview_makes_one_batch(project: Project, manager: Membership, clie
     sent = {**CHOICE, "shown": find_seal(body(client, url("batch-new"), CHOICE))}
     assert client.post(url("batch-new"), sent).status_code == 302
     assert "The data have changed since the preview" in condense(client.post(url("batch-new"), sent).content.decode())
+    assert "a draft, has the same candidates and settings." in body(client, url("batch-new"), CHOICE)
+    others = {**CHOICE, "hit_size": "7"}
+    assert "a draft, has the same" not in body(client, url("batch-new"), others)
     assert project.batches.count() == 2
 
 
