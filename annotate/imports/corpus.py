@@ -192,19 +192,26 @@ def _link_candidates(cursor: Any, checked: Checked) -> bool:
         return False
     only_judgments = known == count(cursor, "staged_candidates") and count(cursor, "staged_scores") > 0
     where = "WHERE s.is_known"
-    reason = "'the candidate “%%s” is already in the project'"
+    reason = _KNOWN
     if only_judgments:
         where += " AND (c.text <> s.text OR c.question_id <> s.parent_id)"
-        reason = "'the candidate “%%s” has a different text or question in the project'"
+        reason = (
+            "format('the candidate “%%s” has a different text or question in the project', left(c.external_id, 60))"
+        )
     refuse_rows(
         cursor,
         checked,
         "candidate",
-        f"""SELECT s.line, format({reason}, left(c.external_id, 60)) AS reason
+        f"""SELECT s.line, {reason} AS reason
             FROM staged_candidates s JOIN projects_candidate c ON c.id = s.id {where}""",
     )
     return only_judgments
 
+
+# Without the candidate's id, so that a whole file of them is one error with its lines.
+_KNOWN = """CASE WHEN c.text = s.text THEN 'the candidate is already in the project' ELSE
+    'the candidate is already in the project with another text, and stored texts never change; '
+    || 'withdraw it there and give the corrected text another ID' END"""
 
 _ROWS_OF_PASSAGES = """SELECT q.passage AS key, c.line
                        FROM staged_candidates c JOIN staged_questions q ON q.key = c.question"""

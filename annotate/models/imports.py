@@ -57,6 +57,8 @@ class Import(Job):
     @property
     def state_in_words(self) -> str:
         """The status as lists show it: after a step, it names what is still to be done."""
+        if self.state == self.State.FAILED and self.stored_name:
+            return "needs correction"
         if self.state != self.State.DONE:
             return str(self.get_state_display())
         if self.step == self.Step.WRITE:

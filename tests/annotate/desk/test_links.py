@@ -121,6 +121,6 @@ def test_when_pay_is_approved_is_explained_once(busy: Membership, client_of: Sig
         submit(busy)
     html = condense(client_of(busy).get("/p/bridges/earned/").content.decode())
     assert html.count("awaiting approval</span>") == 4
-    assert html.count("A manager reviews it") == 1
+    assert html.count("A manager reviews your HITs") == 1
     due = timezone.now() + timedelta(days=7)
     assert html.count(f"until {due:%-d %b %Y}") == 4

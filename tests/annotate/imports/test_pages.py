@@ -64,6 +64,19 @@ def test_the_report_says_what_is_in_the_project_already(pages: Pages, project: P
     assert "earlier ratings were made without these (1: line 2)." in facts
 
 
+def test_corrected_texts_are_one_error_that_says_how_to_correct_them(pages: Pages) -> None:
+    stored = [{**row, "candidate_id": f"c{n}"} for n, row in enumerate(rows())]
+    pages.import_whole(write_csv(stored))
+    job = pages.upload(write_csv([{**row, "candidate": f"Better: {row['candidate']}"} for row in stored]), "better.csv")
+    pages.choose(job)
+    pages.work(job)
+    page = pages.show(job)
+    assert page.count("the candidate is already in the project with another text, and stored texts never change") == 1
+    assert "withdraw it there and give the corrected text another ID" in page
+    job.refresh_from_db()
+    assert (job.state, job.state_in_words) == (State.FAILED, "needs correction")
+
+
 def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) -> None:
     found = [{**row, "colour": f"system {row['source'][-1]}"} for row in rows()]
     job = pages.upload(write_csv(found))
