@@ -1,6 +1,7 @@
 """The controls page of a batch, for managers only: the plan, the pool and the share of degradable answers."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -27,7 +28,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.language import amounts
-from projects.models import Project
+from projects.models import Criterion, Project
 from projects.web.lists import paginate, read_word
 from projects.web.previews import NOT_SHOWN, Preview, PreviewChanged
 from projects.web.refusals import refusals
@@ -176,7 +177,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     n_waiting = sum(count["waiting"] for count in counts.values())
     page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
     job = ControlJob.objects.select_related("batch__project").filter(batch=batch).first()
-    names = dict(batch.rubric.criteria.order_by("position").values_list("key", "name"))
+    criteria = list(batch.rubric.criteria.order_by("position"))
     context = {
         **(_build_progress(job) if job else {}),
         "batch": batch,
@@ -190,7 +191,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "n_waiting": n_waiting,
         "accepting_all": _preview_accepting_all(batch, n_waiting),
         "page": page,
-        "rows": [_make_row(item, names) for item in page.object_list],
+        "rows": [_make_row(item, criteria) for item in page.object_list],
         "state": state,
         "kind": kind,
         "states": [("all", "any status"), *((name, capfirst(label)) for name, (label, _) in STATES.items())],
@@ -202,8 +203,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     return render(request, "annotate/controls/list.html", context, status=status)
 
 
-def _make_row(item: Item, names: Mapping[str, str]) -> dict[str, Any]:
-    """`names` are those of the criteria by key, in the order of the rubric."""
+def _make_row(item: Item, criteria: Sequence[Criterion]) -> dict[str, Any]:
     source = item.made_from
     made_from = None
     if source is not None:
@@ -213,7 +213,7 @@ def _make_row(item: Item, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "item": item,
         "made_from": made_from,
-        "expected": [_format_range(name, expected[key]) for key, name in names.items() if key in expected],
+        "expected": [_format_range(each, expected[each.key]) for each in criteria if each.key in expected],
         "state": "retired" if item.retired_at else "awaiting acceptance" if is_waiting else "in use",
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
@@ -221,9 +221,13 @@ def _make_row(item: Item, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _format_range(name: str, ends: list[float]) -> str:
-    low, high = (format_number(round(end, 2)) for end in ends)
-    return f"{name} {low}" if low == high else f"{name} {low} to {high}"
+def _format_range(criterion: Criterion, ends: list[float]) -> str:
+    """Return the scores that count as correct, on a scale of points the points among them."""
+    first, last = ends
+    if criterion.kind == Criterion.Kind.ORDINAL and math.ceil(first) <= math.floor(last):
+        first, last = math.ceil(first), math.floor(last)
+    low, high = (format_number(round(end, 2)) for end in (first, last))
+    return f"{criterion.name} {low}" if low == high else f"{criterion.name} {low} to {high}"
 
 
 def _list_yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:

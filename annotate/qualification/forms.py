@@ -141,6 +141,7 @@ class ItemForm(forms.Form):
         max_length=MOST_TEXT,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="Leave it empty only if annotators should rate an empty answer.",
     )
     tolerance = forms.FloatField(
         label="Tolerance",

@@ -104,16 +104,16 @@ def test_a_wrong_answer_is_checked_on_the_first_criterion_alone(
 ) -> None:
     make_places(project)
     rubric = make_rubric(project)
-    fluency = {"name": "Fluency", "statement": "It reads well.", "kind": "ordinal", "low": 1, "high": 5}
+    fluency = {"name": "Fluency", "statement": "It reads well.", "kind": "ordinal", "low": 1, "high": 3}
     rubric.criteria.create(key="fluent", position=1, level="ordinal", **fluency)
     # As many as there are: of fewer, the draw may leave out every plain reference.
     batch = make_controlled(project, ControlPlan(known_per_hit=8), is_accepted=False)
     by_recipe = dict(Item.objects.filter(pool_of=batch).values_list("recipe", "expected"))
-    assert by_recipe[Item.Recipe.REFERENCE] == {"correctness": [4, 5], "fluent": [4, 5]}
+    assert by_recipe[Item.Recipe.REFERENCE] == {"correctness": [4, 5], "fluent": [2.5, 3]}
     assert by_recipe[Item.Recipe.OTHER_REFERENCE] == {"correctness": [1, 1]}
     # The shorter key comes first in the database; the page has the order and the names of the rubric.
     page = condense(client_of(manager).get(make_url(batch)).content.decode())
-    assert "expected: Correctness 4 to 5, Fluency 4 to 5" in page
+    assert "expected: Correctness 4 to 5, Fluency 3<" in page
     assert "expected: Correctness 1<" in page
 
 
