@@ -33,6 +33,13 @@ def test_kappa_is_that_of_the_weighted_table(scores: list[tuple[int, int]]) -> N
         assert ours == pytest.approx(theirs, abs=1e-12)
 
 
+def test_agreement_by_chance_is_exactly_zero() -> None:
+    first, second = np.array([1.0, 1, 3, 3, 4, 4]), np.array([2.0, 5, 2, 5, 2, 5])
+    assert quadratic_kappa(first, second) == 0
+    assert quadratic_kappa(first + 1e6, second + 1e6) == 0
+    assert quadratic_kappa(first, first) == 1
+
+
 def test_every_pair_of_krippendorffs_example() -> None:
     frame = from_table(CANONICAL)
     pairs = pair_agreements(frame)
