@@ -85,12 +85,16 @@ class MissingLine(TypedDict):
 
 
 class Keys(TypedDict, total=False):
-    """The digits that rate: from the first to the last of `points`, as values, as 0 for 10, or as the n-th point."""
+    """The digits that rate: from the first to the last of `points`, as values, as 0 for 10, or as the n-th point.
+
+    With `ten_by_two` the scale has 0 and 10, which is typed as 1 and then 0.
+    """
 
     points: list[int]
     has_sliders: bool
     nth: bool
     ten: bool
+    ten_by_two: bool
 
 
 class FormParts(TypedDict):
@@ -245,6 +249,7 @@ def _choose_keys(criteria: tuple[CriterionOnPage, ...]) -> Keys:
     longest = max(scales, key=len)
     keys["nth"] = longest[0] < 0 or longest[-1] > 10
     keys["ten"] = not keys["nth"] and longest[0] > 0 and longest[-1] == 10
+    keys["ten_by_two"] = not keys["nth"] and longest[0] == 0 and longest[-1] == 10
     ends = (1, len(longest) % 10) if keys["nth"] else (longest[0], 0 if keys["ten"] else min(longest[-1], 9))
     keys["points"] = list(ends)
     return keys

@@ -6,12 +6,13 @@ import { startKeys } from "./rate/keys.js";
 import { QuestionLines } from "./rate/question.js";
 import { Reading } from "./rate/reading.js";
 import { Saved } from "./rate/saved.js";
-import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
+import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, radioOf, show } from "./rate/sheet.js";
 import { Submission } from "./rate/submit.js";
 import { Walk, glide } from "./rate/walk.js";
 import { say } from "./words.js";
 
 const NOTE_MS = 4000; // long enough for one short sentence
+const ZERO_MS = 800; // between the two digits of a 10
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
@@ -60,6 +61,7 @@ const submission = new Submission({
   },
 });
 let isSent = false;
+const one = { slot: null, timer: 0 }; // the rating of 1 that may become 10
 let nSaid = sheet.nAnswered();
 let noteTimer = 0;
 
@@ -149,18 +151,32 @@ function choose(slot, value) {
   (slot.number ?? slot.radios[0]).dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// Choosing the same point again clears the rating.
+// Choosing the same point again clears the rating. Where there is a 10, a 1 waits a moment for its 0 before it moves on.
 function rate(digit, isTyping) {
+  const isTen = digit === "0" && one.slot === walk.current && one.slot.read() === 1;
+  if (one.slot && !isTen) endWaiting();
   const slot = walk.current;
   if (slot.number) return isTyping ? null : typeNumber();
-  const radio = radioFor(slot, digit);
+  const radio = isTen ? radioOf(slot, 10) : radioFor(slot, digit);
   if (!radio) return null;
   return () => {
     if (!mayRate(slot)) return;
+    clearTimeout(one.timer);
+    one.slot = null;
     if (radio.checked) return clear(slot);
     choose(slot, Number(radio.value));
-    walk.goOn();
+    if (radio.value !== "1" || !radioOf(slot, 10)) return walk.goOn();
+    one.slot = slot;
+    one.timer = setTimeout(endWaiting, ZERO_MS);
   };
+}
+
+function endWaiting() {
+  const { slot } = one;
+  clearTimeout(one.timer);
+  one.slot = null;
+  // Whoever went elsewhere meanwhile, or chose another point, is where they want to be.
+  if (slot === walk.current && slot.read() === 1) walk.goOn();
 }
 
 // An answer that is longer than the screen is read to its end before it is rated.

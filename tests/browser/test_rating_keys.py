@@ -224,6 +224,33 @@ def test_a_digit_means_the_value_or_the_nth_point(
     assert Judgment.objects.get().value == value
 
 
+@pytest.mark.parametrize("low", [0, 1])
+def test_a_ten_is_typed_as_one_and_zero(signed_in: SignedIn, annotator: Membership, low: int) -> None:
+    scales(annotator.project, (low, 10))
+    open_batch(annotator.project, n_hits=1, n_items=4)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("1")
+    page.keyboard.press("0")
+    current(page).to_have_attribute("data-place", "1")
+    page.keyboard.press("1")  # waits for its 0, but not for another digit
+    page.keyboard.press("3")
+    current(page).to_have_attribute("data-place", "3")
+    page.keyboard.press("1")
+    page.keyboard.press("k")
+    page.keyboard.press("0")  # of another answer, so it's a rating of its own
+    assert [checked(page, place, "c0") for place in range(4)] == ["10", "1", "0" if low == 0 else "10", "1"]
+
+
+def test_a_one_that_stays_alone_moves_on(signed_in: SignedIn, annotator: Membership) -> None:
+    scales(annotator.project, (0, 10))
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("1")
+    current(page).to_have_attribute("data-place", "1")
+    page.keyboard.press("0")
+    assert [checked(page, place, "c0") for place in range(2)] == ["1", "0"]
+
+
 def test_a_grid_of_criteria_works_by_keys(signed_in: SignedIn, annotator: Membership) -> None:
     scales(annotator.project, *[(1, 5)] * 3, anchors={1: "Never", 5: "Always"})
     open_batch(annotator.project, n_hits=1, n_items=2)

@@ -182,6 +182,10 @@ export function show(item) {
   if (isAnswered(item)) item.element.querySelector(":scope > .errorlist")?.remove();
 }
 
+export function radioOf(slot, value) {
+  return slot.radios.find((radio) => Number(radio.value) === value);
+}
+
 // Returns the point for a digit: the value itself (0 means 10 if the scale has no 0), or the n-th point if values are no digits.
 export function radioFor(slot, digit) {
   const values = slot.radios.map((radio) => Number(radio.value));

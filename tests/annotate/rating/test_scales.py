@@ -46,6 +46,7 @@ def made(project: Project, *scales: tuple[int, int], anchors: dict[int, str] | N
 def test_the_keys_that_rate(project: Project, scale: tuple[int, int], points: list[int], nth: bool, ten: bool) -> None:
     keys = build_form([], made(project, scale), None)["keys"]
     assert (keys["points"], keys["nth"], keys["ten"], keys["has_sliders"]) == (points, nth, ten, False)
+    assert keys["ten_by_two"] == (scale == (0, 10))
 
 
 def test_a_scale_of_many_points_is_a_slider(project: Project) -> None:
