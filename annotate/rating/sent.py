@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +22,8 @@ MAX_SECONDS = 7 * 24 * 3600.0
 _FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<position>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
 # The lengths are limited because float() accepts any number of digits, at a cost that grows with them.
 _NUMBER = re.compile(r"-?([0-9]{1,9}(\.[0-9]{0,18})?|\.[0-9]{1,18})", re.ASCII)
+
+_PLAIN = {",": ".", "\u066b": ".", "\u2212": "-"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ def read_rating(post: Mapping[str, str]) -> SentAnswers:
         match field_name["what"]:
             case "a" if field_name["key"]:
                 # 40 characters are enough to show people what they typed.
-                rating = float(text) if _NUMBER.fullmatch(text) else text[:40]
+                plain = _write_plainly(text)
+                rating = float(plain) if _NUMBER.fullmatch(plain) else text[:40]
                 values.setdefault(position, {})[field_name["key"]] = rating
             case "cannot":
                 cannot[position] = text
@@ -100,6 +104,11 @@ def clean_seconds(sent: object) -> tuple[list[float] | None, bool]:
     if not all(math.isfinite(value) and 0 <= value <= MAX_SECONDS for value in sent):
         return None, True
     return [round(float(value), 2) for value in sent], False
+
+
+def _write_plainly(text: str) -> str:
+    """Return a number in ASCII with a decimal point: people type a comma, and the digits of other scripts."""
+    return "".join(_PLAIN.get(each) or str(unicodedata.decimal(each, each)) for each in text)
 
 
 def _clean(text: str) -> str:

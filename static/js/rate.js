@@ -129,7 +129,7 @@ function changed(control) {
   show(field.item);
   showProgress();
   if (before === after) return;
-  const goesOn = control.matches("textarea, input[type=text], input:not([type]), input[type=number]");
+  const goesOn = control.matches("textarea, input[type=text], input:not([type])");
   undo.note(field, before, after, { goesOn });
   drafts?.note(field.part, field.place, after, field.key, { goesOn });
   sayCount();

@@ -182,7 +182,7 @@ def test_other_rubrics(
     if keys:
         rate(page, keys)
     else:
-        page.locator("input[type=number]").first.fill("72.5")
+        page.locator("input[data-number]").first.fill("72.5")
     shoot(page, name)
 
 

@@ -148,10 +148,10 @@ def test_the_criterion_and_the_slider_are_seen(
     assert pictures.difference(before, pictures.take(first, 6)) > CLEARLY
     slider = page.locator("#item0 input[type=range]")
     before = pictures.take(slider)
-    page.locator("#item0 input[type=number]").fill("70")
+    page.locator("#item0 input[data-number]").fill("70")
     after = pictures.take(slider)
     assert pictures.difference(before, after) > CLEARLY / 2
-    page.locator("#item0 input[type=number]").fill("20")
+    page.locator("#item0 input[data-number]").fill("20")
     assert pictures.difference(after, pictures.take(slider)) > CLEARLY / 2
 
 

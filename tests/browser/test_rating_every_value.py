@@ -86,4 +86,4 @@ def point(page: Page, item: Locator, value: float) -> None:
     if buttons.count():
         buttons.click()
     else:
-        item.get_by_role("spinbutton").fill(str(value))
+        item.locator("[data-number]").fill(str(value))

@@ -392,7 +392,42 @@ def test_a_number_with_the_same_digit_twice_is_typed_as_fast_as_one_likes(
     open_batch(annotator.project, n_hits=1, n_items=2)
     page = opened(signed_in(annotator.user), annotator)
     page.keyboard.type("77")
-    assert page.locator("input[type=number]").first.input_value() == "77"
+    assert page.locator("input[data-number]").first.input_value() == "77"
+
+
+def test_a_number_off_the_scale_is_said_and_a_decimal_comma_is_read(signed_in: SignedIn, annotator: Membership) -> None:
+    create_rubric(
+        annotator.project,
+        name="Slider",
+        preset="custom",
+        criteria=[
+            CriterionSpec(
+                key="c0",
+                name="Criterion 0",
+                statement="",
+                scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100),
+                level=Level.INTERVAL,
+            )
+        ],
+    )
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    item, fault = page.locator("#item0"), page.locator("#item0 [data-fault]")
+    for typed, is_wrong in (("101", True), ("7,5", False), ("1.000,5", True), ("7", False)):
+        item.locator("[data-number]").fill(typed)
+        expect(fault).to_be_hidden()
+        item.locator("[data-number]").blur()
+        expect(fault).to_be_visible(visible=is_wrong)
+        if is_wrong:
+            expect(fault).to_have_text("Use a number from 0 to 100.")
+    item.locator("[data-number]").fill("")
+    page.keyboard.type("7,5")
+    assert item.get_by_role("slider").input_value() == "8"
+    page.keyboard.press("Enter")
+    page.keyboard.type("12")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert set(Judgment.objects.values_list("value", flat=True)) == {7.5, 12}
 
 
 def test_a_flag_asks_what_is_wrong(page: Page) -> None:
@@ -495,7 +530,7 @@ def test_a_number_is_typed_in_its_field_without_single_key_shortcuts(
     open_batch(annotator.project, n_hits=1, n_items=2)
     User.objects.update(rating_keys={"off": True})
     page = opened(signed_in(annotator.user), annotator)
-    field = page.locator("input[type=number]").first
+    field = page.locator("input[data-number]").first
     page.keyboard.type("77")
     expect(field).to_have_value("")
     field.focus()

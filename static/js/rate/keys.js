@@ -3,7 +3,7 @@
 const BOUNCE_MS = 120; // faster than a finger: a worn key reports one press twice
 
 function isText(element) {
-  return element.matches?.("textarea, input:not([type]), input[type=text], input[type=search], select");
+  return element.matches?.("textarea, input:not([type]), input[type=text]:not([data-number]), input[type=search], select");
 }
 
 function digitOf(event) {
@@ -98,11 +98,11 @@ function run(event, act, isMove = false) {
 }
 
 function isTyping(target) {
-  return isText(target) || target.matches?.("input[type=number]");
+  return isText(target) || target.matches?.("input[data-number]");
 }
 
 function actOf(event, target, acts, name) {
-  const isNumber = target.matches?.("input[type=number]");
+  const isNumber = target.matches?.("input[data-number]");
   const digit = digitOf(event);
   if (digit !== null) return target.closest?.("[data-submit]") ? null : acts.rate(digit, isNumber);
   // Enter in an input would submit the form
@@ -110,7 +110,7 @@ function actOf(event, target, acts, name) {
   if (event.key === " " && !isNumber) return target.matches?.("input[type=radio]:checked") ? () => acts.clear(target) : null;
   if (target.closest?.(".passage-body") && event.key.startsWith("Arrow")) return null; // scrolls the passage
   if (isNumber && /^[-.,]$|^Backspace$|^Delete$|^Arrow(Left|Right)$/.test(event.key)) return null;
-  // Nobody means 1e1, and Firefox takes every character.
+  // The field takes every character, but a letter in it is a shortcut.
   if (isNumber && event.key.length === 1 && !NUMERIC.test(event.key) && !acts[name]) return () => {};
   if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
   if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;

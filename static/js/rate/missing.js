@@ -57,7 +57,7 @@ function lineOf(item) {
   const open = item.slots.filter((slot) => !hasValue(slot));
   const isPart = open.length < item.slots.length;
   for (const slot of open) {
-    const why = slot.number && slot.read() !== null ? say("not_on_scale", { low: slot.number.min, high: slot.number.max }) : "";
+    const why = slot.number && slot.read() !== null ? say("not_on_scale", { low: slot.range.min, high: slot.range.max }) : "";
     if (isPart) line.append(" ", linkTo(`#a${slot.place}-${slot.key}`, slot.label));
     if (why) line.append(" ", why);
   }

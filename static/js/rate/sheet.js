@@ -3,6 +3,7 @@
 import { say } from "../words.js";
 
 const MOST_ACTS = 200;
+const NUMBER = /^-?(\d{1,9}(\.\d{0,18})?|\.\d{1,18})$/;
 
 export class Sheet {
   constructor(form) {
@@ -80,7 +81,7 @@ function readItem(element) {
 
 function readSlot(item, element) {
   const radios = [...element.querySelectorAll("input[type=radio]")];
-  const number = element.querySelector("input[type=number]");
+  const number = element.querySelector("input[data-number]");
   const range = element.querySelector("input[type=range]");
   const { key, name: label } = element.dataset;
   const slot = { item, element, place: item.place, part: "answers", key, label, radios, number, range };
@@ -127,18 +128,24 @@ function startSlider(slot) {
     if (number.value === "") take(slot);
   });
   number.addEventListener("input", () => follow(slot));
-  // the browser reads 1e1 as 10, the server refuses it
-  number.addEventListener("change", () => {
-    if (/[e+]/i.test(number.value)) number.value = String(number.valueAsNumber);
-  });
+  number.addEventListener("blur", () => showFault(slot));
 }
 
 // Returns a number, null for no rating, or undefined for a value that is not on the scale.
-function readNumber({ number }) {
-  if (number.validity.badInput) return undefined;
-  if (number.value === "") return null;
-  const { stepMismatch, rangeOverflow, rangeUnderflow } = number.validity;
-  return stepMismatch || rangeOverflow || rangeUnderflow ? undefined : number.valueAsNumber;
+function readNumber({ number, range }) {
+  const text = number.value.trim();
+  if (text === "") return null;
+  const value = NUMBER.test(writtenPlainly(text)) ? Number(writtenPlainly(text)) : NaN;
+  const isOnScale = value >= Number(range.min) && value <= Number(range.max);
+  return isOnScale && (number.dataset.number !== "whole" || Number.isInteger(value)) ? value : undefined;
+}
+
+// Digits of other scripts, a decimal comma and a minus sign, as the server reads them: annotate/rating/sent.py.
+function writtenPlainly(text) {
+  return text
+    .replace(/[\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]/g, (digit) => digit.charCodeAt(0) & 15)
+    .replace(/[,\u066b]/g, ".")
+    .replace(/\u2212/g, "-");
 }
 
 function writeNumber(slot, value) {
@@ -153,10 +160,11 @@ function take({ range, number }) {
 
 function follow(slot) {
   const { range, number } = slot;
-  const isSet = typeof readNumber(slot) === "number";
+  const value = readNumber(slot);
+  const isSet = typeof value === "number";
   range.classList.toggle("is-unset", !isSet);
   range.setAttribute("aria-valuetext", isSet ? number.value : say("no_answer_yet"));
-  range.value = isSet ? number.value : String((Number(range.min) + Number(range.max)) / 2);
+  range.value = isSet ? String(value) : String((Number(range.min) + Number(range.max)) / 2);
 }
 
 export function isAnswered(item) {
@@ -178,12 +186,21 @@ export function isOpen(slot) {
 export function show(item) {
   item.element.classList.toggle("is-out", isOut(item));
   item.element.classList.toggle("is-done", isAnswered(item));
-  for (const slot of item.slots) if (slot.number) slot.number.toggleAttribute("aria-invalid", slot.read() === undefined);
+  for (const slot of item.slots) if (slot.number) showFault(slot);
   if (isAnswered(item)) item.element.querySelector(":scope > .errorlist")?.remove();
 }
 
 export function radioOf(slot, value) {
   return slot.radios.find((radio) => Number(radio.value) === value);
+}
+
+// Typing goes through numbers that are not on the scale, such as the 1 of 100: what is wrong is said once the field is left.
+function showFault({ number, range, element, read }) {
+  const isWrong = read() === undefined;
+  const fault = element.querySelector("[data-fault]");
+  number.toggleAttribute("aria-invalid", isWrong);
+  fault.hidden = !isWrong || document.activeElement === number;
+  fault.textContent = fault.hidden ? "" : say("not_on_scale", { low: range.min, high: range.max });
 }
 
 // Returns the point for a digit: the value itself (0 means 10 if the scale has no 0), or the n-th point if values are no digits.

@@ -30,3 +30,20 @@ def test_the_largest_hit_can_be_sent(content_type: str) -> None:
     sent = read_rating(request.POST.dict())
     assert sum(len(values) for values in sent.values.values()) == MOST_ITEMS * MOST_CRITERIA == 2_000
     assert len(sent.cannot) == len(sent.flags) == len(sent.comments) == len(sent.seconds or []) == MOST_ITEMS
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("7,5", 7.5),
+        ("7.5", 7.5),
+        ("\u0667\u066b\u0665", 7.5),  # Arabic digits and decimal separator
+        ("\u2212,5", -0.5),
+        ("\uff17", 7.0),
+        ("1.234,5", "1.234,5"),
+        ("1 000", "1 000"),
+        ("7;5", "7;5"),
+    ],
+)
+def test_numbers_are_read_as_people_type_them(typed: str, value: float | str) -> None:
+    assert read_rating({"a0-c": typed}).values == {0: {"c": value}}
