@@ -38,6 +38,7 @@ def rating_strings() -> Words:
         "missing": plural_forms("One answer still needs a rating.", "{n} answers still need a rating."),
         "item": _("Answer {n}"),
         "not_rated": _("Not rated yet."),
+        "no_reason": _("Write why it can't be judged, or rate it."),
         "not_all_rated": _("Some criteria aren't rated yet."),
         "not_on_scale": _("Use a number from {low} to {high}."),
         "rated": plural_forms("{n} of {all} rated.", "{n} of {all} rated."),

@@ -264,6 +264,9 @@ def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn
     page.keyboard.type("10.5")
     page.keyboard.press("Enter")
     assert missing.get_by_role("link").all_inner_texts() == ["Answer 2"]
+    page.locator("#item1 [data-extra=cannot] summary").click()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#item1 .errorlist")).to_have_text("Write why it can't be judged, or rate it.")
     assert not Assignment.objects.submitted().exists()
 
 

@@ -75,6 +75,8 @@ function mark(item) {
   item.element.querySelector(":scope > .errorlist")?.remove();
   const error = document.createElement("p");
   error.className = "errorlist";
-  error.textContent = say(item.slots.some(hasValue) ? "not_all_rated" : "not_rated");
+  // Only the page knows that somebody opened the field for the reason: without one, nothing of it is sent.
+  const lacksReason = item.cannot.closest("details").open;
+  error.textContent = say(lacksReason ? "no_reason" : item.slots.some(hasValue) ? "not_all_rated" : "not_rated");
   item.element.querySelector(".candidate").after(error);
 }
