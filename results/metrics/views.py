@@ -23,7 +23,7 @@ from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import explain_not_imported
 from results.metrics.tables import tabulate_metrics
 from results.models import ScoreFile
-from results.scope.self_references import find_self_references, warn_of_self_references
+from results.scope.self_references import count_self_references, warn_of_self_references
 
 
 @requires(Right.READ)
@@ -84,7 +84,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "refusals": refusals,
-        "warning": warn_of_self_references(find_self_references(project).count()),
+        "warning": warn_of_self_references(count_self_references(project)),
         "n_candidates": count_candidates(project),
         "not_imported": explain_not_imported(),
     }

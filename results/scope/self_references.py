@@ -1,45 +1,40 @@
-"""Candidates that are a reference of their question: with all references, a metric compares them with themselves."""
+"""People's answers that are a reference of their question: with all references, a metric compares them with themselves.
+
+A system's answer with the words of a reference is simply right, and its perfect score is earned.
+"""
 
 from django.db.models import Exists, F, Func, OuterRef, QuerySet, TextField, Value
 
-from annotate.frames.rating_patterns import execute_analytic
-from annotate.models.conditions import is_judgeable_of_datasets
 from measures.metrics import Metric
 from projects.models import Candidate, Project, Reference
+from results.scope.human_sources import SPACES, count_by_source, explain_counts, find_human_sources
 
+HOW_TO_AVOID = (
+    "To avoid it, leave the human sources out, or compare with “references other than the candidate itself” "
+    "(against=others); then an answer that repeats its only reference isn’t scored, not even a system’s right one."
+)
 ALL_REFERENCES = "all"
 """The setting `against` under which a candidate is compared with itself."""
-_SPACES = " \t\n\r\f\v\u00a0\u2003\u3000"
 
 
 def _strip(column: str) -> Func:
-    return Func(F(column), Value(_SPACES), function="BTRIM", output_field=TextField())
+    return Func(F(column), Value(SPACES), function="BTRIM", output_field=TextField())
 
 
 def find_self_references(project: Project) -> QuerySet[Candidate]:
-    """Return the judgeable candidates with the text of a reference of their question."""
+    """Return the judgeable candidates of human sources with the text of a reference of their question."""
     same = Reference.objects.filter(question=OuterRef("question")).annotate(plain=_strip("text"))
-    candidates = Candidate.objects.judgeable_in(project).annotate(plain=_strip("text"))
+    candidates = (
+        Candidate.objects.judgeable_in(project)
+        .filter(source__in=find_human_sources(project))
+        .annotate(plain=_strip("text"))
+    )
     return candidates.filter(Exists(same.filter(plain=OuterRef("plain"))))
 
 
-def count_by_source(project: Project) -> dict[str, tuple[int, int]]:
-    """Return for each source the number of its candidates, and of those that are a reference of their question."""
-    with execute_analytic(_COUNT_BY_SOURCE, {"datasets": project.find_ids().datasets, "spaces": _SPACES}) as cursor:
-        return {source: (n, n_references) for source, n, n_references in cursor.fetchall()}
-
-
-# All texts are compared by one join: a look at the references of each candidate took a second for 300,000.
-_COUNT_BY_SOURCE = f"""
-WITH reference AS (
-    SELECT DISTINCT r.question_id, btrim(r.text, %(spaces)s) AS plain
-    FROM projects_question q JOIN projects_reference r ON r.question_id = q.id WHERE q.dataset_id = ANY(%(datasets)s))
-SELECT c.source, count(*), count(r.question_id)
-FROM projects_candidate c
-LEFT JOIN reference r ON r.question_id = c.question_id AND r.plain = btrim(c.text, %(spaces)s)
-WHERE c.dataset_id = ANY(%(datasets)s) AND {is_judgeable_of_datasets("c")}
-GROUP BY c.source
-"""
+def count_self_references(project: Project) -> int:
+    counts = count_by_source(project)
+    return sum(counts[source][1] for source in explain_counts(counts))
 
 
 def takes_all_references(metric: Metric) -> bool:
@@ -51,11 +46,9 @@ def warn_of_self_references(n: int) -> str:
     if not n:
         return ""
     some = (
-        "1 candidate is also a reference of its question and so compared with itself"
+        "1 answer that people may have written is also a reference of its question and so compared with itself"
         if n == 1
-        else f"{n:,} candidates are also references of their questions and so compared with themselves"
+        else f"{n:,} answers that people may have written are also references of their questions and so compared with "
+        "themselves"
     )
-    return (
-        f"{some}, which gives perfect scores. To avoid it, compare with “references other than the candidate itself” "
-        "(against=others)."
-    )
+    return f"{some}, which gives perfect scores. {HOW_TO_AVOID}"

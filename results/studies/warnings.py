@@ -3,7 +3,7 @@
 from measures.metrics import METRICS
 from results.models import MetricRun
 from results.scope.human_sources import warn_of_human_sources
-from results.scope.self_references import ALL_REFERENCES, find_self_references
+from results.scope.self_references import ALL_REFERENCES, HOW_TO_AVOID, find_self_references
 from results.studies.frame import SOURCE, Frame
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.settings import Settings
@@ -46,12 +46,15 @@ def _warn_of_self_references(frame: Frame, compared: dict[str, str]) -> str:
     if not n:
         return ""
     some, whom = (
-        ("1 candidate is also a reference of its question", "this candidate is compared with itself")
+        (
+            "1 answer that people may have written is also a reference of its question",
+            "this answer is compared with itself",
+        )
         if n == 1
         else (
-            f"{n:,} candidates are also references of their questions",
-            "these candidates are compared with themselves",
+            f"{n:,} answers that people may have written are also references of their questions",
+            "these answers are compared with themselves",
         )
     )
     use = "uses" if len(labels) == 1 else "use"
-    return f"{some}, and {', '.join(labels)} {use} all references, so {whom}. Compute the scores with against=others."
+    return f"{some}, and {', '.join(labels)} {use} all references, so {whom}. {HOW_TO_AVOID}"

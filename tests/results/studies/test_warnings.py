@@ -48,24 +48,44 @@ def test_answers_that_are_compared_with_themselves_are_counted(
 ) -> None:
     output = answer("score", "--project", "bridges", "--metric", "token_f1")
     (warning,) = output["runs"][0]["warnings"]
-    assert warning.startswith("10 candidates are also references of their questions and so compared with themselves")
+    assert warning.startswith("10 answers that people may have written are also references of their questions and so")
     others = answer("score", "--project", "bridges", "--metric", "token_f1", "--set", "against=others")
     assert others["runs"][0]["warnings"] == []
     run = MetricRun.objects.get(pk=output["runs"][0]["run"])
     client = client_of(researcher)
     assert warning in read_text(client.get(f"/p/bridges/metrics/{run.pk}/"))
-    assert "10 candidates are also references" in read_text(client.get("/p/bridges/metrics/new/"))
+    assert "10 answers that people may have written are also references" in read_text(
+        client.get("/p/bridges/metrics/new/")
+    )
     other = MetricRun.objects.get(pk=others["runs"][0]["run"])
     made = study(with_humans, researcher, [run, other], n_resamples=100)
     differences, itself, *_rest = list_warnings(made)
     assert "compared with different references (against)" in differences
     assert "all: " in differences
     assert "others: " in differences
-    assert itself.startswith("10 candidates are also references of their questions, and Token F1")
-    assert "uses all references, so these candidates are compared with themselves" in itself
+    assert itself.startswith("10 answers that people may have written are also references of their questions, and")
+    assert "Token F1 (against all) uses all references, so these answers are compared with themselves" in itself
     page = read_text(client.get(made.get_absolute_url()))
     assert itself.replace("'", "&#x27;") in page
     assert list_warnings(study(with_humans, researcher, [other], n_resamples=100))[0].startswith("Few passages")
+
+
+def test_a_systems_answer_with_the_words_of_a_reference_is_right_and_no_self_reference(
+    judged: Project, runs: list[MetricRun], researcher: Membership
+) -> None:
+    # Six of the strong system's ten answers, as a good one has: too few for answers of people.
+    strong = [candidate for candidate in list_candidates(judged) if candidate.source == "strong"]
+    for candidate in strong[:6]:
+        Reference.objects.create(question=candidate.question, text=candidate.text, position=9)
+    run = answer("score", "--project", "bridges", "--metric", "token_f1")["runs"][0]
+    assert run["warnings"] == []
+    made = study(judged, researcher, [MetricRun.objects.get(pk=run["run"])], n_resamples=100)
+    assert not any("references of their questions" in each for each in list_warnings(made))
+    # Its name says that people wrote it.
+    Candidate.objects.filter(pk__in=[each.pk for each in strong]).update(source="human")
+    (warning,) = answer("score", "--project", "bridges", "--metric", "token_f1")["runs"][0]["warnings"]
+    assert "6 answers that people may have written are also references" in warning
+    assert "isn’t scored" in warning
 
 
 def post(client: Client, runs: list[MetricRun], **over: Any) -> Any:
