@@ -247,6 +247,7 @@ def list_evaluations(found: Sequence[Study]) -> Iterator[str]:
         yield (
             f"- {study.number}. {called}, `study-{study.number}.json`: {result['n']:,} {unit}; metrics: {metrics}; "
             f"seed {study.seed}; data of {result['read_at'][:10]}"
+            f"{', and judgments have changed since' if result.get('judgments_changed_since') else ''}"
         )
     yield ""
 

@@ -27,6 +27,7 @@ from projects.tables.writing import write
 from results.models import MetricRun, MetricScore, Study
 from results.sets.selecting import Selection
 from results.sets.tables import list_candidates
+from results.studies.freshness import VERSION, find_outdated
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
 ID_COLUMNS = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
@@ -82,8 +83,9 @@ def keep_usable(project: Project, numbers: Iterable[int]) -> tuple[int, ...]:
 def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
     """Write each evaluation and the scores of its metrics into the folder; return their entries in `set.json`."""
     studies = choose_studies(selection.project, selection.settings.studies)
+    outdated = find_outdated(selection.project, studies) if studies else set()
     for study in studies:
-        _write(folder / f"study-{study.number}.json", _store_study(study))
+        _write(folder / f"study-{study.number}.json", _store_study(study, is_outdated=study.number in outdated))
     if studies:
         columns = _name_columns(selection.project, studies)
         _write(folder / METRICS, {"columns": [_describe_column(*each) for each in columns]})
@@ -150,7 +152,7 @@ def _join_tables(tables: list[Table], form: str) -> str:
     return "\n".join([*needed, *(line for line in lines if line not in needed)]).strip("\n") + "\n"
 
 
-def _store_study(study: Study) -> dict[str, Any]:
+def _store_study(study: Study, *, is_outdated: bool) -> dict[str, Any]:
     """Return an evaluation without its requester, and with the causes of errors that people have named since."""
     result = study.result
     assert result is not None
@@ -163,7 +165,11 @@ def _store_study(study: Study) -> dict[str, Any]:
         "name": study.name,
         "settings": study.settings,
         "seed": study.seed,
-        "result": {**result, "figures": figures},
+        "result": {
+            **{name: value for name, value in result.items() if name != VERSION},
+            "judgments_changed_since": is_outdated,
+            "figures": figures,
+        },
     }
 
 

@@ -29,6 +29,7 @@ from results.sets.forms import ReplacementForm, RetireForm, SetForm
 from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings, reword_choice
+from results.studies.freshness import find_outdated
 
 
 @requires(Right.READ)
@@ -203,7 +204,8 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "counts": counts,
         "chosen": settings.list_choices(),
         "settings": settings,
-        "studies": [study for study in form.offered_studies if study.number in settings.studies],
+        "studies": (studies := [study for study in form.offered_studies if study.number in settings.studies]),
+        "outdated": find_outdated(project, studies),
         "refusal": refusal,
         "preview": _make_preview(project, form),
         "name": (request.POST or request.GET).get("name", ""),

@@ -33,6 +33,7 @@ from results.scope.gold_settings import MOST_RESAMPLES
 from results.scope.human_sources import CHOICES, keep_choice
 from results.studies import presentation, running
 from results.studies.forms import FACETS, StudyForm, fill_by_names
+from results.studies.freshness import is_outdated
 from results.studies.settings import DESIGNS
 
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
@@ -67,6 +68,11 @@ class WholeStudySerializer(StudySerializer):
         help_text="Metrics with their settings, exclusions, a single annotator vs. rest (under `ceiling`), the "
         "reliability of the gold scores with the ceiling that it sets for Pearson's r (under `reliability`), and "
         "figures; what is undefined is an object with its reason. Null until it is done.",
+    )
+    is_outdated = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether judgments have changed since it was computed; null before it is done, and if an earlier "
+        "version of Concord computed it.",
     )
     tables = serializers.ListField(
         child=serializers.CharField(), help_text="Names of its tables, to be downloaded; empty until it is done."
@@ -235,6 +241,7 @@ def _fetch(project: Project, number: int) -> Study:
 
 def _serialize(project: Project, number: int) -> dict[str, Any]:
     study: Any = _fetch(project, number)
+    study.is_outdated = is_outdated(study)
     study.tables = [section.table.name for section in presentation.list_sections(study)]
     return dict(WholeStudySerializer(study).data)
 

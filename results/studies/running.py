@@ -19,6 +19,7 @@ from results.models import Study
 from results.reports.reports import has_many_judgments
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
+from results.studies.freshness import VERSION, describe_version
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings
 from results.studies.stored import store
@@ -153,13 +154,14 @@ def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
         raise Refused("The project has been deleted.")
     on_progress(0, 0)
     kind, settings = find_kind(study.kind), Settings.from_dict(study.settings)
+    version = describe_version(study.project)
     frame = kind.read(study.project, settings)
     figures = kind.compute(frame, settings, study.seed, on_progress)
     described = describe_data(frame, settings, study.seed)
     # The scores of minimal pairs are not correlated, so nothing there has a ceiling.
     if not kind.is_of_pairs:
         described["reliability"] = store(frame.ceiling(settings))
-    return {"result": _as_json({**described, "figures": figures})}
+    return {"result": _as_json({**described, VERSION: version, "figures": figures})}
 
 
 def describe_data(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]:

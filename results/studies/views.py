@@ -23,6 +23,7 @@ from results.models import Study
 from results.scope.human_sources import keep_choice
 from results.studies import causes, presentation, running
 from results.studies.forms import StudyForm
+from results.studies.freshness import find_outdated, is_outdated
 from results.studies.kinds import KINDS
 
 
@@ -31,7 +32,8 @@ from results.studies.kinds import KINDS
 def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
     studies = project.studies.select_related("requested_by__user").defer("result")
     page = paginate(request, studies)
-    return render(request, "results/studies/list.html", {"page": page, "kinds": KINDS})
+    context = {"page": page, "kinds": KINDS, "outdated": find_outdated(project, page)}
+    return render(request, "results/studies/list.html", context)
 
 
 @requires(Right.READ)
@@ -81,6 +83,7 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         # Caveats depend on the figures: some hold only where something was undefined.
         "limits": presentation.list_caveats(study),
         "warnings": presentation.list_warnings(study),
+        "is_outdated": is_outdated(study),
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
     }

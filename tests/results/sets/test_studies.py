@@ -14,7 +14,9 @@ from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from results.models import ErrorCause, JudgmentSet, MetricRun, Study
 from results.sets import building, freezing, readme, retiring
+from results.studies.freshness import VERSION, describe_version
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
+from tests.page_reader import condense
 from tests.people import SignIn
 from tests.previews import confirm
 from tests.results.judged_batches import canonical, judge
@@ -51,9 +53,11 @@ def test_a_set_holds_what_a_study_was_asked_and_what_came_of_it(
     made: JudgmentSet, studies: list[Study], researcher: Membership, client_of: SignIn
 ) -> None:
     stored = json.loads(read(made, "study-1.json"))
-    assert {name: stored[name] for name in ("kind", "settings", "seed", "result")} == {
-        name: getattr(studies[0], name) for name in ("kind", "settings", "seed", "result")
+    assert {name: stored[name] for name in ("kind", "settings", "seed")} == {
+        name: getattr(studies[0], name) for name in ("kind", "settings", "seed")
     }
+    assert stored["result"].pop("judgments_changed_since") is False
+    assert {**stored["result"], VERSION: describe_version(made.project)} == studies[0].result
     causes = json.loads(read(made, "study-2.json"))["result"]["figures"]["causes"]
     assert [list(each.values()) for each in causes.values()] == [["Negation"]]
     client = client_of(researcher)
@@ -134,6 +138,22 @@ def test_nobody_is_named_and_a_set_without_studies_has_none(
     plain = freeze(project, manager)
     assert not [name for name in list_names(plain) if name.startswith(("study-", "metric"))]
     assert b"## Metric evaluations" not in read(plain, "README.md")
+
+
+def test_a_set_says_of_which_studies_judgments_have_changed_since(
+    project: Project, manager: Membership, studies: list[Study], runs: list[MetricRun], client_of: SignIn
+) -> None:
+    address = "/p/bridges/sets/new/"
+    chosen = {"look": "1", "studies": [1, 2]}
+    assert "changed since" not in client_of(manager).get(address, chosen).content.decode()
+    judge(project, {list_candidates(project)[0]: {make_membership(project): 5.0}})
+    third = study(project, manager, runs, n_resamples=100)
+    page = condense(client_of(manager).get(address, {**chosen, "studies": [1, 3]}).content.decode())
+    assert page.count(", judgments have changed since") == 1
+    assert "Judgments have changed since 1 of these evaluations was computed. Run it again first" in page
+    made = freeze(project, manager, studies=(1, third.number))
+    lines = [line for line in read(made, "README.md").decode().splitlines() if "Segment-level correlation, `" in line]
+    assert [line.endswith("and judgments have changed since") for line in lines] == [True, False]
 
 
 def test_a_study_of_judgments_that_were_removed_since_is_in_no_set(

@@ -11,6 +11,7 @@ from django.test import Client
 from projects.models import LogEntry, Membership, Passage, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
+from results.studies.freshness import VERSION
 from results.studies.kinds import KINDS
 from results.studies.presentation import compare_tables, list_sections
 from tests.factories import make_membership
@@ -18,6 +19,7 @@ from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex
+from tests.results.judged_batches import judge
 from tests.results.studies.factories import do, give_scores, list_candidates, study
 
 pytestmark = pytest.mark.django_db
@@ -177,6 +179,23 @@ def test_running_again_creates_a_new_study_beside_the_old_one(
     other = study(judged, researcher, runs[:2], "significance", n_resamples=100, options={"over": "answers"})
     assert "different types" in read_page(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
     assert client.get(f"{STUDIES}compare/", {"first": "x", "second": "1"}).status_code == 302
+
+
+def test_an_evaluation_says_that_judgments_have_changed_since(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    first = study(judged, researcher, runs, n_resamples=100)
+    script = Script(researcher)
+    for is_outdated in (False, True):
+        assert ("Judgments have changed since this" in client.get(first.get_absolute_url()).text) == is_outdated
+        assert ("judgments have changed since" in client.get(STUDIES).text) == is_outdated
+        assert script.read("studies/1/")["is_outdated"] == is_outdated
+        judge(judged, {list_candidates(judged)[0]: {make_membership(judged): 5.0}})
+    # One that an earlier version computed names no version: nothing is known of it.
+    Study.objects.update(result={**(first.result or {}), VERSION: None})
+    assert "have changed since" not in client.get(first.get_absolute_url()).text + client.get(STUDIES).text
+    assert script.read("studies/1/")["is_outdated"] is None
 
 
 def test_a_form_that_is_wrong_comes_back_with_what_is_wrong(
