@@ -1,9 +1,9 @@
 """A client of Concord's API: projects, imports, batches and results as pandas data frames."""
 
 from .client import Client
-from .errors import ConcordError, JobFailed
+from .errors import ConcordError, JobFailed, RetiredSet
 from .project import Project
 from .tables import SetTables
 
-__all__ = ["Client", "ConcordError", "JobFailed", "Project", "SetTables"]
+__all__ = ["Client", "ConcordError", "JobFailed", "Project", "RetiredSet", "SetTables"]
 __version__ = "0.1.0"

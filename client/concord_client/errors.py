@@ -1,4 +1,4 @@
-"""Errors: what the site refused, in its own words."""
+"""Errors and warnings: what the site refused, in its own words, and sets that it has retired."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +13,10 @@ class ConcordError(Exception):
         super().__init__(message)
         self.status = status
         self.errors = list(errors)
+
+
+class RetiredSet(UserWarning):
+    """A judgment set is read that was retired, such as after an annotator has withdrawn consent."""
 
 
 class JobFailed(ConcordError):

@@ -1,6 +1,7 @@
 """One project: its data, batches, people and results."""
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,11 +12,12 @@ import pandas as pd
 
 from . import frames
 from .connection import Connection, quote_path
-from .errors import ConcordError, JobFailed
+from .errors import ConcordError, JobFailed, RetiredSet
 from .tables import SetTables, is_whole, list_tables
 
 WAIT_SECONDS = 600.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
+RETIRED_NOTE = "RETIRED.md"
 
 Json = dict[str, Any]
 
@@ -303,7 +305,11 @@ class Project:
         return self._wait(f"judgment-sets/{made['number']}/", "The judgment set", timeout)
 
     def read_set(self, number: int, file: str = "long.csv") -> pd.DataFrame:
-        """Return a file of a judgment set, such as long.csv or judgments.parquet, as a frame."""
+        """Return a file of a judgment set, such as long.csv or judgments.parquet, as a frame.
+
+        Warns (RetiredSet), here and below, if the set was retired.
+        """
+        self._read_set(number)
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"file{Path(file).suffix}"
             self._connection.download(self._path(f"judgment-sets/{number}/files/{quote_path(file)}"), path)
@@ -311,17 +317,21 @@ class Project:
 
     def download_set(self, number: int, to: str | Path) -> Path:
         """Write the archive of a judgment set to a file, and return its path."""
+        self._read_set(number)
         return self._connection.download(self._path(f"judgment-sets/{number}/archive/"), Path(to))
 
     def download_tables(self, number: int, to: str | Path) -> SetTables:
         """Download the Parquet tables of a judgment set to a folder, and return them.
 
-        Files that are there with the right hash are kept, and a download that broke off goes on where it was. Raises
-        ConcordError if what has come is not what was frozen.
+        Files that are there with the right hash are kept, and a download that broke off goes on where it was. The note
+        RETIRED.md of a retired set comes with them. Raises ConcordError if what has come is not what was frozen.
         """
-        listed = list_tables(self._read(f"judgment-sets/{number}/"))
+        judgment_set = self._read_set(number)
+        listed = list_tables(judgment_set)
         folder = Path(to)
         folder.mkdir(parents=True, exist_ok=True)
+        if judgment_set["retired_at"]:
+            self._connection.download(self._path(f"judgment-sets/{number}/files/{RETIRED_NOTE}"), folder / RETIRED_NOTE)
         paths = {name: folder / str(file["name"]) for name, file in listed.items()}
         for name, file in listed.items():
             if is_whole(paths[name], file):
@@ -334,6 +344,16 @@ class Project:
                 raise ConcordError(f"{file['name']} came with another hash than was frozen. Download it again.")
             part.replace(paths[name])
         return SetTables(folder, paths)
+
+    def _read_set(self, number: int) -> Json:
+        """Return what the site says of a set, and warn of a retired one."""
+        found = self._read(f"judgment-sets/{number}/")
+        if found["retired_at"]:
+            instead = f" Set {found['successor']} replaces it." if found["successor"] else ""
+            why = f": {found['retired_why']}" if found["retired_why"] else "."
+            said = f"Judgment set {number} was retired on {found['retired_at'][:10]}{why}{instead}"
+            warnings.warn(said, RetiredSet, stacklevel=3)
+        return found
 
     def _path(self, path: str) -> str:
         return f"projects/{quote_path(self.slug)}/{path}"

@@ -1,6 +1,7 @@
 """The client's copy of a set's tables: downloaded once, checked by hash, gone on with after a break, and queried."""
 
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -8,13 +9,14 @@ from typing import Any, Self
 import pytest
 import requests
 
-from concord_client import ConcordError
+from concord_client import ConcordError, RetiredSet
 from concord_client import Project as RemoteProject
 from concord_client.connection import Connection
 from concord_client.frames import read_csv
 from concord_client.tables import SetTables, list_tables
 from projects.database import csv
 from projects.models import Membership, Project
+from results.sets import retiring
 from tests.client.test_managing import remote
 from tests.results.judged_batches import canonical
 from tests.results.sets.frozen_sets import freeze
@@ -86,6 +88,26 @@ def test_tables_are_downloaded_once_and_read_from_disk(
     with pytest.raises(ConcordError, match=r"aggregated.parquet came with another hash"):
         remote.download_tables(made.number, tmp_path / "set")
     assert remote.download_tables(made.number, tmp_path / "set").open_arrow("aggregated").count_rows()
+
+
+@pytest.mark.django_db
+def test_a_retired_set_is_read_with_a_warning(
+    project: Project, manager: Membership, remote: RemoteProject, tmp_path: Path
+) -> None:
+    canonical(project)
+    made, other = freeze(project, manager), freeze(project, manager)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RetiredSet)
+        remote.read_set(made.number)
+    retiring.retire(judgment_set=made, actor=manager, why="Wrong licence.", replacement=other)
+    says = r"Judgment set 1 was retired on \d{4}-\d\d-\d\d: Wrong licence\. Set 2 replaces it\."
+    with pytest.warns(RetiredSet, match=says):
+        assert len(remote.read_set(made.number))
+    with pytest.warns(RetiredSet):
+        remote.download_set(made.number, tmp_path / "set.zip")
+    with pytest.warns(RetiredSet):
+        remote.download_tables(made.number, tmp_path / "set")
+    assert "Wrong licence." in (tmp_path / "set" / "RETIRED.md").read_text(encoding="utf-8")
 
 
 def test_a_download_goes_on_after_its_connection_breaks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
