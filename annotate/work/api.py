@@ -1,5 +1,6 @@
 """The API of judgments: one per row as in the long export, with the annotator's pseudonym."""
 
+from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -72,14 +73,28 @@ class JudgmentSerializer(StrictSerializer):
     is_blind = serializers.SerializerMethodField(
         help_text="Whether the annotator could not see sources; null for imported judgments."
     )
-    submitted_at = serializers.DateTimeField(source="assignment.submitted_at", allow_null=True)
+    judged_at = serializers.SerializerMethodField(
+        help_text="When it was judged, for imported judgments as their file says; null where that is not known."
+    )
+    submitted_at = serializers.SerializerMethodField(
+        help_text="When the HIT was submitted; null for imported judgments."
+    )
 
     def get_annotator(self, judgment: Judgment) -> str | None:
         return None if judgment.annotator.kind == Membership.Kind.UNKNOWN else judgment.annotator.pseudonym
 
     def get_is_blind(self, judgment: Judgment) -> bool | None:
-        is_imported = judgment.assignment.hit.batch.kind == Batch.Kind.IMPORTED
-        return None if is_imported else not judgment.assignment.not_blind
+        return None if _is_imported(judgment) else not judgment.assignment.not_blind
+
+    def get_judged_at(self, judgment: Judgment) -> datetime | None:
+        return judgment.judged_at or self.get_submitted_at(judgment)
+
+    def get_submitted_at(self, judgment: Judgment) -> datetime | None:
+        return None if _is_imported(judgment) else judgment.assignment.submitted_at
+
+
+def _is_imported(judgment: Judgment) -> bool:
+    return judgment.assignment.hit.batch.kind == Batch.Kind.IMPORTED
 
 
 class JudgmentList(ProjectEndpoint):

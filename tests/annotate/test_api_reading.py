@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotate.models import Judgment
 from annotate.work import submitting
 from projects.models import Candidate, Membership, Project
 from tests import sized_projects
@@ -80,7 +81,12 @@ def test_counts_are_those_of_plain_sql_and_hold_nothing_foreign(
             wanted.n_done,
         )
     imported = [row for row in judged if row["batch_kind"] == "imported"]
-    assert {row["is_blind"] for row in imported} == {None}
+    assert {row["is_blind"] for row in imported} == {row["submitted_at"] for row in imported} == {None}
+    # What the file doesn't say is unknown, and not the time of the import.
+    stored = dict(Judgment.objects.values_list("pk", "judged_at"))
+    for row in judged:
+        judged_at = stored[row["id"]] and stored[row["id"]].isoformat().replace("+00:00", "Z")
+        assert row["judged_at"] == (judged_at or row["submitted_at"])
 
 
 def test_as_many_queries_however_much_there_is(
