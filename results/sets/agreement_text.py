@@ -1,6 +1,6 @@
 """Agreement as README.md and datasheet.md state it, and the choice of the interval to report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from results.scope.gold_settings import PASSAGES
@@ -27,7 +27,7 @@ def write_agreement(figures: Mapping[str, Any]) -> Iterator[str]:
         yield (
             "Krippendorff's alpha over the candidates with at least two ratings. *single* is the number of candidates "
             "with one rating, which have a gold score but are not part of alpha. "
-            f"{_describe_intervals(figures['criteria'][0])}"
+            f"{_describe_intervals(figures['criteria'])}"
         )
         yield ""
 
@@ -40,18 +40,32 @@ def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     return interval
 
 
-def _describe_intervals(criterion: Mapping[str, Any]) -> str:
+def _describe_intervals(criteria: Sequence[Mapping[str, Any]]) -> str:
+    # Criteria of one set may differ: one was asked in another batch, of other passages or of none.
+    alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for each in criteria:
+        alike.setdefault(_name_method(each), []).append(each)
+    others = sorted({other for _method, _unit, other in alike})
+    sentences = []
+    for (method, unit, _other), those in alike.items():
+        whose = (
+            "The intervals" if len(alike) == 1 else f"The intervals of {', '.join(each['criterion'] for each in those)}"
+        )
+        numbers = [(each["criterion"], choose_interval(each).get("n_resampled")) for each in those]
+        n = ", ".join(f"{n:,} for {criterion}" for criterion, n in numbers if n is not None)
+        sentences.append(f"{whose} are {method} over {unit}{f' ({n})' if n else ''}.")
+    sentences.append(
+        f"`figures.json` also has the intervals over {' and '.join(others)}, alpha at the other levels of measurement, "
+        "and alpha by dataset, split and source."
+    )
+    return " ".join(sentences)
+
+
+def _name_method(criterion: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the method of the interval to report, the units it is over, and those of the other interval."""
     interval = choose_interval(criterion)
     if interval.get("method") is None:
-        unit, other = "candidates", "passages"
-        method = f"percentile bootstrap intervals ({interval['n_resamples']:,} resamples, seed {interval['seed']})"
-    else:
-        unit, other = (
-            ("passages", "candidates") if criterion["interval_unit"] == PASSAGES else ("candidates", "passages")
-        )
-        method = "jackknife intervals with Student's t"
-    n = f" ({interval['n_resampled']:,} for {criterion['criterion']})" if "n_resampled" in interval else ""
-    return (
-        f"The intervals are {method} over {unit}{n}. `figures.json` also has the intervals over {other}, alpha at the "
-        "other levels of measurement, and alpha by dataset, split and source."
-    )
+        resamples = f"{interval['n_resamples']:,} resamples, seed {interval['seed']}"
+        return f"percentile bootstrap intervals ({resamples})", "candidates", "passages"
+    units = ("passages", "candidates") if criterion["interval_unit"] == PASSAGES else ("candidates", "passages")
+    return "jackknife intervals with Student's t", *units

@@ -1,6 +1,8 @@
 from array import array
+from typing import Any
 
 from measures.rubric import Level
+from results.sets.agreement_text import write_agreement
 from results.sets.figures import measure
 from results.sets.scores import Judgments, Scores
 from results.sets.selecting import ScaledCriterion
@@ -41,3 +43,30 @@ def test_alpha_of_each_split_is_that_of_its_own_judgments_and_of_an_only_dataset
     assert by_split["train"]["alpha"] > whole["agreement"]["alpha"] > by_split["dev"]["alpha"]
     assert whole["by"]["dataset"] == [{"name": "main", **whole["agreement"]}]
     assert whole["agreement"]["n_ratings"] == 16
+
+
+def _make_criterion(name: str, unit: str, **interval: Any) -> dict[str, Any]:
+    agreement = {"alpha": 0.5, "n_annotators": 3, "n_units": 9, "n_ratings": 20, "n_single": 1}
+    found = {"low": 0.4, "high": 0.6, "undefined": None, "method": "jackknife", **interval}
+    return {
+        "criterion": name,
+        "scale": "1 to 5",
+        "level": "ordinal",
+        "agreement": agreement,
+        "interval_unit": unit,
+        "interval_over_passages": found,
+        "interval_over_candidates": found,
+    }
+
+
+def test_the_prose_tells_what_the_intervals_of_each_criterion_are_over() -> None:
+    one, other = (_make_criterion(name, "passages", n_resampled=n) for name, n in (("correctness", 5), ("fluency", 12)))
+    (*_, text, _end) = write_agreement({"criteria": [one, other]})
+    method = "jackknife intervals with Student's t"
+    assert f"The intervals are {method} over passages (5 for correctness, 12 for fluency)." in text
+    assert "also has the intervals over candidates, alpha" in text
+    third = _make_criterion("style", "candidates", n_resampled=30)
+    (*_, text, _end) = write_agreement({"criteria": [one, third]})
+    assert f"The intervals of correctness are {method} over passages (5 for correctness)." in text
+    assert f"The intervals of style are {method} over candidates (30 for style)." in text
+    assert "also has the intervals over candidates and passages, alpha" in text
