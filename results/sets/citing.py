@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from babel import Locale
 
 from projects.errors import Refused
 from results.sets.licences import LICENCES
@@ -112,7 +113,9 @@ def refuse_wrong_terms(authors: Iterable[str], licence: str, languages: Iterable
     if licence and licence not in LICENCES:
         raise Refused(f"There is no licence “{licence}”. Choose one of: {', '.join(LICENCES)}.")
     for language in languages:
-        if not _LANGUAGE.fullmatch(language):
+        # Of codes of two letters all are known; of those of three, only some.
+        is_known = len(language) == 3 or language in Locale("en").languages
+        if not _LANGUAGE.fullmatch(language) or not is_known:
             raise Refused(f"“{language}” is no language code. Use codes of two or three letters, such as en or de.")
 
 

@@ -226,6 +226,10 @@ def test_terms_are_kept_for_the_next_set_and_wrong_ones_are_shown_again(
     assert page.status_code == 422
     assert "“Anna Berg” can&#x27;t be read as an author" in page.content.decode()
     assert "“english” is no language code" in page.content.decode()
+    for known, unknown in (("nb", "zz"), ("swh", "e1")):
+        citing.refuse_wrong_terms([], "", [known])
+        with pytest.raises(Refused, match=f"“{unknown}” is no language code"):
+            citing.refuse_wrong_terms([], "", [unknown])
     freeze(project, manager, authors=("Berg, Anna",), licence="CC0-1.0", languages=("en", "de"))
     shown = desk.get("/p/bridges/sets/new/").content.decode()
     assert ">\nBerg, Anna</textarea>" in shown
