@@ -26,6 +26,7 @@ from projects.models import MinimalPair, Project
 from results.models import MetricRun
 from results.reports.reports import METHODS
 from results.scope.gold_settings import SEED
+from results.scope.passages import count_effective, warn_of_few_passages
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.soft import check_size
@@ -122,8 +123,13 @@ class _Leaderboard:
             "why_no_pairs": why_no_pairs,
             "reliability": store(self.frame.ceiling(self.settings, rows=self.common)),
             "has_simulated": self.frame.has_simulated,
-            "warnings": list_warnings(self._select(self.ranked), self.settings) if self.ranked else [],
+            "warnings": self._list_warnings() if self.ranked else [],
         }
+
+    def _list_warnings(self) -> list[str]:
+        passages, numbers = np.unique(self.frame.table[PASSAGE][self.common].to_numpy(), return_inverse=True)
+        few = warn_of_few_passages(len(passages), count_effective(numbers), covering="The ranked metrics rest on")
+        return [*([few] if few else []), *list_warnings(self._select(self.ranked), self.settings)]
 
     def _select(self, metrics: list[MetricColumn]) -> Frame:
         return replace(self.frame, metrics=tuple(metrics))

@@ -164,6 +164,7 @@ def test_the_page_its_files_and_the_api_show_the_same(
     client.post(HERE)
     do_job(Report.objects.get())
     page = client.get(HERE).content.decode()
+    assert "Few passages: with fewer than 20 the intervals are rough. The ranked metrics rest on 10." in page
     listed = read(page).rows("Leaderboard")
     assert [row["Metric"] for row in listed] == ["Near", "Far & <b>away</b>", "Constant"]
     assert "<b>away</b>" not in page

@@ -22,7 +22,7 @@ def test_the_effective_number_is_that_of_passages_of_one_size() -> None:
         (25, None, ""),
         (10, None, f"{FEW} 10."),
         (10, 9.6, f"{FEW} 10."),
-        (25, 4.57, f"{FEW} 25, which count as 5 because some have many more candidates than others."),
+        (25, 4.57, f"{FEW} 25, which count as 5 because some weigh much more than others."),
     ],
 )
 def test_few_passages_are_warned_of_also_where_few_have_most_candidates(
