@@ -13,6 +13,8 @@ SAMPLE_ROWS = 100
 _DECLARED = re.compile(r'"?sep=(?P<delimiter>[,;\t|])"?[\r\n]*', re.IGNORECASE)
 # Not three digits after one to three others, which may be thousands.
 _WITH_COMMA = re.compile(r"-?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,15}))")
+# Where numbers have commas, a 1.234 may be thousands, as 1,234 may be where they have points.
+_WITH_CLEAR_POINT = re.compile(r"-?(?:0[.][0-9]+|[0-9]+[.](?:[0-9]{1,2}|[0-9]{4,15}))")
 _WITH_POINT = re.compile(r"-?[0-9]{1,15}[.][0-9]{1,15}")
 _KNOWN = {name for synonyms in (SYNONYMS, JUDGMENT_SYNONYMS) for names in synonyms.values() for name in names}
 
@@ -55,12 +57,14 @@ def detect_decimal(sample: str, delimiter: str) -> str:
 
     >>> detect_decimal("a;b\\n7,5;x\\n1,234;y\\n", ";"), detect_decimal("a;b\\n1,234;x\\n", ";")
     ('comma', 'either')
+    >>> detect_decimal("a;b\\n7,5;x\\n1.234;y\\n", ";"), detect_decimal("a;b\\n1.234;x\\n", ";")
+    ('comma', 'point')
     """
     if delimiter == ",":
         return "point"
     cells = [cell for row in _read_rows(sample, delimiter) for cell in row]
     has_commas = any(map(_WITH_COMMA.fullmatch, cells))
-    has_points = any(map(_WITH_POINT.fullmatch, cells))
+    has_points = any(map((_WITH_CLEAR_POINT if has_commas else _WITH_POINT).fullmatch, cells))
     if has_commas == has_points:
         return "either"
     return "comma" if has_commas else "point"
