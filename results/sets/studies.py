@@ -67,6 +67,8 @@ def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:
     known = {study.number: study for study in find_studies(project)} if (wanted := sorted(set(numbers))) else {}
     for number in wanted:
         if number not in known:
+            if not project.studies.filter(number=number).exists():
+                raise Refused(f"There is no metric evaluation {number}.")
             raise Refused(
                 f"Metric evaluation {number} cannot be included: it is not done, or an annotator removed their work "
                 "since. Run it again."

@@ -271,6 +271,8 @@ def _fill_form(project: Project, sent: dict[str, Any]) -> StudyForm:
         facets={name: sent[name] for name in FACETS if name in sent},
         given=given | options,
     )
+    if kind.without_metrics and not sent.get("metrics") and not form.fields["metrics"].choices:  # type: ignore[attr-defined]
+        raise Refused(kind.without_metrics, field="metrics")
     if not form.is_valid():
         name, sentences = next(iter(form.errors.items()))
         raise Refused(" ".join(map(str, sentences)), field="options" if name in own else name)

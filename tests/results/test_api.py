@@ -252,4 +252,7 @@ def test_an_evaluation_is_requested_polled_and_its_tables_read(
         refused = script.send("studies/", {**sent, **over})
         assert refused.status_code == 409, refused.content
         assert wrong_fields(refused) == ({field} if field else set())
+    without = script.send("studies/", {"kind": "sweep", "stage": "trial"})
+    assert without.status_code == 409
+    assert "Compute adapted BLEU or adapted ROUGE-L first" in without.text
     assert Study.objects.count() == 1

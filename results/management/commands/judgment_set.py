@@ -32,6 +32,7 @@ class Command(ProjectCommand):
         judgment_set = find_set(project, options["number"])
         if options["doi"] is not None:
             depositing.set_doi(judgment_set=judgment_set, actor=None, doi=options["doi"])
+        reference = depositing.read_reference(judgment_set)
         result = {
             "project": project.slug,
             "set": judgment_set.number,
@@ -43,7 +44,7 @@ class Command(ProjectCommand):
             "retired_at": judgment_set.retired_at.isoformat() if judgment_set.retired_at else None,
             "retired_why": judgment_set.retired_why,
             "successor": judgment_set.successor.number if judgment_set.successor else None,
-            "citation": judgment_set.facts.get("citation", ""),
+            "citation": reference.sentence if reference else "",
             "files": judgment_set.files,
         }
         if options["verify"]:

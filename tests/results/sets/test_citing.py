@@ -197,6 +197,7 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     assert check_cff(told["citation"]["cff"])["doi"] == "10.5281/zenodo.7"
     assert "doi = {10.5281/zenodo.7}" in told["citation"]["bibtex"]
     assert told["signatures"] == []
+    assert answer("judgment_set", "1", "--project", "bridges")["citation"] == told["citation"]["text"]
     assert answer("judgment_set", "1", "--project", "bridges", "--doi", "")["doi"] == ""
     with pytest.raises(CommandError, match="is not a DOI"):
         call_command("judgment_set", "1", "--project", "bridges", "--doi", "x")

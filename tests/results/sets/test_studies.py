@@ -224,7 +224,10 @@ def test_the_form_offers_them_and_the_preview_says_which(
 
 def test_a_study_that_is_not_there_or_not_done_is_refused(project: Project, manager: Membership) -> None:
     canonical(project)
-    with pytest.raises(Refused, match="evaluation 7 cannot be included"):
+    with pytest.raises(Refused, match="There is no metric evaluation 7"):
+        freeze(project, manager, studies=(7,))
+    Study.objects.create(project=project, number=7, kind="correlation", name="Queued", seed=1, requested_by=manager)
+    with pytest.raises(Refused, match="evaluation 7 cannot be included: it is not done"):
         freeze(project, manager, studies=(7,))
 
 
