@@ -144,7 +144,7 @@ def test_a_set_says_of_which_studies_judgments_have_changed_since(
     project: Project, manager: Membership, studies: list[Study], runs: list[MetricRun], client_of: SignIn
 ) -> None:
     address = "/p/bridges/sets/new/"
-    chosen = {"look": "1", "studies": [1, 2]}
+    chosen: dict[str, Any] = {"look": "1", "studies": [1, 2]}
     assert "changed since" not in client_of(manager).get(address, chosen).content.decode()
     judge(project, {list_candidates(project)[0]: {make_membership(project): 5.0}})
     third = study(project, manager, runs, n_resamples=100)
