@@ -21,6 +21,7 @@ from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, counters, rate, reasons
 from tests.factories import make_consent, make_membership
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = WorkFilter()
@@ -127,8 +128,8 @@ def test_a_rejection_is_shown_reopens_the_place_and_leaves_the_pay(
     assert_sound()
 
 
-def test_many_rejected_of_one_annotator_are_one_message(
-    project: Project, batch: Batch, annotator: Membership, manager: Membership
+def test_many_rejected_of_one_annotator_are_one_message_that_leads_to_them(
+    project: Project, batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     rate(annotator, 3)
     rate(make_membership(project, kind="simulated"))
@@ -136,6 +137,8 @@ def test_many_rejected_of_one_annotator_are_one_message(
     (notice,) = notices.fetch_unread([annotator])[annotator.pk]
     assert notice.text.startswith("3 HITs you submitted were rejected.")
     assert LogEntry.objects.count() == 1
+    desk = client_of(annotator).get(f"/p/{project.slug}/desk/").text
+    assert f'<a href="/p/{project.slug}/history/">Your history</a>' in desk
     assert_sound()
 
 
