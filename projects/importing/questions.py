@@ -86,7 +86,8 @@ class QuestionRows(PassageRows):
         if self._last_question is not None and raw == self._last_question[0]:
             return self._last_question[1]
         text = self.values.text(get(column), column, line)
-        if not text and self.notes.total == before:
+        # Unlike an answer of spaces alone, which a system may have given, such a question asks nothing.
+        if not text.strip() and self.notes.total == before:
             self.notes.problem(line, column, "is empty")
         external_id = self.values.identity(get(id_column), id_column, line) if id_column else ""
         about = self._read_details(record, line)

@@ -388,6 +388,7 @@ def test_texts_of_spaces_are_kept_with_a_warning(desk: Desk) -> None:
     checked = desk.check(write_csv(f"a,P,Q,R,{' ' * 1_000_000}", "b,P,Q,R,\u3000"))
     assert [len(text) for text in desk.texts(checked, "text")] == [1_000_000, 1]
     assert "only spaces (2: line 2, 3)" in desk.warnings(checked)
+    assert "line 2, column “question”: is empty" in desk.reason(write_csv("a,P, \u3000,R,C"))
 
 
 def test_a_preview_shows_the_columns_though_rows_cannot_be_read(desk: Desk) -> None:
