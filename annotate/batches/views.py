@@ -22,7 +22,7 @@ from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number
-from projects.models import Project
+from projects.models import Candidate, Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
@@ -129,6 +129,8 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
             plan = plan_batch(project=project, selection=selection, terms=terms)
             context |= {"plan": plan, "preview": _make_preview(project, form, plan)}
             context["same_draft"] = find_same_draft(project, selection, terms)
+            is_trial = terms.kind == Batch.Kind.TRIAL
+            context["takes_all"] = is_trial and plan.n_candidates == Candidate.objects.judgeable_in(project).count()
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)

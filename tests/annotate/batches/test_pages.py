@@ -145,13 +145,17 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
 
 
 def test_one_preview_makes_one_batch(project: Project, manager: Membership, client_of: SignIn) -> None:
-    make_corpus(project, n_candidates=3)
+    make_corpus(project, n_passages=2, n_candidates=3)
     make_batch(project, is_open=False)
     client = client_of(manager)
     sent = {**CHOICE, "shown": find_seal(body(client, url("batch-new"), CHOICE))}
     assert client.post(url("batch-new"), sent).status_code == 302
     assert "The data have changed since the preview" in condense(client.post(url("batch-new"), sent).content.decode())
     assert "a draft, has the same candidates and settings." in body(client, url("batch-new"), CHOICE)
+    assert "This trial takes every candidate" not in body(client, url("batch-new"), CHOICE)
+    trial = {**CHOICE, "kind": "trial"}
+    assert "This trial takes every candidate" in body(client, url("batch-new"), trial, sample="200")
+    assert "This trial takes every candidate" not in body(client, url("batch-new"), trial, sample="3")
     others = {**CHOICE, "hit_size": "7"}
     assert "a draft, has the same" not in body(client, url("batch-new"), others)
     assert project.batches.count() == 2
