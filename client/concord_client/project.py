@@ -350,7 +350,7 @@ class Project:
         found = self._read(f"judgment-sets/{number}/")
         if found["retired_at"]:
             instead = f" Set {found['successor']} replaces it." if found["successor"] else ""
-            why = f": {found['retired_why']}" if found["retired_why"] else "."
+            why = f": {found['retired_why'].rstrip('.')}." if found["retired_why"] else "."
             said = f"Judgment set {number} was retired on {found['retired_at'][:10]}{why}{instead}"
             warnings.warn(said, RetiredSet, stacklevel=3)
         return found
