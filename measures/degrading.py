@@ -1,6 +1,7 @@
 """Degrading: replace words of a good answer by an unrelated phrase, so that careful annotators score it lower."""
 
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -193,7 +194,8 @@ def degrade(
     """Replace consecutive words of an answer by a phrase from the references of other passages.
 
     The first and the last word are never replaced; an answer of one word is replaced as a whole, and of two words the
-    second is. Closing punctuation stays, and a replaced first word keeps its capital.
+    second is. Closing punctuation stays, and a replaced first word keeps its capital. As a project may have several
+    languages, the phrase shares a script with the answer.
 
     Parameters
     ----------
@@ -237,6 +239,9 @@ def degrade(
         phrase = phrases.draw(n_in, passage, rng)
         if phrase is None:
             break
+        if not _may_stand_together(phrase, text):
+            reason = "no phrase of this length is in the script of the answer"
+            continue
         result = _replace(text, spans, _start(len(spans), n_out, rng), n_out, phrase)
         f1 = token_f1(result, text)
         if any(_has_same_words(result, other) for other in (text, *references)):
@@ -294,6 +299,18 @@ def measure_yields(
         Yield(n_words=n, n_tried=tried[n], n_made=tried[n] - sum(reasons[n].values()), reasons=reasons[n])
         for n in lengths
     )
+
+
+def _may_stand_together(phrase: str, text: str) -> bool:
+    """Return whether a phrase shares a script with the answer: Arabic among Latin words would give itself away."""
+    of_phrase, of_text = _find_scripts(phrase), _find_scripts(text)
+    return not of_phrase or not of_text or not of_phrase.isdisjoint(of_text)
+
+
+def _find_scripts(text: str) -> set[str]:
+    """Return the scripts of the letters, by the first word of their names, such as LATIN; those of Japanese are one."""
+    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in set(text) if letter.isalpha()}
+    return {"CJK" if name in ("HIRAGANA", "KATAKANA") else name for name in names}
 
 
 def _start(n_words: int, n_out: int, rng: np.random.Generator) -> int:

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,6 +136,23 @@ def test_without_a_phrase_of_the_length_nothing_is_made() -> None:
     made = degraded("one two three four five six", book=PhraseBook.of([("far", "a b c")]))
     assert isinstance(made, Undefined)
     assert "phrase of this length" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "is_arabic"),
+    [("the cat sat on the mat", False), ("جلس القط على الحصير", True), ("في عام 1856", True), ("1856", None)],
+)
+def test_a_phrase_is_in_the_script_of_the_answer(text: str, is_arabic: bool | None) -> None:
+    latin, arabic = ("one", "a green hill far away and green"), ("two", "كان في المدينة نهر كبير جدا")
+    book = PhraseBook.of([latin, arabic])
+    for seed in range(20):
+        made = degraded(text, seed, book=book)
+        assert isinstance(made, DegradedText)
+        new = set(made.text.split()) - set(text.split())
+        assert is_arabic is None or all(bool(re.search("[\u0600-\u06ff]", word)) == is_arabic for word in new)
+    only = degraded("the cat sat on the mat", book=PhraseBook.of([arabic]))
+    assert isinstance(only, Undefined)
+    assert "script" in only.reason
 
 
 def test_the_same_seed_makes_the_same_text() -> None:
