@@ -169,7 +169,7 @@ def _store_study(study: Study, *, is_outdated: bool) -> dict[str, Any]:
         "seed": study.seed,
         "result": {
             **{name: value for name, value in result.items() if name != VERSION},
-            "judgments_changed_since": is_outdated,
+            **({"judgments_changed_since": True} if is_outdated else {}),
             "figures": figures,
         },
     }
