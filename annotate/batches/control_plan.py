@@ -62,6 +62,12 @@ class ControlPlan:
         """Items left free in every HIT, so that it does not exceed the HIT size once it has its controls."""
         return self.known_per_hit + math.ceil(self.degraded_per_hit) + self.repeats_per_hit
 
+    def count_in_hit(self, presentation: str) -> float:
+        """Return the mean number of controls in a HIT of the batch, those of personal HITs left out."""
+        # Degraded answers of a page with all items come in personal HITs: their originals were on an earlier page.
+        is_one = presentation == Batch.Presentation.ONE
+        return self.known_per_hit + self.repeats_per_hit + (self.degraded_per_hit if is_one else 0)
+
     def makes_personal_hits(self, presentation: str) -> bool:
         """Return whether annotators get HITs of their own in addition to the batch's HITs."""
         is_page = presentation == Batch.Presentation.PAGE

@@ -185,9 +185,7 @@ def price(
     controls = controls or ControlPlan()
     pace, redone = basis.pace, basis.redone
     n_assignments, n_judgments = work.n_assignments, work.n_judgments
-    # Degraded answers of a page with all items come in personal HITs: their originals were on an earlier page.
-    is_one = presentation == Batch.Presentation.ONE
-    n_controls = controls.known_per_hit + controls.repeats_per_hit + (controls.degraded_per_hit if is_one else 0)
+    n_controls = controls.count_in_hit(presentation)
     n_items = n_judgments + n_assignments * n_controls
     ordinary = Portion(
         n_assignments,

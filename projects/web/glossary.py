@@ -284,7 +284,7 @@ GLOSSARY = {
     "stage-remaining": Entry(
         "Estimated remaining",
         "What annotators will earn with the assignments that are still missing, those that no one can take included; "
-        "without fees.",
+        "without fees, personal HITs and re-collection.",
     ),
     "cost-items": Entry("Items", "Candidates and controls that annotators are shown, once for each assignment."),
     "cost-personal": Entry(

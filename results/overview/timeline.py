@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Rates
 from annotate.batches.progress import Progress, Speed, measure_common_speed
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
@@ -131,7 +132,8 @@ def _make_collection_stage(
 
 
 def _estimate_pay(batch: Batch, progress: Progress) -> int:
-    """Return the estimated cents of the places left, at the mean number of items per HIT."""
+    """Return the estimated cents of the places left, at the mean number of items per HIT, with its controls."""
     # HITs differ in size, and which are left changes all the time, so each counts as a mean one.
     items = batch.n_items / batch.n_hits if batch.n_hits else 0
+    items += ControlPlan.read(batch.control_plan).count_in_hit(batch.presentation)
     return round(progress.n_left * Rates.of_batch(batch).expect_pay(items))

@@ -124,6 +124,8 @@ def test_a_trial_clicked_through_says_nothing_of_the_time_that_people_take(
 ) -> None:
     batch = open_batch(project, n_hits=3, judgments=2, n_items=2)
     Passage.objects.update(text="p" * 2000)
+    # All HITs as long as each other: the numbers in made texts have one digit more from 10 on.
+    Candidate.objects.update(text="c" * 20)
     by_length = price_batch(batch).hours / 6
     submit(annotator, n_items=2)
     Assignment.objects.update(active_seconds=2)

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.batches import lifecycle
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Attempt, Batch, Hit, Item, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
 from results.overview.overview import make_overview
@@ -97,6 +98,10 @@ def test_money_by_stage_is_for_managers(
     per_hit = 40 + 2 * n_items // 3
     assert row["Earned"] == f"${per_hit / 100:.2f}"
     assert row["Estimated remaining"] == f"about ${2 * per_hit / 100:.2f}"
+    # Known answers among the items of a HIT are paid as these are.
+    Batch.objects.update(control_plan=ControlPlan(known_per_hit=3).as_json())
+    (with_controls,) = read_stages(client_of(manager), project)
+    assert with_controls["Estimated remaining"] == f"about ${2 * (per_hit + 3 * 2) / 100:.2f}"
     page = client_of(manager).get(project.get_absolute_url()).content.decode()
     assert f"${(500 + per_hit) / 100:.2f} earned in total" in page
     assert "$" not in client_of(researcher).get(project.get_absolute_url()).content.decode()
