@@ -21,6 +21,7 @@ SIGNATURE = "signature"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~@:+=-]{0,127}")
 # Prolific's ids are those of its database; a shape that others have too would let an unfilled or cut one through.
 _SHAPES = {Panel.Platform.PROLIFIC: re.compile(r"[0-9a-f]{24}")}
+_PLACEHOLDERS = ("PARTICIPANT_ID", "SESSION_ID", "STUDY_ID")
 _SAMPLES = {
     Panel.Platform.PROLIFIC: ("5f3c1b2a9d8e7f6a5b4c3d2e", "60aa1b2c3d4e5f6a7b8c9d0e", "61bb2c3d4e5f6a7b8c9d0e1f")
 }
@@ -54,8 +55,7 @@ def make_link(panel: Panel, url: str) -> str:
     if preset.adds_parameters:
         return url
     names = (panel.participant_parameter, panel.session_parameter, panel.study_parameter)
-    defaults = ("PARTICIPANT_ID", "SESSION_ID", "STUDY_ID")
-    values = [value or default for value, default in zip(preset.values, defaults, strict=True)]
+    values = [value or default for value, default in zip(preset.values, _PLACEHOLDERS, strict=True)]
     # The platform looks for its placeholders as they are, so that they are not quoted.
     return f"{url}?{'&'.join(f'{name}={value}' for name, value in zip(names, values, strict=True) if name)}"
 
@@ -125,6 +125,7 @@ def _read(panel: Panel, query: Mapping[str, Sequence[str]], name: str) -> str:
     if not values or not values[0]:
         raise BadLink(_("The link has no {name}.").format(name=name))
     shape = _SHAPES.get(Panel.Platform(panel.platform), _ID)
-    if shape.fullmatch(values[0]) is None:
+    # A placeholder that the platform has not filled would make one participant of everybody.
+    if shape.fullmatch(values[0]) is None or values[0] in _PLACEHOLDERS:
         raise BadLink(_("The {name} in the link is not an ID.").format(name=name))
     return values[0]

@@ -144,6 +144,7 @@ def _show(
     n_done = participant_work.count_done_of_each([session.participant_id for session in page])
     for session in page:
         session.n_done = n_done.get(session.participant_id, 0)
+        session.is_live = session.state in sessions.LIVE
         session.moves = [
             (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
         ]

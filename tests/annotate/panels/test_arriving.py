@@ -207,6 +207,7 @@ def test_an_unknown_session_is_held_from_its_first_moment(
     [
         ({"participant": ""}, "has no participant"),
         ({"participant": "{{%PROLIFIC_PID%}}"}, "is not an ID"),
+        ({"participant": "PARTICIPANT_ID"}, "is not an ID"),
         ({"participant": "p\x00q"}, "is not an ID"),
         ({"session": "a" * 129}, "is not an ID"),
         ({"study": "other"}, "another study"),

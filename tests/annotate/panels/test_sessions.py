@@ -34,6 +34,7 @@ from tests.annotate.panels.samples import make_panel, member_of, open_link, rate
 from tests.annotate.qualification.factories import make_test, take
 from tests.annotate.surveys.samples import make_survey
 from tests.factories import make_consent
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +46,21 @@ def show(client: Client, project: Project) -> str:
 def check() -> None:
     assert_equation()
     assert verifying.verify() == []
+
+
+def test_recording_a_status_by_hand_is_confirmed_and_says_if_the_session_is_in_progress(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    panel = make_panel(manager)
+    open_batch(project, n_hits=2)
+    client, _ = open_link(panel, "pia")
+    page = f"/p/{project.slug}/panels/{panel.number}/"
+    text = client_of(manager).get(page).text
+    assert 'data-confirm="Record this status of pia?"' in text
+    assert "It’s in progress, and ends without a completion code." in text
+    rate(member_of(panel, "pia"))
+    assert "CODE-completed" in show(client, project)
+    assert "ends without a completion code" not in client_of(manager).get(page).text
 
 
 def test_the_code_comes_with_the_last_hit_and_stays(project: Project, manager: Membership) -> None:
