@@ -11,7 +11,7 @@ from functools import partial, wraps
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, cast, overload
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -21,6 +21,7 @@ from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -53,6 +54,7 @@ class Right(Enum):
 
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+CSRF_FIELD = "csrfmiddlewaretoken"
 READ_FROM_REPLICA = "results"
 """The namespace of the pages that a replica of the database may answer, if there is one."""
 
@@ -336,9 +338,7 @@ class SignInMiddleware:
             # A script cannot follow a redirect to a sign-in page; it needs a status that it understands.
             if policy.answers_json:
                 return JsonResponse({"message": _("You're not signed in.")}, status=401)
-            if policy.handles_access_lost and request.POST:
-                return keep_form_until_sign_in(request)
-            return redirect_to_login(request.get_full_path())
+            return _ask_to_sign_in(request)
         if policy.name == "staff" and not request.user.is_staff:
             raise Http404  # not 403: nobody else needs to know that the admin site is here
         if policy.name == "staff" and settings.MANAGERS_NEED_SECOND_FACTOR and not has_second_factor(request.user):
@@ -348,12 +348,29 @@ class SignInMiddleware:
         return None
 
 
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Return the way to the sign-in, and from there to the page asked for, or to the one that a form was sent from."""
+    if request.method in SAFE_METHODS:
+        return redirect_to_login(request.get_full_path())
+    if list_kept_fields(request):
+        return keep_form_until_sign_in(request)
+    before = urlsplit(request.headers.get("Referer", ""))
+    path = before._replace(scheme="", netloc="").geturl() if before.netloc == request.get_host() else ""
+    is_own = path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
+    return redirect_to_login(path) if is_own else redirect("projects:sign-in")
+
+
 def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
     """Return a page that keeps a form sent after the session had ended, to be sent again after signing in."""
-    fields = [
-        (name, value) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken" for value in values
-    ]
-    return render(request, "signed_out.html", {"fields": fields}, status=HTTPStatus.UNAUTHORIZED)
+    context = {"fields": list_kept_fields(request)}
+    return render(request, "signed_out.html", context, status=HTTPStatus.UNAUTHORIZED)
+
+
+def list_kept_fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return the fields of a form that a page can keep until it is sent again: none with a password or a file."""
+    if request.FILES or any("password" in name for name in request.POST):
+        return []
+    return [(name, value) for name, values in request.POST.lists() if name != CSRF_FIELD for value in values]
 
 
 def find_policy(view: View, app_names: list[str]) -> Policy | None:

@@ -240,7 +240,7 @@ REPEATED = re.compile(r"as_hidden|type=\"hidden\" name=\"\{\{")
 """Hidden fields that repeat what another form of the page was sent with."""
 REPEATS = {
     "projects/_preview_confirm.html": "the mechanism itself",
-    "signed_out.html": "a form of an ended session, sent again as it was",
+    "_kept_fields.html": "a form of an ended session, sent again as it was",
     "annotate/imports/_choose.html": "fields of the same form, which a file of this kind does not show",
     "annotate/moderation/_absent.html": "previews again, with another choice",
     "annotate/moderation/submitted_decide.html": "sealed",

@@ -31,7 +31,15 @@ from annotate.work.not_stored import (
     render_conflict,
     show_answers_on_access_lost,
 )
-from projects.access import ProjectRequest, Right, SignedInRequest, keep_form_until_sign_in, requires, signed_in
+from projects.access import (
+    ProjectRequest,
+    Right,
+    SignedInRequest,
+    keep_form_until_sign_in,
+    list_kept_fields,
+    requires,
+    signed_in,
+)
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
@@ -241,7 +249,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match is not None and match.view_name in pages and not request.user.is_authenticated:
         return keep_form_until_sign_in(request)
     if match is None or match.view_name not in pages:
-        return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
+        # Another site could otherwise lay out a form here that somebody sends.
+        fields = list_kept_fields(request) if _is_of_this_site(request, reason) else []
+        if fields and not request.user.is_authenticated:
+            return keep_form_until_sign_in(request)
+        return render(request, "403_csrf.html", {"fields": fields}, status=HTTPStatus.FORBIDDEN)
     if match.view_name != "annotate:work-show":
         show = attempt_views.show_again if match.view_name == "annotate:attempt-show" else revision_views.show_again
         return cast("HttpResponse", show(request, **match.kwargs))
