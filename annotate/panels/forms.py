@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from annotate.models import Panel, PanelSession
 from annotate.panels.sessions import BY_PLATFORM
 from projects.language.amounts import write_percent
-from projects.web.forms import ValuesForm
+from projects.web.forms import EditForm, ValuesForm
 
 _PARAMETER = RegexValidator(re.compile(r"\A[A-Za-z][A-Za-z0-9_.-]*\Z"), "Use letters, digits and _ . - without spaces.")
 _CODE = RegexValidator(re.compile(r"\A[\w.-]+\Z", re.ASCII), "Use letters, digits and _ . - without spaces.")
@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
 """The fields below each heading of the form, those of a row together."""
 
 
-class PanelForm(ValuesForm):
+class PanelForm(EditForm, ValuesForm):
     fee_percent = forms.DecimalField(
         label="Fee (%)",
         min_value=0,

@@ -9,6 +9,7 @@ from annotate.models import Finding, QualityRules
 from annotate.quality.degraded_tests import DESCRIPTIONS, TestDescription
 from annotate.reviews.forms import MAX_NOTE
 from measures.quality.thresholds import Thresholds
+from projects.web.forms import EditForm
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
 _SHARES: dict[str, str] = {
@@ -43,7 +44,7 @@ PAIRS = (
 """Pairs of thresholds of which the first must be below the second; of items rejected, the good level is the lower."""
 
 
-class RulesForm(forms.Form):
+class RulesForm(EditForm):
     spot_check_share = forms.FloatField(
         label="Share of each annotator’s submitted HITs",
         min_value=0,

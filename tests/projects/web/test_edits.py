@@ -2,12 +2,15 @@
 
 import html
 import re
+from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from projects.models import Membership, Project
 from projects.settings.forms import SettingsForm
+from tests.annotate.panels.samples import make_panel
 from tests.annotate.qualification.factories import make_test
 from tests.factories import make_batch, make_corpus, make_plan
 from tests.people import SignIn
@@ -49,9 +52,44 @@ def test_pages_of_edits_send_back_what_they_showed(project: Project, manager: Me
     make_corpus(project)
     batch, plan = make_batch(project, is_open=False), make_plan(project)
     make_test(project)
+    panel = make_panel(manager)
     for address in (
         reverse("annotate:batch-caps", args=[project.slug, batch.number]),
         reverse("annotate:plan-edit", args=[project.slug, plan.number]),
         reverse("annotate:qualification-settings", args=[project.slug]),
+        reverse("annotate:panel-edit", args=[project.slug, panel.number]),
+        reverse("annotate:quality-rules", args=[project.slug]),
     ):
         assert read_seen(client_of(manager).get(address).content.decode()).startswith("{")
+
+
+def open_form(client: Client, address: str) -> dict[str, Any]:
+    """Return what the page of a form sends as it is."""
+    page = client.get(address)
+    form = page.context["form"]
+    values = {name: form[name].value() for name in form.fields}
+    sent = {name: value for name, value in values.items() if value is not None and value is not False}
+    return {**sent, "seen": read_seen(page.content.decode())}
+
+
+def test_two_who_edit_a_panel_do_not_undo_each_other(project: Project, manager: Membership, client_of: SignIn) -> None:
+    panel, client = make_panel(manager), client_of(manager)
+    edit = reverse("annotate:panel-edit", args=[project.slug, panel.number])
+    sent = open_form(client, edit)
+    assert client.post(edit, {**sent, "code_completed": "NEWDONE"}).status_code == 302
+    answer = client.post(edit, {**sent, "name": "Mine"})
+    assert answer.status_code == 422
+    assert "Someone else changed this while you were editing: Code: completed." in answer.content.decode()
+    panel.refresh_from_db()
+    assert (panel.name, panel.code_completed) == ("Study", "NEWDONE")
+
+
+def test_two_who_edit_the_quality_rules_do_not_undo_each_other(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    client, rules = client_of(manager), reverse("annotate:quality-rules", args=[project.slug])
+    sent = open_form(client, rules)
+    assert client.post(rules, {**sent, "spot_check_share": "0.2"}).status_code == 302
+    answer = client.post(rules, {**sent, "spot_check_floor": "7"})
+    assert answer.status_code == 422
+    assert "Someone else changed this while you were editing: Share of each annotator" in answer.content.decode()
