@@ -233,8 +233,11 @@ JOIN (SELECT paid.panel_id, a.annotator_id, sum(a.active_seconds) AS seconds
       GROUP BY paid.panel_id, a.annotator_id) work USING (panel_id, annotator_id)
 GROUP BY pay.panel_id
 """
+# The first session with the code of each participant: who comes again gets the same code at once.
 _VISITS = """
 SELECT panel_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - arrived_at)) / 60, count(*)
-FROM annotate_panelsession WHERE panel_id = ANY(%s) AND outcome = 'completed' AND access <> 'held'
+FROM (SELECT DISTINCT ON (participant_id) panel_id, arrived_at, ended_at FROM annotate_panelsession
+      WHERE panel_id = ANY(%s) AND outcome = 'completed' AND access <> 'held'
+      ORDER BY participant_id, ended_at) first
 GROUP BY panel_id
 """

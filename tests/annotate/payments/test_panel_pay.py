@@ -4,13 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from annotate.models import Assignment, Outcome, Panel, PanelPayment, PanelSession
 from annotate.onboarding import erasing
 from annotate.panels import managing, sessions
 from annotate.payments import ledger, panel_pay
-from annotate.payments.panel_comparison import DIFFERENCES, NOT_OWED, list_differences, sum_by_panel
+from annotate.payments.panel_comparison import DIFFERENCES, NOT_OWED, list_differences, measure_hourly_pay, sum_by_panel
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
@@ -109,6 +110,10 @@ def test_a_set_is_owed_once_and_only_where_the_platform_pays(project: Project, m
     open_link(panel, "pia", client, session="another-session-of-pia-000")
     second = session_of(panel, "pia")
     assert second.state == State.FINISHED
+    # Who comes again has the code at once, which is no second visit from the arrival to the code.
+    PanelSession.objects.exclude(pk=second.pk).update(arrived_at=F("ended_at") - timedelta(minutes=5))
+    hourly = measure_hourly_pay([panel])[panel.pk]
+    assert (hourly.median_minutes, hourly.n_completed) == (pytest.approx(5), 1)
     sessions.record(second, State.APPROVED, at=NOW)
     assert PanelPayment.objects.count() == 1
     assert [found.what for found in list_differences(project)] == [NOT_OWED]
