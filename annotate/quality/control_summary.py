@@ -7,7 +7,7 @@ import orjson
 from django.db import connection
 
 from annotate.models import AnnotatorFigures, Item
-from annotate.models.conditions import is_known, was_submitted
+from annotate.models.conditions import is_known, is_left_in, was_submitted
 from annotate.quality.evidence import find_quality_scale
 from annotate.quality.figure_names import VERDICTS
 from annotate.quality.monitoring import read_thresholds
@@ -25,15 +25,17 @@ JOIN projects_membership m ON m.id = a.annotator_id
 WHERE a.annotator_id = ANY(%s) AND {is_known("m")} AND {was_submitted("a")} GROUP BY 1
 """
 
-# The ratings of known answers, by HIT and annotator. They were never revised: judgments of controls keep their first
-# value.
+# The ratings of known answers, by HIT and annotator, also those of removed annotators and of rejected HITs: without
+# these, nearly everybody left would have passed. Not those that were set aside because the control was wrong. They were
+# never revised: judgments of controls keep their first value.
 _KNOWN = f"""
 SELECT j.annotator_id, j.assignment_id, jsonb_object_agg(cr.key, j.value), i.expected
 FROM annotate_judgment j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_item i ON i.id = j.item_id AND i.control = '{Item.Control.KNOWN_ANSWER}'
 JOIN projects_membership m ON m.id = j.annotator_id
-WHERE m.project_id = %(project)s AND {is_known("m")} AND j.candidate_id IS NULL AND j.is_counted
+WHERE m.project_id = %(project)s AND {is_known("m")} AND j.candidate_id IS NULL
+  AND j.not_counted_reason <> 'set aside' AND {is_left_in("j")}
   AND j.criterion_id = ANY(%(criteria)s)
 GROUP BY j.annotator_id, j.assignment_id, i.id
 """

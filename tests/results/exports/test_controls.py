@@ -91,6 +91,14 @@ def test_the_summary_counts_annotators_and_hits_that_passed(project: Project, ra
     assert (known.n_correct, known.n_ratings) == (6, 7)
     assert (known.n_hits_all_correct, known.n_hits) == (6, 7)
     assert (known.n_annotators_good, known.n_annotators) == (1, 2)
+    # Whoever failed and was removed still failed; a control that was set aside says nothing of anybody.
+    theirs = Judgment.objects.filter(annotator=rated[1])
+    theirs.update(is_counted=False, not_counted_reason="removed")
+    assert summarise_controls(project).known == known
+    theirs.update(not_counted_reason="set aside")
+    assert summarise_controls(project).known.n_ratings == 6
+    theirs.update(not_counted_reason="consent withdrawn")
+    assert summarise_controls(project).known.n_ratings == 6
 
 
 def test_managers_see_and_download_it_and_researchers_do_not(
