@@ -61,7 +61,8 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         sentences = [f"{pseudonym} is active again."]
         if with_work:
             n, n_surplus = format_number(done.n_counted), format_number(done.n_surplus)
-            sentences.append(f"{n} assignments count again; {n_surplus} are surplus.")
+            again = plural(done.n_counted, "assignment counts", "assignments count")
+            sentences.append(f"{n} {again} again; {n_surplus} {plural(done.n_surplus, 'is', 'are')} surplus.")
             if done.n_already_counted:
                 sentences.append(f"{format_number(done.n_already_counted)} of their judgments were already counted.")
         return " ".join(sentences)

@@ -22,6 +22,7 @@ from annotate.moderation.decisions import Decision
 from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
 from annotate.moderation.work_filter import MARKS, STATES, WorkFilter
 from annotate.payments import ledger
+from annotate.places import Restored
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
@@ -137,12 +138,20 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             done = decisions.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
             )
-            message = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
+            message = _describe_accepted(done)
         else:
             # Whoever decides on a single assignment has its annotator's page beside it.
             message = _decide(request, project, chosen, act, form, with_absent=True)
         messages.success(request, message)
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
+
+
+def _describe_accepted(done: Restored) -> str:
+    if done.n_counted:
+        return "Accepted after all. It counts."
+    if done.n_surplus:
+        return "Accepted after all, as surplus."
+    return "Accepted after all. It doesn’t count, as it had been excluded or was surplus before it was rejected."
 
 
 @requires(Right.MANAGE)

@@ -21,6 +21,7 @@ from annotate.reviews import spot_checks
 from measures.quality.thresholds import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.language.amounts import plural
 from projects.models import Membership, Project
 from projects.tables.responses import answer_table
 from projects.tables.tables import Table
@@ -59,7 +60,9 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
     n_drawn = spot_checks.draw_spot_checks(project=project)
     messages.success(
         request,
-        f"Updated {done.n_annotators} annotators: {done.n_opened} new alerts, {n_drawn} new spot checks.",
+        f"Updated {done.n_annotators} {plural(done.n_annotators, 'annotator', 'annotators')}: "
+        f"{done.n_opened} new {plural(done.n_opened, 'alert', 'alerts')}, "
+        f"{n_drawn} new {plural(n_drawn, 'spot check', 'spot checks')}.",
     )
     return redirect("annotate:quality-list", project.slug)
 

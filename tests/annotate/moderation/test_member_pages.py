@@ -160,7 +160,7 @@ def test_restoring_shows_both_numbers_first(
     screen = read(client.get(path("restore", annotator)).content.decode())
     assert (screen.number("Counted again"), screen.number("Surplus")) == (2, 1)
     done = confirm(client, path("restore", annotator), follow=True, why="Our mistake.", with_work="on")
-    assert "2 assignments count again; 1 are surplus" in done.content.decode()
+    assert "2 assignments count again; 1 is surplus" in done.content.decode()
     assert_sound()
 
 

@@ -7,7 +7,8 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import Assignment, Batch, Item
-from annotate.moderation import decisions
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import open_batch
@@ -213,6 +214,24 @@ def test_one_assignment_is_rejected_answered_and_accepted_after_all(
     assert read(body(ours.get(LIST, {"answered": "1"}))).n_listed == 1
     done = ours.post(f"{page}decide/", {"act": "accept", "why": "Well explained."}, follow=True)
     assert "Accepted after all. It counts." in body(done)
+    assert_sound()
+
+
+def test_excluded_work_that_is_accepted_after_all_is_restored_from_its_page(
+    batch: Batch, project: Project, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    page, client = f"{LIST}{work.uuid}/", client_of(manager)
+    members.remove(target=annotator, actor=manager, why="Careless.", exclusion=Exclusion(scope=Scope.ALL))
+    decisions.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Poor.")
+    members.restore(target=annotator, actor=manager, why="A mistake.")
+    assert "Accept it first, then" in body(client.get(page))
+    done = client.post(f"{page}decide/", {"act": "accept", "why": "Well explained."}, follow=True)
+    assert "Accepted after all. It doesn’t count" in body(done)
+    restore = f"/p/bridges/people/{annotator.pseudonym}/restore/"
+    assert f'<a href="{restore}">Restore excluded work</a>' in body(done)
+    answer = confirm(client, restore, why="A mistake.", with_work="on", follow=True)
+    assert "1 assignment counts again; 0 are surplus." in body(answer)
     assert_sound()
 
 
