@@ -5,13 +5,23 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Attempt, Batch
 from projects import log
+from projects.errors import Refused
 from projects.models import Act, Instructions, InstructionsReading, Membership, Rubric
 from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import Example
+
+
+class InstructionsFirst(Refused):
+    """The annotator must read a version of the instructions first."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(_("Read the instructions first."))
+        self.version = version
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,16 @@ def find_last_confirmed(membership: Membership, instructions: Instructions) -> I
     readings = InstructionsReading.objects.filter(membership=membership, instructions__version__lt=instructions.version)
     reading = readings.select_related("instructions").order_by("-instructions__version").first()
     return reading.instructions if reading is not None else None
+
+
+def require_instructions(annotator: Membership, instructions: Instructions | None) -> None:
+    """Raise InstructionsFirst unless the annotator has confirmed this version or a later one; None is the newest."""
+    asked = instructions or annotator.project.instructions.order_by("-version").first()
+    if asked is None:
+        return
+    read = InstructionsReading.objects.filter(membership=annotator, instructions__version__gte=asked.version)
+    if not read.exists():
+        raise InstructionsFirst(asked.version)
 
 
 @transaction.atomic

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest, Survey
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
+from annotate.onboarding.instructions import InstructionsFirst
 from annotate.onboarding.surveys import SurveyFirst
 from annotate.qualification import attempts, results
 from annotate.qualification.admission import find_admission, is_time_up
@@ -77,6 +78,9 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
         except SurveyFirst:
             asked = reverse("annotate:survey", args=[project.slug, Survey.Moment.BEFORE])
             return _redirect_with_get(f"{asked}?next=test")
+        except InstructionsFirst as asked_first:
+            read = reverse("annotate:instructions-read", args=[project.slug, asked_first.version])
+            return _redirect_with_get(f"{read}?next=test")
         return _redirect_with_get(_make_url("show", project, attempt.uuid))
     return redirect("annotate:qualification", project.slug)
 

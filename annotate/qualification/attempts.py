@@ -20,6 +20,7 @@ from annotate.models import (
     QualificationTest,
 )
 from annotate.onboarding.consent import explain_withdrawal, require_consent
+from annotate.onboarding.instructions import require_instructions
 from annotate.onboarding.surveys import require_survey
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import find_admission, is_time_up
@@ -63,8 +64,8 @@ class NoSuchPage(ObjectDoesNotExist):
 def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     """Return the annotator's open attempt, or begin a new one; two tabs at once get the same one.
 
-    Practice needs no open test. Raises Refused, with the reason, if the annotator may not begin now, and ConsentFirst.
-    Locks the membership.
+    Practice needs no open test. Raises Refused, with the reason, if the annotator may not begin now, and ConsentFirst,
+    SurveyFirst or InstructionsFirst. Locks the membership.
     """
     # The membership first, as everywhere; of two requests at once, the second finds the attempt of the first.
     lock_annotator(annotator)
@@ -91,6 +92,9 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         return open_one
     require_consent(annotator)
     require_survey(annotator)
+    # Practice may come before, as people like: nothing of it counts.
+    if purpose == Purpose.TEST:
+        require_instructions(annotator, test.instructions)
     return _create_attempt(test, annotator, purpose, now)
 
 

@@ -109,6 +109,11 @@ def test_who_does_not_agree_fails_or_finds_nothing_gets_another_code(project: Pr
     failing.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
     assert isinstance(serving.claim(ben), serving.NoWork)
     assert "CODE" not in show(failing, project)
+    # The test comes after the instructions, whatever page it is begun from.
+    begun = failing.post(f"/p/{project.slug}/qualification/attempts/", {"purpose": "test"})
+    assert begun["Location"] == f"/p/{project.slug}/instructions/1/read/?next=test"
+    read = failing.post(begun["Location"], {"next": "test"})
+    assert read["Location"] == f"/p/{project.slug}/qualification/"
     attempt = take(ben, n_right=0)
     result = failing.get(f"/p/{project.slug}/qualification/attempts/{attempt.uuid}/result/").text
     assert f'href="/p/{project.slug}/session/"' in result
