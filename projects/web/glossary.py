@@ -272,7 +272,10 @@ GLOSSARY = {
     # Collection
     "batch-done": Entry("Done", "Assignments submitted and counted."),
     "batch-unfilled": Entry("Unfilled", "Assignments that nobody has taken yet."),
-    "batch-in-progress": Entry("In progress", "Assignments that an annotator holds open now."),
+    "batch-in-progress": Entry(
+        "In progress",
+        "Assignments that an annotator holds open now, or that are reserved for participants of panels.",
+    ),
     "batch-required": Entry("Required", "How many annotators the HIT is for."),
     "batch-complete": Entry("HITs complete", "HITs that all their annotators have submitted."),
     "batch-pace": Entry("Pace", "Assignments submitted per hour, by the latest submissions."),
@@ -283,8 +286,7 @@ GLOSSARY = {
     "plan-missing": Entry("Missing", "Judgments that are planned, and neither collected nor asked for by a batch yet."),
     "stage-remaining": Entry(
         "Estimated remaining",
-        "What annotators will earn with the assignments that are still missing, those that no one can take included; "
-        "without fees, personal HITs and re-collection.",
+        "What annotators will earn with all assignments still missing, without fees, personal HITs and re-collection.",
     ),
     "cost-items": Entry("Items", "Candidates and controls that annotators are shown, once for each assignment."),
     "cost-personal": Entry(
