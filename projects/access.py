@@ -4,6 +4,7 @@ Every view declares one policy. A stranger to a project gets 404, a member with 
 who is not signed in is sent to the sign-in page (or gets 401 where the view answers JSON).
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -55,6 +56,8 @@ class Right(Enum):
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 CSRF_FIELD = "csrfmiddlewaretoken"
+_SECRET = re.compile("password|token|secret|^code$")
+"""Names of fields that no page keeps: it may stay open where somebody else sits down."""
 READ_FROM_REPLICA = "results"
 """The namespace of the pages that a replica of the database may answer, if there is one."""
 
@@ -367,10 +370,9 @@ def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def list_kept_fields(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return the fields of a form that a page can keep until it is sent again: none with a password or a file."""
-    if request.FILES or any("password" in name for name in request.POST):
-        return []
-    return [(name, value) for name, values in request.POST.lists() if name != CSRF_FIELD for value in values]
+    """Return the fields of a form that a page can keep until it is sent again: none with a secret or a file."""
+    fields = [(name, value) for name, values in request.POST.lists() if name != CSRF_FIELD for value in values]
+    return [] if request.FILES or any(_SECRET.search(name) for name, _value in fields) else fields
 
 
 def find_policy(view: View, app_names: list[str]) -> Policy | None:

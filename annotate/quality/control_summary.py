@@ -30,13 +30,17 @@ WHERE a.annotator_id = ANY(%s) AND {is_known("m")} AND {was_submitted("a")} GROU
 # never revised: judgments of controls keep their first value.
 _KNOWN = f"""
 SELECT j.annotator_id, j.assignment_id, jsonb_object_agg(cr.key, j.value), i.expected
-FROM annotate_judgment j
+FROM (
+    -- Counted or not, each by an index of its own.
+    SELECT j.* FROM annotate_judgment j
+    WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND j.is_counted
+    UNION ALL SELECT j.* FROM annotate_judgment j
+    WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND NOT j.is_counted
+      AND j.not_counted_reason <> 'set aside' AND {is_left_in("j")}) j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_item i ON i.id = j.item_id AND i.control = '{Item.Control.KNOWN_ANSWER}'
 JOIN projects_membership m ON m.id = j.annotator_id
-WHERE m.project_id = %(project)s AND {is_known("m")} AND j.candidate_id IS NULL
-  AND j.not_counted_reason <> 'set aside' AND {is_left_in("j")}
-  AND j.criterion_id = ANY(%(criteria)s)
+WHERE m.project_id = %(project)s AND {is_known("m")}
 GROUP BY j.annotator_id, j.assignment_id, i.id
 """
 

@@ -62,6 +62,8 @@ def test_a_page_that_is_only_read_leads_to_the_sign_in(url: str, client: Client)
         assert answer["Location"].startswith("/sign-in/")
 
 
-def test_no_other_form_is_shown_again(project: Project, client: Client) -> None:
-    """Only what annotators type waits; a form of a manager, such as one with a password, does not."""
-    assert client.post("/p/bridges/settings/", {"name": "secret"}).status_code == 302
+@pytest.mark.parametrize("name", ["new_password1", "prolific_token", "secret", "code"])
+def test_no_form_with_a_secret_is_shown_again(project: Project, client: Client, name: str) -> None:
+    answer = client.post("/p/bridges/settings/", {"name": "Bridges", name: "planted"})
+    assert answer.status_code == 302
+    assert "planted" not in answer["Location"]

@@ -46,7 +46,7 @@ pools = st.lists(sharp.map("".join).filter(bool), min_size=N_ROWS, max_size=N_RO
 def list_rows(pool: list[str]) -> list[Row]:
     """Three passages of two questions with three candidates each; every text and every name is made of the pool.
 
-    A name of nothing but spaces is refused, so a name ends in a point.
+    A name or a question of nothing but spaces is refused, so a name ends in a point, and a question in its mark.
     """
     names = [f"{text}." for text in pool]
     return [
@@ -57,7 +57,7 @@ def list_rows(pool: list[str]) -> list[Row]:
             "title": pool[place // 6 + 1],
             "passage": pool[place // 6 + 2],
             "question_id": names[place // 3],
-            "question": pool[place // 3 + 3],
+            "question": f"{pool[place // 3 + 3]}?",
             "span": pool[place // 3 + 4],
             "reference": pool[place // 3 + 5],
             "reference_2": pool[place // 3 + 6],
