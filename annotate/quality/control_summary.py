@@ -31,7 +31,7 @@ WHERE a.annotator_id = ANY(%s) AND {is_known("m")} AND {was_submitted("a")} GROU
 _KNOWN = f"""
 SELECT j.annotator_id, j.assignment_id, jsonb_object_agg(cr.key, j.value), i.expected
 FROM (
-    -- Counted or not, each by an index of its own.
+    -- Two parts, as there is an index of the counted judgments of an annotator, and one of those that don't count.
     SELECT j.* FROM annotate_judgment j
     WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND j.is_counted
     UNION ALL SELECT j.* FROM annotate_judgment j
