@@ -87,6 +87,6 @@ def test_the_page_to_confirm_shows_the_rubric_of_the_batch_that_waits(
     address = f"/p/bridges/instructions/{pinned.version}/read/?next=work&batch={batch.number}"
     assert sent.headers["Location"] == address
     assert "Fluency of the new rubric" not in client.get(address).content.decode()
-    for other in (first.number, 99, "x", "", "٣", "9" * 30):
+    for other in (first.number, batch.number + 1_000, "x", "", "٣", "9" * 30):
         asked = client.get(f"/p/bridges/instructions/{pinned.version}/read/?batch={other}")
         assert "Fluency of the new rubric" in asked.content.decode(), other
