@@ -199,12 +199,13 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
     settings = form.settings()
     selection = Selection(project, settings)
     counts = keep(project, "set preview", selection.parameters(), partial(preview, selection))
+    studies = [study for study in form.offered_studies if study.number in settings.studies]
     context = {
         "form": form,
         "counts": counts,
         "chosen": settings.list_choices(),
         "settings": settings,
-        "studies": (studies := [study for study in form.offered_studies if study.number in settings.studies]),
+        "studies": studies,
         "outdated": find_outdated(project, studies),
         "refusal": refusal,
         "preview": _make_preview(project, form),

@@ -18,8 +18,10 @@ from tests.processes import wait_until
 Ends = tuple[int, int]
 
 
-def scales(project: Project, *ends: Ends, anchors: dict[int, str] | None = None) -> None:
-    """A rubric of ordinal criteria c0, c1 … with these ends."""
+def scales(
+    project: Project, *ends: Ends, anchors: dict[int, str] | None = None, kind: ScaleKind = ScaleKind.ORDINAL
+) -> None:
+    """A rubric of criteria c0, c1 … with these ends."""
     create_rubric(
         project,
         name="Scales",
@@ -29,7 +31,7 @@ def scales(project: Project, *ends: Ends, anchors: dict[int, str] | None = None)
                 key=f"c{n}",
                 name=f"Criterion {n}",
                 statement="",
-                scale=Scale(kind=ScaleKind.ORDINAL, low=low, high=high),
+                scale=Scale(kind=kind, low=low, high=high),
                 anchors=anchors or {},
                 level=Level.ORDINAL,
             )
@@ -396,20 +398,7 @@ def test_a_number_with_the_same_digit_twice_is_typed_as_fast_as_one_likes(
 
 
 def test_a_number_off_the_scale_is_said_and_a_decimal_comma_is_read(signed_in: SignedIn, annotator: Membership) -> None:
-    create_rubric(
-        annotator.project,
-        name="Slider",
-        preset="custom",
-        criteria=[
-            CriterionSpec(
-                key="c0",
-                name="Criterion 0",
-                statement="",
-                scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100),
-                level=Level.INTERVAL,
-            )
-        ],
-    )
+    scales(annotator.project, (0, 100), kind=ScaleKind.CONTINUOUS)
     open_batch(annotator.project, n_hits=1, n_items=2)
     page = opened(signed_in(annotator.user), annotator)
     item, fault = page.locator("#item0"), page.locator("#item0 [data-fault]")

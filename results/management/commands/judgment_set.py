@@ -44,7 +44,7 @@ class Command(ProjectCommand):
             "retired_at": judgment_set.retired_at.isoformat() if judgment_set.retired_at else None,
             "retired_why": judgment_set.retired_why,
             "successor": judgment_set.successor.number if judgment_set.successor else None,
-            "citation": reference.sentence if reference else "",
+            "citation": reference.sentence if reference else judgment_set.facts.get("citation", ""),
             "files": judgment_set.files,
         }
         if options["verify"]:
