@@ -14,6 +14,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from annotate.work import serving
 from projects.models import Membership, Project
+from tests.processes import wait_until
 
 
 def start(page: Page, project: Project) -> None:
@@ -43,6 +44,15 @@ def intercept(page: Page, address: str, handler: Callable[[Route], None]) -> Non
     page.route(address, handler)
     page.route("**/is-intercepted", lambda route: route.fulfill(body="yes"))
     page.wait_for_function("async () => (await fetch('/is-intercepted')).ok")
+
+
+IS_OFFLINE = "async () => fetch('/is-offline', { cache: 'no-store' }).then(() => false, () => true)"
+
+
+def go_offline(page: Page) -> None:
+    """Take the network away, and wait until requests fail: a busy browser may let one pass before."""
+    page.context.set_offline(True)
+    wait_until(lambda: page.evaluate(IS_OFFLINE), "requests still reach the server")
 
 
 LIT = """(name) => [...(CSS.highlights.get(name) ?? [])]

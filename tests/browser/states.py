@@ -16,7 +16,7 @@ from projects.models import Membership, Project
 from projects.rubric.rubrics import create_from_preset, create_rubric
 from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import go_offline, start, wait_for_keys
 from tests.browser.screenshots import MOST_BYTES
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 
@@ -126,7 +126,7 @@ def test_the_course_of_one_hit(signed_in: SignedIn, annotator: Membership) -> No
     shoot(page, "half-rated")
     page.keyboard.press("Control+Enter")
     shoot(page, "summary")
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("j")
     for key in "54":
         page.keyboard.press(key)

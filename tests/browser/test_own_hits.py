@@ -9,7 +9,7 @@ from projects.models import Membership
 from tests.annotate.open_batches import answered, open_batch
 from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import wait_for_keys
+from tests.browser.rating import go_offline, wait_for_keys
 from tests.browser.test_rating_tabs import list_values, second_tab
 from tests.processes import wait_until
 from tests.sized_projects import claim
@@ -62,7 +62,7 @@ def test_unsent_changes_survive_a_crash_and_a_dead_network(signed_in: SignedIn, 
     page = open_revision(signed_in(done.annotator.user), done)
     rate(page, 0, "1")
     expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
-    page.context.set_offline(True)
+    go_offline(page)
     rate(page, 1, "2")
     expect(page.locator("[data-saving]")).to_have_attribute("data-state", "kept")
     again = page.context.new_page()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotate.models import Assignment, Judgment
 from projects.models import Membership, Project
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import wait_for_keys
+from tests.browser.rating import go_offline, wait_for_keys
 from tests.browser.walking import go_to
 from tests.browser.watching import Watch
 
@@ -124,7 +124,7 @@ def rate_by_keyboard_through_a_lost_network(page: Page) -> None:
     address = page.url
     rate_current(page)
     expect(saved).to_have_text("Saved")
-    page.context.set_offline(True)
+    go_offline(page)
     rate_current(page)
     rate_current(page)
     expect(saved).to_have_text(re.compile(r"Offline: \d ratings? kept on this device"))

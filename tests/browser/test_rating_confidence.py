@@ -15,7 +15,7 @@ from projects.models import Instructions, Membership, User
 from tests.annotate.open_batches import open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import intercept, start, wait_for_keys
+from tests.browser.rating import go_offline, intercept, start, wait_for_keys
 from tests.browser.test_rating_keys import scales
 from tests.browser.test_rating_look import several_scales
 from tests.processes import PATIENCE
@@ -64,7 +64,7 @@ def test_the_time_of_the_last_save_is_shown_and_not_read_out(signed_in: SignedIn
 
 
 def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
-    page.context.set_offline(True)
+    go_offline(page)
     expect_save_status(page).to_have_text("Offline ")
     page.keyboard.press("5")
     expect_save_status(page).to_contain_text(OFFLINE.format("1 rating"))
@@ -229,7 +229,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
         opened(page, annotator)
     dialog = page.get_by_role("dialog", name="Instructions")
     page.wait_for_timeout(500)
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("r")
     expect(dialog).to_contain_text("Same meaning")
     expect(dialog).to_contain_text("Read the whole passage.")

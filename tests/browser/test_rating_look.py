@@ -17,7 +17,7 @@ from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, ZOOMED, SignedIn
 from tests.browser.nasty import NAMED
-from tests.browser.rating import expect_lit, start, wait_for_keys
+from tests.browser.rating import expect_lit, go_offline, start, wait_for_keys
 from tests.browser.targets import OPEN_ALL
 from tests.browser.test_rating_tabs import second_tab
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -192,7 +192,7 @@ def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, a
     page.keyboard.press("4")
     expect(page.locator("[data-undo]")).to_be_visible()
     page.locator(".rate-due").evaluate("each => { each.open = true; }")
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("3")
     expect(page.locator("[data-saved]")).to_contain_text("Keine Verbindung: 1 Bewertung")
     for width in (360, 390, 641, 683, 768, 960, 961, 1025, 1100, 1366):
@@ -330,7 +330,7 @@ def test_axe_finds_nothing_in_any_state(signed_in: SignedIn, annotator: Membersh
     look("time is up, ratings are missing", "[data-missing]")
     tab = second_tab(page)
     page.bring_to_front()
-    page.context.set_offline(True)
+    go_offline(page)
     for place in {*range(4)} - {other}:
         page.locator(f"input[name='a{place}-correctness'][value='4']").check(force=True)
     look("offline", "[data-state=kept]")

@@ -19,7 +19,7 @@ from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import intercept, start, wait_for_keys
+from tests.browser.rating import go_offline, intercept, start, wait_for_keys
 from tests.conftest import Site
 from tests.people import start_session
 from tests.processes import wait_until
@@ -90,7 +90,7 @@ def test_ten_seconds_offline(page: Page, annotator: Membership) -> None:
     start(page, annotator.project)
     wait_for_keys(page)
     failed = count_failures(page)
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
     page.wait_for_timeout(5_000)
@@ -110,7 +110,7 @@ def test_ten_minutes_offline_are_tried_ever_more_seldom(page: Page, annotator: M
     start(page, annotator.project)
     wait_for_keys(page)
     page.clock.pause_at(timezone.now() + timedelta(minutes=1))
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("5")
     began = page.evaluate("performance.now()")
     for _ in range(10 * 60_000 // STEP_MS + 1):
@@ -156,7 +156,7 @@ def test_a_killed_browser_offers_the_answers_again(
         start(page, annotator.project)
         wait_for_keys(page)
         address = page.url
-        context.set_offline(True)
+        go_offline(page)
         page.keyboard.press("2")
         page.keyboard.press("c")
         page.keyboard.type("half a sent")
@@ -237,7 +237,7 @@ def test_a_submit_without_a_network_waits_in_sight_and_goes_once(page: Page, ann
     saved(page).to_have_text("Saved")
     assert address not in sent
     expect(page.get_by_text("Your ratings are saved.")).to_be_visible()
-    page.context.set_offline(True)
+    go_offline(page)
     page.locator("#item1").focus()
     page.keyboard.press("c")
     page.keyboard.type("Unsure.")
@@ -258,7 +258,7 @@ def test_a_submit_without_a_network_waits_in_sight_and_goes_once(page: Page, ann
 
 
 def submit_offline(page: Page) -> None:
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("Control+Enter")
     saved(page).to_have_text("Will be submitted when you're back online.")
 
@@ -356,7 +356,7 @@ def test_one_at_a_time_waits_for_the_network_as_well(signed_in: SignedIn, annota
     wait_for_keys(page)
     page.keyboard.press("4")
     saved(page).to_have_text("Saved")
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("Control+Enter")
     saved(page).to_have_text("Will be submitted when you're back online.")
     page.context.set_offline(False)

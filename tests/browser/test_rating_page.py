@@ -14,7 +14,7 @@ from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import intercept, start, wait_for_keys
+from tests.browser.rating import go_offline, intercept, start, wait_for_keys
 from tests.people import start_session
 from tests.processes import wait_until
 
@@ -173,7 +173,7 @@ def test_an_answer_is_a_draft_within_a_second(page: Page) -> None:
 def test_answers_given_offline_are_kept_and_sent_when_the_network_is_back(page: Page) -> None:
     page.keyboard.press("5")
     saved(page).to_have_text(SAVED)
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("4")
     page.keyboard.press("3")
     saved(page).to_have_text(NOT_SAVED)
@@ -207,7 +207,7 @@ def test_a_server_in_trouble_is_tried_again(page: Page) -> None:
 
 def test_a_crash_while_offline_loses_nothing(page: Page, annotator: Membership) -> None:
     address = page.url
-    page.context.set_offline(True)
+    go_offline(page)
     page.keyboard.press("2")
     page.keyboard.press("c")
     page.keyboard.type("half a sent")
