@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotate.models import Assignment, Hit, Item, Judgment
+from annotate.models import Assignment, Hit, Item, Judgment, Reservation
 from annotate.rating.page import render_preview
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -30,6 +30,7 @@ def hit_show(request: ProjectRequest, project: Project, number: int, hit_number:
         "criteria": criteria,
         "assignments": assignments,
         "submitted": submitted,
+        "reserved": Reservation.objects.filter(hit=hit).for_lists(),
         "n_held": hit.places_wanted - hit.places_open - hit.places_done,
         "items": [
             {

@@ -18,7 +18,7 @@ from annotate.batches.creating import Plan, create_batch, find_same_draft, plan_
 from annotate.batches.forms import NewBatchForm
 from annotate.batches.progress import fetch_progress, find_stuck_places, measure_speed
 from annotate.batches.shortfalls import find_shortfall
-from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
+from annotate.models import Assignment, Batch, Hit, Item, QualificationTest, Reservation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number
@@ -52,6 +52,9 @@ HIT_STATES = {
     "held": ("in progress", Q(places_wanted__gt=F("places_open") + F("places_done"))),
     "complete": ("complete", Q(places_done=F("places_wanted"))),
 }
+
+MOST_LISTED = 50
+"""HITs in progress that the page of a batch lists, and as many reserved ones."""
 
 
 @requires(Right.READ)
@@ -166,6 +169,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
     is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
     stuck = find_stuck_places(batch) if is_live else None
     newest = current_rubric(project)
+    held, reserved = _list_held(batch), Reservation.objects.filter(hit__batch=batch).for_lists()[:MOST_LISTED]
     context = {
         "batch": batch,
         "progress": progress,
@@ -179,7 +183,9 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "has_test": QualificationTest.objects.filter(project=project).exists(),
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
-        "held": _list_held(batch),
+        "held": held,
+        "reserved": reserved,
+        "has_more_held": progress.n_held > len(held) + len(reserved),
         "shortfall": find_shortfall(batch),
         # What a draft will take is looked at before it is opened, when its terms can still be chosen anew.
         "cost": price_batch(batch) if batch.state == Batch.State.DRAFT and batch.n_hits else None,
@@ -204,7 +210,7 @@ def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
 def _list_held(batch: Batch) -> QuerySet[Assignment]:
     """Return who is working on which HIT now, the first due first."""
     held = Assignment.objects.open().filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK)
-    return held.select_related("hit", "annotator").order_by("due_at")[:50]
+    return held.select_related("hit", "annotator").order_by("due_at")[:MOST_LISTED]
 
 
 def _make_hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:

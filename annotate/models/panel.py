@@ -5,7 +5,7 @@ from typing import Self
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from annotate.models.batch import Hit
@@ -229,12 +229,31 @@ class PanelSession(models.Model):
         return f"session {self.pk}"
 
 
+class ReservationQuerySet(models.QuerySet["Reservation"]):
+    """Places kept for participants."""
+
+    def for_lists(self) -> Self:
+        """Join what a list shows, the first to lapse first; `panel_name` and `panel_number` say who sent them last."""
+        joined = PanelParticipant.objects.filter(membership=OuterRef("annotator"), work_after__isnull=False)
+        newest = joined.order_by("-joined_at")
+        return (
+            self.select_related("hit", "annotator")
+            .annotate(
+                panel_name=Subquery(newest.values("panel__name")[:1]),
+                panel_number=Subquery(newest.values("panel__number")[:1]),
+            )
+            .order_by("until", "pk")
+        )
+
+
 class Reservation(models.Model):
     """A place kept for a participant who has yet to begin the HIT. Only `annotate/places/` writes it."""
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="reservations", db_index=False)
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="reservations")
     until = models.DateTimeField(db_index=True)
+
+    objects = ReservationQuerySet.as_manager()
 
     class Meta:
         ordering = ("id",)

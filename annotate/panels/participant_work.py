@@ -23,6 +23,16 @@ SELECT p.id, count(*)
 FROM annotate_panelparticipant p JOIN annotate_assignment a ON {is_begun_for("a", "p")} AND {is_submitted("a")}
 WHERE p.id = ANY(%s) GROUP BY p.id
 """
+# A HIT is of the session in which it was submitted: the newest that had been let in by then.
+_DONE_IN_SESSIONS = f"""
+SELECT its.id, count(*)
+FROM annotate_panelparticipant p JOIN annotate_assignment a ON {is_begun_for("a", "p")} AND {is_submitted("a")}
+CROSS JOIN LATERAL (
+    SELECT s.id FROM annotate_panelsession s
+    WHERE s.participant_id = p.id AND s.access <> 'held' AND s.arrived_at <= a.submitted_at
+    ORDER BY s.id DESC LIMIT 1) its
+WHERE p.id = ANY(%s) GROUP BY its.id
+"""
 
 
 def is_complete(session: PanelSession) -> bool:
@@ -49,6 +59,13 @@ def count_done_of_each(participants: Iterable[int]) -> dict[int, int]:
     """Return the same for many, by their ids; who has submitted none is not there."""
     with connection.cursor() as cursor:
         cursor.execute(_DONE, [list(participants)])
+        return dict(cursor.fetchall())
+
+
+def count_done_in_sessions(participants: Iterable[int]) -> dict[int, int]:
+    """Return the submitted HITs of each session of these participants by its id; one without any is not there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DONE_IN_SESSIONS, [list(participants)])
         return dict(cursor.fetchall())
 
 

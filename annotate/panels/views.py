@@ -1,5 +1,7 @@
 """Managers' pages of panels: the list, one with its link and sessions, the form, the test of a link."""
 
+from collections import Counter
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -17,14 +19,20 @@ from annotate.panels.platforms import PRESETS
 from annotate.payments import panel_comparison
 from annotate.payments.ledger import pays_anything
 from projects.access import ProjectRequest, Right, requires
+from projects.language.amounts import write_percent
 from projects.models import Project
 from projects.web.links import absolute_url
 from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
 
 State = PanelSession.State
+HELD = "held"
+"""The filter for sessions that were not let in: anybody can have made them up, so that no count has them."""
+NOT_LET_IN = "not let in"
+LET_IN = ~Q(sessions__access=PanelSession.Access.HELD)
 MANY = {
-    "n_live": Q(sessions__state__in=sessions.LIVE),
+    "n_sessions": LET_IN,
+    "n_live": LET_IN & Q(sessions__state__in=sessions.LIVE),
     "n_completed": Q(sessions__outcome="completed"),
 }
 
@@ -33,9 +41,7 @@ MANY = {
 @never_cache
 @require_safe
 def panel_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    panels = project.panels.annotate(
-        n_sessions=Count("sessions"), **{name: Count("sessions", filter=which) for name, which in MANY.items()}
-    )
+    panels = project.panels.annotate(**{name: Count("sessions", filter=which) for name, which in MANY.items()})
     return render(request, "annotate/panels/list.html", {"panels": panels})
 
 
@@ -138,19 +144,22 @@ def _show(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     url = absolute_url(links.make_path(panel), request)
-    state = read_word(request, "state", State.values)
+    state = read_word(request, "state", [*State.values, HELD])
     rows = panel.sessions.select_related("participant__membership").order_by("-pk")
-    page = paginate(request, rows.filter(state=state) if state else rows)
-    n_done = participant_work.count_done_of_each([session.participant_id for session in page])
+    page = paginate(request, rows.filter(_in_state(state)) if state else rows)
+    _add_work(page.object_list)
     for session in page:
-        session.n_done = n_done.get(session.participant_id, 0)
-        session.is_live = session.state in sessions.LIVE
+        session.is_held = session.access == PanelSession.Access.HELD
+        session.is_live = session.state in sessions.LIVE and not session.is_held
         session.moves = [
             (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
         ]
     context: dict[str, Any] = {
         "panel": panel,
-        "pay": panel_comparison.measure_panel(panel, project) if panel.reward_cents else None,
+        "pay": panel_comparison.measure_panel(panel, project)
+        if panel.reward_cents or panel.screened_out_cents
+        else None,
+        "fee_percent": write_percent(panel.fee_share),
         "length": _describe_length(panel),
         "pays": pays_anything(project),
         "link": links.make_link(panel, url),
@@ -160,7 +169,7 @@ def _show(
         "codes": [(label, panel.code_for(value)) for value, label in Outcome.choices],
         "page": page,
         "state": state,
-        "states": State.choices,
+        "states": [*State.choices, (HELD, NOT_LET_IN)],
         "counts": _count_states(panel),
         "form": form or LinkForm(initial={"link": links.make_sample(panel, url)}),
         "ids": ids,
@@ -174,8 +183,32 @@ def _describe_length(panel: Panel) -> str:
 
 
 def _count_states(panel: Panel) -> list[tuple[str, int]]:
-    counts = dict(panel.sessions.order_by().values_list("state").annotate(n=Count("pk")))
-    return [(label, counts[value]) for value, label in State.choices if value in counts]
+    """Return how many sessions each state has, and last how many were not let in, which have none."""
+    held = Q(access=PanelSession.Access.HELD)
+    counts = dict(panel.sessions.exclude(held).order_by().values_list("state").annotate(n=Count("pk")))
+    found = [(str(label), counts[value]) for value, label in State.choices if value in counts]
+    n_held = panel.sessions.filter(held).count()
+    return [*found, (NOT_LET_IN, n_held)] if n_held else found
+
+
+def _in_state(state: str) -> Q:
+    held = Q(access=PanelSession.Access.HELD)
+    return held if state == HELD else ~held & Q(state=state)
+
+
+def _add_work(page: Iterable[PanelSession]) -> None:
+    """Set on each session how many HITs were submitted in it, in the participant's earlier ones, and were due in it."""
+    shown = list(page)
+    participants = {session.participant_id for session in shown}
+    n_done = participant_work.count_done_in_sessions(participants)
+    n_so_far, n_before = Counter[int](), dict[int, int]()
+    theirs = PanelSession.objects.filter(participant__in=participants).order_by("pk")
+    for pk, participant in theirs.values_list("pk", "participant"):
+        n_before[pk] = n_so_far[participant]
+        n_so_far[participant] += n_done.get(pk, 0)
+    for session in shown:
+        session.n_done, session.n_before = n_done.get(session.pk, 0), n_before[session.pk]  # type: ignore[attr-defined]
+        session.n_due = session.participant.n_hits_due - n_before[session.pk]  # type: ignore[attr-defined]
 
 
 def _fetch(project: Project, number: int) -> Panel:

@@ -69,6 +69,8 @@ class PanelSums:
         """The amounts as they are shown, by name; empty for one that is not known."""
         amounts = {
             "reward": self.panel.reward_cents,
+            "screened_out": self.panel.screened_out_cents,
+            "fee": round(self.panel.reward_cents * self.panel.fee_share) if self.panel.reward_cents else None,
             "owed": self.owed,
             "approved": self.approved,
             "paid": self.paid,

@@ -1,13 +1,15 @@
 """The overview of a project on one page: data, batches, annotators, timeline and next step."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from django.db import connection
 
 from annotate.batches.progress import Progress, fetch_progress, find_stuck_places
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
+from annotate.models.conditions import is_screened_out, was_submitted
 from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
 from projects.models import Membership, Project
@@ -61,8 +63,8 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     batches = [batch for batch in everything if batch.state != Batch.State.ARCHIVED]
     progress = fetch_progress(everything)
     # Simulated annotators are counted apart: they are no people who could be waited for.
-    kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
-    n_annotators = kinds[Membership.Kind.PERSON]
+    kinds = _count_annotators(project)
+    n_annotators = kinds.get(Membership.Kind.PERSON, 0)
     stuck = _count_stuck(batches, progress)
     judgments = count_judgments(project, default_stage(project))
     state = ProjectState(
@@ -85,9 +87,29 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         n_batches=len(everything),
         timeline=build_timeline(project, everything, progress, stuck=stuck, can_manage=can_manage),
         n_annotators=n_annotators,
-        n_simulated=kinds[Membership.Kind.SIMULATED],
+        n_simulated=kinds.get(Membership.Kind.SIMULATED, 0),
         next_step=find_next_step(state, can_manage=can_manage),
     )
+
+
+def _count_annotators(project: Project) -> dict[str, int]:
+    """Return how many active annotators of each kind there are, without those who came, gave nothing and are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ANNOTATORS, [project.pk])
+        return dict(cursor.fetchall())
+
+
+# A participant of a panel whom the consent, a survey or the test ended, or who returned the session, stays a member.
+_ANNOTATORS = f"""
+SELECT m.kind, count(*) FROM projects_membership m
+WHERE m.project_id = %s AND m.standing = 'active' AND m.is_annotator
+  AND (EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = m.id AND {was_submitted("a")})
+       OR NOT {is_screened_out(response="screened", annotator="m.id")}
+          AND (NOT m.is_participant OR EXISTS (
+              SELECT 1 FROM annotate_panelsession s JOIN annotate_panelparticipant p ON p.id = s.participant_id
+              WHERE p.membership_id = m.id AND s.state IN ('arrived', 'working') AND s.access <> 'held')))
+GROUP BY m.kind
+"""
 
 
 def _count_stuck(batches: Iterable[Batch], progress: Mapping[int, Progress]) -> dict[int, int]:

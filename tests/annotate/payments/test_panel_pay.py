@@ -16,6 +16,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, rate, session_of
+from tests.page_reader import read
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +49,24 @@ def say(session: PanelSession, cents: int | None = None, fee_cents: int | None =
         fee_cents=fee_cents,
         external_id="submission-1",
     )
+
+
+def test_the_page_of_a_panel_says_what_is_paid_besides_the_reward(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """The fee and what is paid to who is screened out, where they are set, also without a reward."""
+    cases: list[tuple[dict[str, Any], list[str | None]]] = [
+        (TERMS, ["$1.50", "$0.14", "40 % on top: $0.60 for each reward"]),
+        ({"reward_cents": 150, "minutes_expected": 10, "fee_share": 0.125}, ["$1.50", None, "12.5 % on top: $0.19"]),
+        ({"screened_out_cents": 14, "fee_share": 0.4}, ["none", "$0.14", "40 % on top"]),
+        ({"reward_cents": 150}, ["$1.50", None, None]),
+    ]
+    for terms, expected in cases:
+        panel = make_panel(manager, **terms)
+        facts = read(client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text).facts
+        found = [facts.get(name) for name in ("Reward", "Reward when screened out", "Platform’s fee")]
+        starts = [text and text[: len(wanted or "")] for text, wanted in zip(found, expected, strict=True)]
+        assert starts == expected, (terms, found)
 
 
 def test_a_reward_follows_its_session(project: Project, manager: Membership) -> None:

@@ -8,12 +8,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Batch, Judgment, LedgerEntry
+from annotate.models import Assignment, Batch, Judgment, LedgerEntry, Outcome, PanelSession
+from annotate.panels import sessions as panel_sessions
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep
 from results.overview.overview import make_overview
 from results.overview.progress_chart import Day, progress_by_day
 from tests.annotate.open_batches import open_batch
+from tests.annotate.panels.samples import make_panel, member_of, open_link, session_of
+from tests.annotate.panels.samples import rate as rate_hit
 from tests.annotate.submitted_work import rate
 from tests.factories import make_batch, make_corpus, make_membership
 from tests.page_reader import read
@@ -230,6 +233,26 @@ def test_its_queries_are_few_whatever_the_number_of_batches(
     assert page.content.count(b"/p/bridges/batches/") > 9
     # One batch is asked what no one can take in it, of so many none is.
     assert len(together) == len(alone) - 1 < 20
+
+
+def test_participants_count_as_annotators_while_they_are_here_or_once_they_gave_something(
+    project: Project, manager: Membership
+) -> None:
+    """Who declined, failed, was screened out or found nothing stays a member, and is no active annotator."""
+    panel = make_panel(manager)
+    open_batch(project, n_hits=9)
+    for name in ("ada", "ben", "cem", "dia", "eve"):
+        open_link(panel, name)
+    make_membership(project)
+    assert make_overview(project, can_manage=True).n_annotators == 6
+    panel_sessions.end(session_of(panel, "ada"), Outcome.NO_CONSENT)
+    panel_sessions.end(session_of(panel, "ben"), Outcome.SCREENED_OUT)
+    panel_sessions.record(session_of(panel, "cem"), "returned", actor=manager)
+    assert make_overview(project, can_manage=True).n_annotators == 3
+    rate_hit(member_of(panel, "dia"))
+    panel_sessions.end(session_of(panel, "dia"), Outcome.COMPLETED)
+    PanelSession.objects.filter(participant__external_id="eve").update(access=PanelSession.Access.HELD)
+    assert make_overview(project, can_manage=True).n_annotators == 2
 
 
 def test_work_is_shown_day_by_day(project: Project, researcher: Membership, client_of: SignIn) -> None:
