@@ -46,6 +46,8 @@ PROJECT_CLOSED = gettext_lazy("This project is closed. Your work is kept. Thank 
 class Right(Enum):
     """What a membership allows, from least to most."""
 
+    HISTORY = "history"
+    """Their own history, which somebody removed keeps: they read why work was rejected, and reply."""
     MEMBER = "member"
     WORK = "work"
     READ = "read"
@@ -53,7 +55,7 @@ class Right(Enum):
     OWN = "own"
 
 
-FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
+FOR_ANNOTATORS = (Right.HISTORY, Right.MEMBER, Right.WORK)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 CSRF_FIELD = "csrfmiddlewaretoken"
 _SECRET = re.compile("password|token|secret|^code$")
@@ -296,7 +298,9 @@ def may_see_names(viewer: Membership) -> bool:
 
 def explain_refusal(membership: Membership, right: Right) -> str:
     """Return why the member lacks the right, as a sentence to show them, or an empty text if they have it."""
-    # The order matters: removed members may do nothing, suspended ones may still see their own pages.
+    # The order matters: removed members keep their history alone, suspended ones may still see their own pages.
+    if right is Right.HISTORY:
+        return ""
     if membership.standing == Membership.Standing.REMOVED:
         return _("Your membership in this project has ended. Your work is kept. Thank you!")
     if right is Right.MEMBER:

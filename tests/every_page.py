@@ -77,7 +77,7 @@ def visitors(route: Route) -> list[str]:
         return ["annotator"]
     if route.policy.name in ("creates projects", "reads projects"):
         return ["owner"]
-    return ["owner"] if route.policy.right not in (None, Right.MEMBER) else ["owner", "annotator"]
+    return ["owner"] if route.policy.right not in (None, Right.HISTORY, Right.MEMBER) else ["owner", "annotator"]
 
 
 def answers_get(client: Client, path: str) -> bool:

@@ -181,6 +181,8 @@ def refusal(right: Right, membership: Membership | None) -> int | None:
     """The table of who may do what, written down a second time: the walk must not trust what it tests."""
     if membership is None or membership.project.slug != "ours":
         return 404
+    if right is Right.HISTORY:
+        return None
     if membership.standing == Standing.REMOVED:
         return 403
     if right is Right.MEMBER:

@@ -168,6 +168,9 @@ class FormerProject:
     reason: str
     n_submitted: int
     sums: Sums
+    has_history: bool
+    decisions: Sequence[Notice]
+    """Unread messages about rejected work; managers get others of this kind, about people, so that they see none."""
 
 
 def list_former_projects(user: User) -> list[FormerProject]:
@@ -181,8 +184,17 @@ def list_former_projects(user: User) -> list[FormerProject]:
         return []
     sums = sum_by_annotator(memberships)
     earned = fetch_earnings(memberships, sums)
+    begun = set(Assignment.objects.filter(annotator__in=memberships).values_list("annotator", flat=True))
+    unread = fetch_unread([each for each in memberships if not each.can_read])
     return [
-        FormerProject(each.project, explain_refusal(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
+        FormerProject(
+            each.project,
+            explain_refusal(each, Right.MEMBER),
+            earned[each.pk].n_submitted,
+            sums[each.pk],
+            has_history=each.pk in begun,
+            decisions=[notice for notice in unread.get(each.pk, ()) if notice.kind == Notice.Kind.DECISION],
+        )
         for each in memberships
     ]
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.desk import arriving, session_steps
 from annotate.desk.session_steps import Kind
-from annotate.models import Outcome, Panel, PanelSession, Survey
+from annotate.models import Assignment, Outcome, Panel, PanelSession, Survey
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
@@ -88,7 +88,9 @@ def _sign_in(request: HttpRequest, panel: Panel, found: arriving.Arrival) -> Htt
     member = found.session.participant.membership
     account = member.user
     reason = explain_refusal(member, Right.MEMBER)
-    if account is None or reason or not (account.is_active and passwords.signs_in_by_panel(account)):
+    # Somebody removed has no password, so that the link is their only way to read why work was rejected.
+    may_enter = not reason or Assignment.objects.filter(annotator=member).exists()
+    if account is None or not (may_enter and account.is_active and passwords.signs_in_by_panel(account)):
         return _refuse(request, panel, "no access", HTTPStatus.FORBIDDEN, reason=reason)
     if request.user.is_authenticated and request.user.pk != account.pk:
         logout(request)  # of another participant, at the same computer
@@ -99,7 +101,7 @@ def _sign_in(request: HttpRequest, panel: Panel, found: arriving.Arrival) -> Htt
             User.objects.filter(pk=account.pk).update(language=chosen)
     elif found.is_proof:
         signing_in.confirm(request)
-    return redirect("annotate:panel-session", panel.project.slug)
+    return redirect("annotate:history" if reason else "annotate:panel-session", panel.project.slug)
 
 
 def _refuse(

@@ -14,7 +14,16 @@ from annotate.models import Assignment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments.entries_page import render_entries, require_paying
 from annotate.work.sessions import find_session
-from projects.access import ProjectRequest, Right, SignedInRequest, explain_refusal, public, requires, signed_in
+from projects.access import (
+    ProjectRequest,
+    Right,
+    SignedInRequest,
+    explain_refusal,
+    has_right,
+    public,
+    requires,
+    signed_in,
+)
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
 from projects.web.lists import paginate
@@ -63,7 +72,7 @@ def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "annotate/desk/show.html", {"desks": fetch_desks([request.membership]), "is_one": True})
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @never_cache
 @require_safe
 @snapshot()
@@ -81,7 +90,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         .values_list("assignment_id")
         .annotate(cents=Sum("cents"))
     )
-    can_work = not explain_refusal(request.membership, Right.WORK)
+    can_work = has_right(request.membership, Right.WORK)
     rows = [
         {
             "assignment": assignment,
@@ -93,7 +102,13 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         for assignment in page
     ]
     earned = fetch_earnings([request.membership])[request.membership.pk]
-    return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
+    context = {
+        "rows": rows,
+        "page": page,
+        "earned": earned,
+        "why_ended": explain_refusal(request.membership, Right.MEMBER),
+    }
+    return render(request, "annotate/desk/history_list.html", context)
 
 
 def _find_url(project: Project, assignment: Assignment, *, can_work: bool) -> str:
@@ -113,7 +128,7 @@ def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
     return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @require_POST
 def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)

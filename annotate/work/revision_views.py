@@ -31,7 +31,7 @@ from annotate.work import revision_draft as work_revision_draft
 from annotate.work.forms import ReplyForm
 from annotate.work.not_stored import render_closed, render_conflict, show_answers_on_access_lost
 from measures.rubric import format_number
-from projects.access import ProjectRequest, Right, requires
+from projects.access import ProjectRequest, Right, has_right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -39,7 +39,8 @@ from projects.rubric.rubrics import CriterionOnPage
 from projects.web.refusals import refusals
 
 State = Assignment.State
-UNSENT = (State.RETURNED, State.WITHDRAWN)
+UNFINISHED = (State.OPEN, State.EXPIRED)
+UNSENT = (*UNFINISHED, State.RETURNED, State.WITHDRAWN)
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ class Revision:
     due_at: datetime | None
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @never_cache
 @require_safe
 @snapshot()
 def history_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     assignment = _fetch_own(request.membership, assignment_uuid)
-    if assignment.state in (State.OPEN, State.EXPIRED):
+    if assignment.state in UNFINISHED and has_right(request.membership, Right.WORK):
         return redirect("annotate:work-show", project.slug, assignment.uuid)
     is_hidden = _is_hidden(assignment.hit.batch)
     has_answers = assignment.state not in UNSENT and not is_hidden
@@ -68,6 +69,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
         "has_answers": has_answers,
         "window": revising.find_window(assignment) if revising.is_open_to(request.membership, assignment) else None,
         "pending": find_pending(assignment),
+        "has_desk": has_right(request.membership, Right.MEMBER),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }
     return render(request, "annotate/work/history_show.html", context)
@@ -88,7 +90,7 @@ def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UU
     return _render_revision(request, assignment)
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @require_POST
 def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     form = ReplyForm(request.POST)

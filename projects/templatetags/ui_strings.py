@@ -52,7 +52,9 @@ def site_header(context: dict[str, Any]) -> SafeString:
 
 
 def _find_home(project: Project, membership: Membership | None) -> str:
-    """Return the address of the project's first page for this member."""
+    """Return the address of the project's first page for this member; somebody removed has their history alone."""
+    if membership is not None and membership.standing == Membership.Standing.REMOVED:
+        return reverse("annotate:history", args=[project.slug])
     if membership is not None and membership.can_read:
         return project.get_absolute_url()
     return reverse("annotate:project-desk", args=[project.slug])
