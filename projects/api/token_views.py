@@ -29,7 +29,9 @@ def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
     found = _visible(request).select_related("membership__user")
     page, now = paginate(request, found), timezone.now()
     rows = [(token, token.state_at(now)) for token in page]
-    return render(request, "projects/api/token_list.html", {"page": page, "rows": rows})
+    # One key for all rows: with it each token has one successor.
+    context = {"page": page, "rows": rows, "rotate_form": KeyedForm()}
+    return render(request, "projects/api/token_list.html", context)
 
 
 @requires(Right.READ)
@@ -49,8 +51,12 @@ def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def token_rotate(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
     token = get_object_or_404(_visible(request).filter(membership=request.membership), pk=token_id)
+    form = KeyedForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "The form was incomplete, so nothing was rotated. Try again.")
+        return redirect("projects:token-list", project.slug)
     with refusals(request):
-        return _show(request, *tokens.rotate(token=token), old=token)
+        return _show(request, *tokens.rotate(token=token, key=form.cleaned_data["key"]), old=token)
     return redirect("projects:token-list", project.slug)
 
 

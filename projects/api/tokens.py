@@ -70,18 +70,22 @@ def make_token(
 
 
 @transaction.atomic
-def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
+def rotate(*, token: ApiToken, key: uuid.UUID | None = None) -> tuple[ApiToken, str]:
     """Create a successor with the same name, access and validity; the old token works for one more day.
 
-    Raises Refused if the token has expired or was revoked.
+    The same key again is the same successor. Raises Refused if the token or that successor has expired or was revoked.
     """
     now = timezone.now()
     rows = ApiToken.objects.usable(now).select_for_update(no_key=True, of=("self",))
     old = rows.select_related("membership__project").filter(pk=token.pk).first()
     if old is None:
         raise Refused("This token has expired. Create a new one.")
+    secret = MARK + make_secret(f"successor of token {old.pk}", old.membership, key)
+    if (created := find_token(secret)) is not None:
+        if explain_end(created):
+            raise Refused("This token was already rotated, and its successor has ended. Open this page again.")
+        return created, secret
     life = old.expires_at - old.created_at
-    secret = MARK + make_secret("token", old.membership)
     fresh = _write(old.membership, secret, name=old.name, can_write=old.can_write, life=life)
     # Never later than before: rotating a token must not make the old one live longer.
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))

@@ -30,6 +30,12 @@ def make(client: Client, member: Membership, **over: str) -> str:
     return condense(client.post(page("token-new", member), sent).content.decode())
 
 
+def find_key(text: str) -> str:
+    found = re.search(r'name="key" value="([^"]+)"', text)
+    assert found is not None
+    return found[1]
+
+
 def secret_in(text: str) -> str:
     found = re.search(r"readonly[^>]*>(concord_[\w-]+)</textarea>", text)
     assert found is not None
@@ -97,7 +103,8 @@ def test_an_annotator_has_no_token(annotator: Membership) -> None:
 
 def test_rotating_leaves_the_old_one_a_day(manager: Membership, client_of: SignIn) -> None:
     old, secret = tokens.make_token(membership=manager, name="import", can_write=True, days=60)
-    answer = client_of(manager).post(page("token-rotate", manager, old.pk))
+    key = find_key(client_of(manager).get(page("token-list", manager)).text)
+    answer = client_of(manager).post(page("token-rotate", manager, old.pk), {"key": key})
     fresh = tokens.find_token(secret_in(answer.content.decode()))
     assert fresh is not None
     assert (fresh.name, fresh.can_write) == ("import", True)
@@ -108,6 +115,26 @@ def test_rotating_leaves_the_old_one_a_day(manager: Membership, client_of: SignI
     tokens.revoke(token=old, actor=manager)
     with pytest.raises(Refused, match="has expired"):
         tokens.rotate(token=old)
+
+
+def test_a_reload_rotates_no_second_time(manager: Membership, client_of: SignIn) -> None:
+    """The same form shows the same token again; each token of the list has a successor of its own."""
+    first, second = (tokens.make_token(membership=manager, name=name)[0] for name in ("first", "second"))
+    client = client_of(manager)
+    key = find_key(client.get(page("token-list", manager)).text)
+    secrets = [
+        secret_in(client.post(page("token-rotate", manager, token.pk), {"key": key}).text)
+        for token in (first, first, second)
+    ]
+    assert secrets[0] == secrets[1] != secrets[2]
+    assert (manager.tokens.count(), LogEntry.objects.filter(act="rotate token").count()) == (4, 2)
+    successor = tokens.find_token(secrets[0])
+    assert successor is not None
+    tokens.revoke(token=successor, actor=manager)
+    again = client.post(page("token-rotate", manager, first.pk), {"key": key}, follow=True).text
+    assert "its successor has ended" in again
+    assert "nothing was rotated" in client.post(page("token-rotate", manager, first.pk), follow=True).text
+    assert manager.tokens.count() == 4
 
 
 def test_managers_end_any_token_and_others_their_own(
