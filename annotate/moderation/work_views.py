@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -26,7 +26,7 @@ from annotate.places import Restored
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
-from projects.models import LogEntry, Project
+from projects.models import Act, LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.previews import Preview
@@ -39,6 +39,8 @@ COLUMNS = {
     "state": "state",
     "seconds": "seconds_an_item",
 }
+
+DECISIONS = (Act.APPROVE_WORK, Act.REJECT_WORK, Act.ACCEPT_WORK_AFTER_ALL)
 
 
 @requires(Right.MANAGE)
@@ -245,9 +247,7 @@ def _render_assignment(
         "is_closed": batch.state == Batch.State.CLOSED,
         "reject_form": form if act == "reject" and form is not None else RejectForm(auto_id="reject-%s"),
         "accept_form": form if act == "accept" and form is not None else WhyForm(auto_id="accept-%s"),
-        "log": LogEntry.objects.filter(
-            project=request.project, object_type="assignment", object_id=str(assignment.pk)
-        ).select_related("actor"),
+        "log": _find_log(assignment, request.project),
     }
     return render(
         request,
@@ -255,6 +255,19 @@ def _render_assignment(
         context,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if form else 200,
     )
+
+
+def _find_log(assignment: Assignment, project: Project) -> QuerySet[LogEntry]:
+    """Return the entries about an assignment, with its newest decision where that was one on several at once."""
+    entries = LogEntry.objects.filter(project=project).select_related("actor")
+    own = Q(object_type="assignment", object_id=str(assignment.pk))
+    if assignment.decided_at is None:
+        return entries.filter(own)
+    # An entry about several is about the project. Its time is a little later than that of the decision, which is of the
+    # beginning of their transaction, and nobody makes two decisions at a time.
+    after = entries.filter(act__in=DECISIONS, actor=assignment.decided_by_id, at__gte=assignment.decided_at)
+    together = after.order_by("pk").values("pk")[:1]
+    return entries.filter(own | Q(object_type="project", pk__in=together))
 
 
 def _fetch_assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:

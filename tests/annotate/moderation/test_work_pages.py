@@ -194,6 +194,21 @@ def test_a_hit_of_controls_is_not_called_counted(
     assert listed(mark="surplus") == {"gold HIT": "surplus, not counted"}
 
 
+def test_a_decision_on_several_is_in_the_log_of_each(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator, 3)
+    rejected, approved, other = Assignment.objects.order_by("pk")
+    chosen = WorkFilter(uuids=(str(rejected.uuid), str(other.uuid)))
+    decisions.reject(project=batch.project, actor=manager, chosen=chosen, reason="Too fast")
+    # The test is one transaction, whose clock stands still.
+    Assignment.objects.filter(pk=approved.pk).update(decided_at=timezone.now())
+    pages = [body(client_of(manager).get(f"{LIST}{each.uuid}/")) for each in (rejected, approved)]
+    assert "rejected this work, one of 2 decided together" in pages[0]
+    assert "No decisions yet" not in pages[0]
+    assert "No decisions yet" in pages[1]
+
+
 def test_one_assignment_is_rejected_answered_and_accepted_after_all(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
