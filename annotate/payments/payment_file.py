@@ -16,12 +16,17 @@ HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "ce
 
 # One line for each annotator whose share is above 0; for a share of 0 no money is sent. LEFT JOIN, because imported and
 # simulated annotators have no account.
+#
+# The pay of a HIT that was rejected unpaid is taken back by an entry of its own, in the same payment or a later one.
 _LINES = """
 SELECT m.pseudonym, m.kind, coalesce(u.username, ''), concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')),
-       coalesce(u.email, ''), count(*) FILTER (WHERE e.kind = 'hit'), sum(e.cents)
-FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
+       coalesce(u.email, ''), count(*) FILTER (WHERE e.is_work AND e.cents > 0),
+       count(*) FILTER (WHERE e.is_work AND e.cents <= 0 AND e.is_taken_back), sum(e.cents)
+FROM (SELECT annotator_id, assignment_id IS NOT NULL AS is_work, sum(cents) AS cents, min(cents) < 0 AS is_taken_back
+      FROM annotate_ledgerentry WHERE payment_id = %s GROUP BY annotator_id, assignment_id) e
+JOIN projects_membership m ON m.id = e.annotator_id
 LEFT JOIN projects_user u ON u.id = m.user_id
-WHERE e.payment_id = %s GROUP BY m.id, u.id HAVING sum(e.cents) > 0 ORDER BY m.pseudonym
+GROUP BY m.id, u.id HAVING sum(e.cents) > 0 ORDER BY m.pseudonym
 """
 
 
@@ -35,6 +40,9 @@ class Line:
     name: str
     email: str
     n_hits: int
+    """HITs that the payment pays."""
+    n_taken_back: int
+    """HITs that were rejected unpaid: the payment pays nothing for them, or deducts what an earlier one paid."""
     cents: int
 
 

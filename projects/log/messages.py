@@ -20,7 +20,7 @@ VERBS: dict[str, str] = {
     "adjust pay": "adjusted the pay of",
     "agree to consent": "agreed to",
     "answer rejection": "replied to the rejection of",
-    "approve pay": "approved bonuses and adjustments",
+    "approve pay": "approved the pay for qualification tests",
     "approve work": "approved",
     "ask for judgment set": "requested",
     "ask for study": "requested",

@@ -205,6 +205,24 @@ def test_a_payment_takes_what_is_approved(
     assert paying.make_payment(project=project, actor=manager).number == 2
 
 
+def test_a_payment_counts_what_it_pays_and_names_the_rest_apart(
+    project: Project, manager: Membership, annotator: Membership
+) -> None:
+    """HITs rejected unpaid, before the payment or after an earlier one, are none of the HITs that it pays."""
+    batch = paid_batch(project, n_hits=5)
+    work = [submitted(annotator, batch, n) for n in (1, 2, 3, 4)]
+    paying.approve_entries(assignment_ids=[each.pk for each in work])
+    paying.void_entries(assignment_ids=[work[0].pk])
+    earn(annotator, 15, is_approved=True)
+    first = paying.make_payment(project=project, actor=manager)
+    (line,) = payment_files.list_lines(first)
+    assert (line.n_hits, line.n_taken_back, line.cents) == (3, 1, 135)
+    paying.void_entries(assignment_ids=[work[1].pk])
+    paying.approve_entries(assignment_ids=[work[0].pk, submitted(annotator, batch, 5).pk])
+    (line,) = payment_files.list_lines(paying.make_payment(project=project, actor=manager))
+    assert (line.n_hits, line.n_taken_back, line.cents) == (2, 1, 40)
+
+
 def test_a_debt_waits_until_it_is_earned_back(
     project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
 ) -> None:

@@ -43,7 +43,7 @@ SAID = {
     "adjust pay": ("membership a-x", "adjusted the pay of membership a-x"),
     "agree to consent": ("consent 3", "agreed to consent 3"),
     "answer rejection": ("assignment 3", "replied to the rejection of assignment 3"),
-    "approve pay": ("", "approved bonuses and adjustments"),
+    "approve pay": ("", "approved the pay for qualification tests"),
     "approve work": ("assignment 3", "approved assignment 3"),
     "archive batch": ("batch 3", "archived batch 3"),
     "change caps": ("batch 3", "changed the limits of batch 3"),
