@@ -78,9 +78,12 @@ def _count_offered_before(study: ProlificStudy) -> int:
     """Return how many sessions people have yet to begin whom earlier studies of the project brought, or still invite.
 
     Studies share the open places. Of two, the one that was drafted first has them, and the other one what is left.
+    A panel that has ended lets nobody in, even if its study could not be paused, as one that is gone from the platform.
     """
     taken = Q(submissions__status__in=OCCUPYING)
-    earlier = ProlificStudy.objects.filter(panel__project=study.panel.project_id, pk__lt=study.pk, status=Status.ACTIVE)
+    earlier = ProlificStudy.objects.filter(
+        panel__project=study.panel.project_id, panel__ended_at=None, pk__lt=study.pk, status=Status.ACTIVE
+    )
     offers = earlier.select_related("panel").annotate(
         n_taken=Count("submissions", filter=taken), n_coming=Count("submissions", filter=_is_coming("submissions__"))
     )

@@ -214,6 +214,21 @@ def test_a_later_study_offers_what_an_earlier_one_leaves(
     assert following.plan_places(tend(second)).total == 3
 
 
+def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
+    connected: Fake, project: Project, manager: Membership
+) -> None:
+    """Deleted on the platform, it stays active here and can't be paused; the next study has all places."""
+    open_batch(project, n_hits=4, judgments=1)
+    first = publish(connected, manager, make_prolific_panel(manager), places=4, most_places=4)
+    second = publish(connected, manager, make_prolific_panel(manager), places=1, most_places=4)
+    del connected.platform.studies[first.study.external_id]
+    managing.end_panel(panel=first.panel, actor=manager)
+    assert tending.tend(first.study.pk, is_prompt=True)
+    assert "doesn’t know this study" in first.study.error
+    assert first.study.status == "ACTIVE"
+    assert following.plan_places(tend(second)).total == 4
+
+
 def test_one_hit_of_many_places_needs_as_many_people(project: Project, manager: Membership) -> None:
     panel = make_prolific_panel(manager, hits_per_session=5)
     open_batch(project, n_hits=2, judgments=4)
