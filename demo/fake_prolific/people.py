@@ -46,8 +46,8 @@ class Participant:
 
     def live(self) -> str:
         """Take part from the link to the end; return what the platform has then. Raises BadRequest as it comes."""
-        page = self.browser.open(self.platform.start(self.submission))
-        home, n_hits = page.url, 0
+        link = self.platform.start(self.submission)
+        page, n_hits, is_back = self.browser.open(link), 0, False
         for _ in range(MOST_STEPS):
             if page.code:
                 return self._finish(page.code)
@@ -56,11 +56,12 @@ class Participant:
                 return self._end()
             found = self._choose_form(page)
             if found is None:
-                if page.url == home:
+                if is_back:
                     break
-                page = self.browser.open(home)
+                # As after a test's result: the link leads to what comes next.
+                page, is_back = self.browser.open(link), True
                 continue
-            form, press = found
+            (form, press), is_back = found, False
             n_hits += form.id == "rating"
             page = self.browser.open(form.action, fill(form, self.chance.choice, press))
         # Nothing to press and no code: they give up, as people do.

@@ -3,6 +3,7 @@
 import os
 import random
 from io import StringIO
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import pytest
@@ -19,6 +20,7 @@ from demo.fake_prolific.people import Manner, Participant, recruit
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish
+from tests.annotate.qualification.factories import make_test
 from tests.factories import make_consent
 from tests.fakes.prolific import Fake
 
@@ -42,6 +44,20 @@ class TestBrowser:
             answer = self.client.post(path, urlencode(data), content_type=kind, follow=True)
         where = answer.redirect_chain[-1][0] if answer.redirect_chain else path
         return read_page(f"http://testserver{where}", answer.text)
+
+
+class FixedRating(random.Random):
+    """Chooses this rating wherever it can be chosen."""
+
+    def __new__(cls, rating: str) -> Self:
+        return super().__new__(cls)
+
+    def __init__(self, rating: str) -> None:
+        super().__init__(3)
+        self.rating = rating
+
+    def choice(self, seq: Any) -> Any:
+        return self.rating if self.rating in seq else seq[0]
 
 
 @pytest.mark.django_db
@@ -75,6 +91,24 @@ def test_each_manner_ends_as_it_says(connected: Fake, project: Project, manager:
         "Finished here, entered no code on Prolific. The data are complete.",
         "Finished here, returned on Prolific.",
     ]
+
+
+@pytest.mark.django_db
+def test_they_go_on_after_a_qualification_test(connected: Fake, project: Project, manager: Membership) -> None:
+    """After consent, instructions and a passed test comes the work; after the last attempt, its code."""
+    consent = make_consent(project)
+    make_test(project, n_items=1, max_attempts=2)
+    open_batch(project, n_hits=2, judgments=2, consent=consent, requires_qualification=True)
+    publish(connected, manager, make_prolific_panel(manager), places=2, most_places=2)
+    entered = []
+    for rating in ("4", "1"):
+        chance = FixedRating(rating)
+        person = recruit(connected.platform, TestBrowser, chance=chance, say=lambda _: None)
+        assert isinstance(person, Participant)
+        person.manner = Manner.DILIGENT
+        assert person.live() == "AWAITING REVIEW"
+        entered.append(connected.platform.submissions[person.submission]["entered_code"])
+    assert entered == ["DONE", "FAILED"]
 
 
 def test_forms_are_filled_as_a_browser_without_scripts_does() -> None:
