@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Assignment
-from annotate.models.conditions import was_submitted
+from annotate.models.conditions import is_counted, was_submitted
 from annotate.quality.evidence import QualityScale
 from projects.language.amounts import format_day
 from projects.models import Membership
@@ -74,6 +74,21 @@ def fetch_history(annotator: Membership, scale: QualityScale) -> list[SubmittedH
         )
         for number, (batch, hit, at, n, own, o, seconds) in enumerate(rows, start=1)
     ]
+
+
+# The rule of the stored figure (`evidence.fetch_scores`), for one annotator.
+_RATED = f"""
+SELECT count(DISTINCT j.candidate_id) FROM annotate_judgment j
+JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+WHERE j.annotator_id = %(me)s AND j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL
+"""
+
+
+def count_rated(annotator: Membership, scale: QualityScale) -> int:
+    """Return the number of candidates with a counted score, as it is now: a removal may have excluded some since."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RATED, {"me": annotator.pk, "criteria": list(scale.ids)})
+        return int(cursor.fetchone()[0])
 
 
 def count_work(annotator: Membership) -> dict[str, Any]:

@@ -32,10 +32,12 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
     if annotator is None:
         raise Http404("No member has this pseudonym.")
     stored: AnnotatorFigures | None = getattr(annotator, "figures", None)
-    # The page compares with everyone else, so the annotator's own figures stay out of the medians.
+    # The page compares with everyone else, so the annotator's own figures stay out of the medians, as do those that
+    # removed annotators keep.
     everybody = dict(
         AnnotatorFigures.objects.filter(annotator__project=project)
         .exclude(annotator=annotator)
+        .exclude(annotator__standing=Membership.Standing.REMOVED)
         .values_list("annotator_id", "figures")
     )
     scale, pay = find_quality_scale(project), _fetch_pay(project, annotator)
@@ -48,6 +50,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "figures": format_figures(stored.figures if stored else {}, everybody.values()),
         "findings": format_findings(findings[:MOST_SHOWN]),
         "reviews": _fetch_reviews(annotator),
+        "n_rated": annotator_profile.count_rated(annotator, scale) if scale else 0,
         "work": annotator_profile.count_work(annotator),
         "pay": pay,
         "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),

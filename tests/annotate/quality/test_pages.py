@@ -10,6 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.quality import monitoring
 from annotate.quality.degraded_tests import NAMES
 from annotate.quality.figure_formats import BY_KEY, KINDS, format_figures
@@ -108,6 +110,37 @@ def test_the_list_is_downloaded_as_filtered_and_sorted_without_real_names(
     assert found[0]["Known answers correct, in % undefined"] == "no known-answer item rated yet"
     assert {row["Items rated"] for row in found} == {"40"}
     check_latex(office.get(f"{BASE}tables/annotators.tex").content.decode())
+
+
+def test_figures_after_a_removal_and_after_restoring_are_true(
+    office: Client, project: Project, manager: Membership, people: list[Membership]
+) -> None:
+    gone, other = people[4], people[0]
+
+    def show(annotator: Membership) -> str:
+        return condense(office.get(f"{BASE}{annotator.pseudonym}/").content.decode())
+
+    def count_rated(page: str) -> str:
+        return page.split('stat-label">Items rated')[1].split('stat-value">')[1].split("<", maxsplit=1)[0]
+
+    assert count_rated(show(gone)) == "40"
+    compared = [row["Others’ median"] for row in read(show(other)).rows("Indicators")]
+    members.remove(target=gone, actor=manager, why="Always 3.", exclusion=Exclusion(scope=Scope.ALL))
+    page = show(gone)
+    assert count_rated(page) == "0"
+    assert "UTC</time>, before the removal" in page
+    assert [row["Others’ median"] for row in read(show(other)).rows("Indicators")] != compared
+    monitoring.refresh_figures(project=project)
+    assert count_rated(show(gone)) == "0"
+    members.restore(target=gone, actor=manager, why="A mistake.")
+    page = show(gone)
+    assert count_rated(page) == "40"
+    assert "before the removal" not in page
+    AnnotatorFigures.objects.filter(pk=gone.pk).update(figures={})
+    assert project in monitoring.find_stale_projects()
+    monitoring.refresh_figures(project=project)
+    row = read(show(gone)).rows("Indicators")[0]
+    assert row["Value"] == "40"
 
 
 def test_check_now(office: Client, project: Project, people: list[Membership]) -> None:
