@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "projects.access.SignInMiddleware",
     "projects.language.languages.LanguageMiddleware",
+    "projects.web.error_pages.NotAllowedMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -185,7 +186,7 @@ AXES_DISABLE_ACCESS_LOG = True
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "password", "next", "new_password1", "new_password2", "code"]
 # X-Forwarded-For can be forged, so it is trusted only for as many proxies as the operator declares.
 N_PROXIES = env.number("N_PROXIES", default=0)
-AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"
+AXES_CLIENT_IP_CALLABLE = "projects.web.client_address.client_address"
 
 # django-allauth keeps second factors, passkeys and linked identities, behind the pages and acts of projects/accounts.
 # None of its routes is included, and nobody can sign up through it.

@@ -1,6 +1,7 @@
 """Answers where no view is involved: a problem response for the API, a page for people."""
 
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError
@@ -33,6 +34,22 @@ def _render(template: str, request: HttpRequest, status: HTTPStatus, **texts: st
     theme, request_id = request.COOKIES.get("theme", ""), getattr(request, "request_id", "")
     of_request = {"COOKIES": {"theme": theme}, "request_id": request_id}
     return HttpResponse(include_cached(template, request=of_request, **texts), status=status)
+
+
+class NotAllowedMiddleware:
+    """Give people a page where a view doesn't take the method, as for the address of a form: Django answers nothing."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_blank = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
+        if not is_blank or request.path_info.startswith(FOLDER):
+            return response
+        page = _render("405.html", request, HTTPStatus.METHOD_NOT_ALLOWED)
+        page.headers["Allow"] = response.headers["Allow"]
+        return page
 
 
 RETRY_SECONDS = 10

@@ -120,7 +120,7 @@ class Tour:
 
     def errors(self) -> None:
         request = RequestFactory().get("/")
-        for template in ("400", "403", "403_csrf", "404", "413", "415", "500"):
+        for template in ("400", "403", "403_csrf", "404", "405", "413", "415", "500"):
             with translation.override(self.language):
                 self.texts[template] = list_texts(render_to_string(f"{template}.html", request=request))
         self.get(self.nobody, "/not-there/")

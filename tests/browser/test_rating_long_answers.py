@@ -187,7 +187,7 @@ def test_the_question_stays_in_reach_below_its_references(
     expect(page.locator(".question-line-box")).to_be_visible()
     opener = page.locator("[data-question-open]")
     expect(opener).to_contain_text("Where did the cat sit?")
-    expect(opener).to_contain_text("References 30")
+    expect(opener).to_contain_text("30 references")
     page.keyboard.press("q")
     panel = page.locator(".question-panel")
     expect(panel).to_be_visible()
