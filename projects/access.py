@@ -4,13 +4,10 @@ Every view declares one policy. A stranger to a project gets 404, a member with 
 who is not signed in is sent to the sign-in page (or gets 401 where the view answers JSON).
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
-from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Any, cast, overload
 from urllib.parse import urlencode, urlsplit
 
@@ -20,7 +17,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -31,6 +28,7 @@ from projects.database.sign_ins import fetch_member
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import Membership, Project, User
+from projects.web.kept_forms import keep_form_until_sign_in, list_kept_fields
 
 View = Callable[..., HttpResponseBase]
 AccessLostHandler = Callable[..., HttpResponse | None]
@@ -57,9 +55,6 @@ class Right(Enum):
 
 FOR_ANNOTATORS = (Right.HISTORY, Right.MEMBER, Right.WORK)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-CSRF_FIELD = "csrfmiddlewaretoken"
-_SECRET = re.compile("password|token|secret|^code$")
-"""Names of fields that no page keeps: it may stay open where somebody else sits down."""
 READ_FROM_REPLICA = "results"
 """The namespace of the pages that a replica of the database may answer, if there is one."""
 
@@ -367,52 +362,11 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect_to_login(path) if is_own else redirect("projects:sign-in")
 
 
-def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
-    """Return a page that keeps a form sent after the session had ended, to be sent again after signing in."""
-    context = {"fields": list_kept_fields(request)}
-    return render(request, "signed_out.html", context, status=HTTPStatus.UNAUTHORIZED)
-
-
-def list_kept_fields(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return the fields of a form that a page can keep until it is sent again: none with a secret or a file."""
-    fields = [(name, value) for name, values in request.POST.lists() if name != CSRF_FIELD for value in values]
-    return [] if request.FILES or any(_SECRET.search(name) for name, _value in fields) else fields
-
-
 def find_policy(view: View, app_names: list[str]) -> Policy | None:
     """Return the policy that a view declares, None if it declares none; all of Django's admin is for staff."""
     if "admin" in app_names:
         return Policy("staff")
     return cast(Policy | None, getattr(view, "policy", None))
-
-
-def client_address(request: HttpRequest) -> str:
-    """Return the client's IP address, for throttling; that of the nearest proxy if the header has none.
-
-    Only the operator's own proxies are believed: each appends one address to X-Forwarded-For, so the one that counts
-    is the N_PROXIES-th from the right. Whatever stands to its left was sent by the client and can be forged. Some
-    proxies append a port, or “unknown”.
-    """
-    forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
-    counts = settings.N_PROXIES and len(forwarded) >= settings.N_PROXIES
-    if counts and (address := _read_address(forwarded[-settings.N_PROXIES])):
-        return address
-    return _read_address(str(request.META.get("REMOTE_ADDR") or ""))
-
-
-def _read_address(text: str) -> str:
-    """Return the IP address of “203.0.113.7:4711”, “[2001:db8::1]:443” and the like, or "" for anything else."""
-    host = text.strip('"')
-    if host.startswith("["):
-        host = host[1:].partition("]")[0]
-    elif host.count(":") == 1:
-        host = host.partition(":")[0]
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return ""
-    # A server that listens to both protocols sees IPv4 clients as mapped addresses.
-    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _declare(view: View, policy: Policy) -> View:

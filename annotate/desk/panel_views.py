@@ -17,11 +17,12 @@ from annotate.models import Assignment, Outcome, Panel, PanelSession, Survey
 from annotate.onboarding.consent import consent_state
 from annotate.onboarding.notices import fetch_unread
 from annotate.panels import links, sessions
-from projects.access import ProjectRequest, Right, client_address, explain_refusal, public, requires
+from projects.access import ProjectRequest, Right, explain_refusal, public, requires
 from projects.accounts import passwords, signing_in
 from projects.accounts.views import locked_out
 from projects.language.languages import activate_for_visitor, is_known
 from projects.models import Guesses, Project, User
+from projects.web.client_address import client_address
 
 
 @public
@@ -131,6 +132,7 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
     if step.kind is Kind.TEST:
         return redirect("annotate:qualification", project.slug)
     why_not = "" if step.kind is Kind.END else explain_refusal(member, Right.WORK)
+    state = consent_state(member)
     context = {
         "step": step,
         "session": step.session,
@@ -141,7 +143,8 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
         "host": _find_host(step.session.panel),
         "why_not": why_not,
         "notices": fetch_unread([member]).get(member.pk, ()),
-        "has_agreed": consent_state(member).agreed is not None,
+        "has_agreed": state.agreed is not None,
+        "left": state.withdrawn if state.has_withdrawn else None,
     }
     return render(request, "annotate/desk/session_show.html", context)
 

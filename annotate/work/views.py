@@ -35,14 +35,13 @@ from projects.access import (
     ProjectRequest,
     Right,
     SignedInRequest,
-    keep_form_until_sign_in,
-    list_kept_fields,
     requires,
     signed_in,
 )
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
+from projects.web.kept_forms import keep_form_until_sign_in, list_kept_fields
 from projects.web.refusals import refusals
 
 _ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))

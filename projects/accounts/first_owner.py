@@ -12,10 +12,10 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from projects.access import client_address
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Project, User
+from projects.web.client_address import client_address
 
 EXISTS = "This site already has an account, so this page is closed. Sign in, or ask the site administrator."
 GROUPS, GROUP = 4, 5

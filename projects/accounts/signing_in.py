@@ -14,10 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from projects.access import client_address, has_second_factor
+from projects.access import has_second_factor
 from projects.accounts import passwords
 from projects.accounts.sessions import SIGNED_IN
 from projects.models import User
+from projects.web.client_address import client_address
 
 PENDING, CONFIRMED = "sign_in_pending", "confirmed_at"
 PENDING_SECONDS = 10 * 60

@@ -13,13 +13,14 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
+from projects.access import SAFE_METHODS, Policy, Right, View, fetch_membership
 from projects.api import tokens
 from projects.api.serializers import BoundedJSONParser, Query, StrictSerializer
 from projects.database.replica import note_write, read_from_replica
 from projects.errors import TooManyRequests
 from projects.language.names import shorten_name
 from projects.models import ApiToken, Guesses, Membership, Project, User
+from projects.web.client_address import client_address
 from projects.web.problems import LONGEST_NAME, answer_exception
 from projects.web.uploads import stop_if_asked
 

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from projects.access import client_address, public
+from projects.access import public
 from projects.accounts import signing_in, single_sign_on
 from projects.accounts.forms import IdentitySignUpForm, SignUpForm
 from projects.errors import Refused
@@ -17,6 +17,7 @@ from projects.language.languages import activate_for, activate_for_visitor
 from projects.models import Guesses, Membership
 from projects.people import invitations as people_invitations
 from projects.texts.versions import current_consent
+from projects.web.client_address import client_address
 from projects.web.links import hides_address
 
 

@@ -198,10 +198,9 @@ def chosen(item: Locator, key: str) -> float:
 def slide(page: Page, item: Locator, share: float) -> float:
     """Press the slider at a share of its length; what the page then shows as the number."""
     slider = item.get_by_role("slider")
-    slider.scroll_into_view_if_needed()
+    slider.hover()  # waits until the page has stopped scrolling
     box = slider.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 1 + share * (box["width"] - 2), box["y"] + box["height"] / 2, steps=2)
     page.mouse.up()
