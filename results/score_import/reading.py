@@ -92,6 +92,8 @@ def _refuse_without_scores(name: str, rows: ScoreRows) -> None:
     if not rows.columns:
         listed = ", ".join(f"“{shorten_name(each, 30)}”" for each in rows.left_out[:10])
         reason = f"no column holds scores (found: {listed})" if listed else "the file holds IDs and no scores"
+        if rows.other_decimal:
+            reason = f"{reason}; {rows.other_decimal}"
         if not rows.n_rows:
             reason = "the file has a header but no rows"
         raise FileRefused(name, [Problem(None, "", reason)])

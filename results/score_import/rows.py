@@ -77,6 +77,8 @@ class ScoreRows:
         self.is_mocha = is_mocha
         self.columns: dict[str, MetricColumn] = {}
         self.left_out: list[str] = []
+        self.other_decimal = ""
+        """A cell of the first column that another decimal mark may make a column of scores, with what to do."""
         self.n_rows = self.n_matched = 0
         self._seen: set[str] = set()
         self._first: list[tuple[int, dict[str, Any]]] | None = []
@@ -136,6 +138,7 @@ class ScoreRows:
         is_other = self.is_mocha and not metric.startswith(PREDICTION)
         if is_other or n_numbers < max(1, LEAST_SHARE * len(filled)):
             self.left_out.append(name)
+            self.other_decimal = self.other_decimal or next(filter(None, map(self._explain_decimal, filled)), "")
             return
         if metric not in self.columns:
             if len(self.columns) == MOST_METRICS:
@@ -143,6 +146,13 @@ class ScoreRows:
             n = self.candidates.n
             self.columns[metric] = MetricColumn(metric, np.full(n, np.nan), np.zeros(n, dtype=np.int32))
         self._cells.append((name, half, self.columns[metric]))
+
+    def _explain_decimal(self, cell: Any) -> str:
+        """Return what to do about the decimal mark of a cell that is no number for it, or nothing."""
+        text = cell.strip() if type(cell) is str else ""
+        if not DECIMAL_COMMA.fullmatch(text) and not (self.decimal == "comma" and PLAIN.fullmatch(text)):
+            return ""
+        return f"“{shorten_name(text, 30)}” {explain_no_number(cell, self.decimal)}"
 
     def _add_scores(self, line: int, record: dict[str, Any]) -> None:
         # JSON lines may bring a key that no earlier row had.

@@ -203,6 +203,7 @@ def test_a_score_whose_square_is_not_finite_is_named_and_left_out(
         (b"", "scores.csv", "the file is empty"),
         (b"bleurt\n1\n", "scores.csv", "no column for the candidate's ID"),
         (b"id,text\na,b\n", "scores.csv", "no column holds scores"),
+        (b"id;m\na;1,234\nb;2,345\n", "scores.csv", "“1,234” may be a decimal or thousands; choose the decimal mark"),
         (b"id\na\n", "scores.csv", "IDs and no scores"),
         (b"id,bleurt\n", "scores.csv", "the file has a header but no rows"),
         (b'{"narrative": {"a": {"pred_score": 1}, "b": {"pred', "scores.json", "invalid JSON"),
