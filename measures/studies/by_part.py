@@ -1,7 +1,7 @@
 """Unweighted means of correlations over parts, such as datasets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.correlating import Correlations
-from measures.studies.items import COEFFICIENTS, Items, number_groups
+from measures.studies.items import COEFFICIENTS, LEAST_DRAWN, Items, number_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def correlate_by_part(
     -------
     ByPart
         A part in which any metric is undefined enters no mean; a mean over no part is undefined. A resample in which a
-        part is undefined is left out of the interval of the mean.
+        part is undefined is left out of the interval of the mean, and there is none where a part is one group.
 
     Raises
     ------
@@ -98,6 +98,7 @@ def correlate_by_part(
             n=sum(own[name].n for name in averaged),
             n_groups=sum(own[name].n_groups for name in averaged),
             confidence=confidence,
+            why_no_resamples=_why_no_resamples(own, averaged),
         )
         for key in metrics
     }
@@ -111,6 +112,7 @@ def _average(
     n: int,
     n_groups: int,
     confidence: float,
+    why_no_resamples: str,
 ) -> Correlations:
     values: list[float | Undefined] = [Undefined(reason="defined in no part")] * len(COEFFICIENTS)
     drawn = np.full((len(COEFFICIENTS), 1), np.nan)
@@ -118,7 +120,17 @@ def _average(
     if wholes:
         values = [float(each) for each in np.mean(np.array(wholes, np.float64), axis=0)]
         drawn = np.mean(draws, axis=0)
-    return Correlations.of(values, drawn, n=n, n_groups=n_groups, confidence=confidence)
+    found = Correlations.of(values, drawn, n=n, n_groups=n_groups, confidence=confidence)
+    if not why_no_resamples:
+        return found
+    each = {name: replace(getattr(found, name), why_no_interval=why_no_resamples) for name in COEFFICIENTS}
+    return replace(found, **each)
+
+
+def _why_no_resamples(parts: Mapping[str, Items], averaged: Sequence[str]) -> str:
+    """Return which parts leave nothing to resample, as they have a single passage; empty if none does."""
+    single = [name or "unnamed" for name in averaged if parts[name].n_drawn < LEAST_DRAWN]
+    return f"one passage only in {', '.join(single)}, so there is nothing to resample" if single else ""
 
 
 def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:

@@ -246,3 +246,14 @@ def test_a_part_where_one_metric_is_undefined_enters_no_mean() -> None:
     assert values(found.means["a"]) == values(correlate(human[20:58], metric[20:58], rng=rng()))
     nothing = correlate_by_part(human, {"a": np.ones(N)}, parts, rng=rng(), n_resamples=20)
     assert nothing.means["a"].kendall.value == Undefined(reason="defined in no part")
+
+
+def test_a_part_of_one_passage_is_named_where_the_mean_has_no_interval() -> None:
+    human, metric = np.array([1.0, 2, 3, 2, 1, 5, 4, 1]), np.array([1.0, 3, 2, 1, 2, 3, 3, 1])
+    found = correlate_by_part(
+        human, {"m": metric}, list("aaaabbbb"), groups=[1, 1, 2, 2, 3, 3, 3, 3], by_group=True,
+        rng=np.random.default_rng(1), n_resamples=20,
+    )  # fmt: skip
+    assert found.averaged == ("a", "b")
+    assert found.means["m"].pearson.low is None
+    assert found.means["m"].pearson.why_no_interval == "one passage only in b, so there is nothing to resample"
