@@ -25,12 +25,14 @@ from measures.rubric import Level
 from projects.models import Membership, Project
 from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, ITEMS, PASSAGES, SEED
-from results.scope.passages import are_few, warn_of_few_passages
+from results.scope.passages import are_few, warn_of_few_in_parts, warn_of_few_passages
 from results.scope.scopes import SEVERAL_SCALES, explain_several_scales, read_scope
 
 # There are few distinct patterns of ratings on a scale of points. A slider gives nearly every item a pattern of its
 # own; then only the requested level gets intervals, in place of all four.
 MOST_PATTERNS = 500
+UNNAMED = "unspecified"
+"""What a part without a name is called, such as candidates without a split."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What computed alpha. Both agree to 12 digits; the package needs a matrix that may not fit into memory."""
 
@@ -148,6 +150,20 @@ def warn_of_few(report: Mapping[str, Any]) -> str:
     if not report.get("has_few_passages"):
         return ""
     return warn_of_few_passages(report["n_passages"], report.get("n_effective"), covering="These judgments cover")
+
+
+def warn_of_few_by_part(report: Mapping[str, Any]) -> str:
+    """Return the warning about the parts of a stored report that have few passages, or nothing.
+
+    Where all judgments cover few, so does each part, and `warn_of_few` says it.
+    """
+    if report.get("method") != JACKKNIFE or report["unit"] != PASSAGES or report["has_few_passages"]:
+        return ""
+    parts = (
+        (group["name"] or UNNAMED, (group["line"]["by_passage"] or {}).get("n_parts") or 0, None)
+        for group in report["groups"]
+    )
+    return warn_of_few_in_parts(parts, noun="Parts")
 
 
 def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:

@@ -10,12 +10,12 @@ from projects.language.amounts import plural
 from projects.language.names import spell_out
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Estimate, Interval, Missing, Name, Table, Value
+from results.agreement.alpha import UNNAMED
 from results.agreement.reliability_tables import tabulate_reliability
 from results.disagreements.tables import PAIR_COLUMNS, PAIR_METHOD, make_pair_cells, tabulate_pairs
 from results.scope.gold_settings import CRITERION, PASSAGES
 
 Figures = Mapping[str, Any]
-UNNAMED = "unspecified"
 DISTANCES = {
     "nominal": "0 if equal, otherwise 1",
     "ordinal": "squared number of ratings in between",

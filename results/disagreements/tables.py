@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from projects.language.amounts import plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Name, Table, Value
 from results.disagreements.spread import Items, Passages
@@ -30,9 +31,10 @@ def tabulate_pairs(
     rows: list[list[Value]] = [
         [Name(pair["first"], url=link(pair["first"], pair["second"])), *make_pair_cells(pair)[1:]] for pair in pairs
     ]
+    n = plural(len(pairs), "1 pair", f"{len(pairs):,} pairs")
     caption = (
         "Agreement of each pair of annotators on the candidates that both rated "
-        f"(criterion: {criterion.rstrip('. ')}; n = {len(pairs):,} pairs; {PAIR_METHOD})."
+        f"(criterion: {criterion.rstrip('. ')}; n = {n}; {PAIR_METHOD})."
     )
     return Table("pairs", "Annotator pairs", PAIR_COLUMNS, rows, caption, n_keys=2)
 

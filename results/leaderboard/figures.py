@@ -319,12 +319,14 @@ def _correct(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _store_soft(found: SoftAccuracies | Undefined, subject: str) -> dict[str, Any]:
-    each = found if isinstance(found, Undefined) else found.metrics[subject]
+    if isinstance(found, Undefined):
+        return store(found)
+    each = found.metrics[subject]
     if isinstance(each, Undefined):
         return store(each)
     return {
         "value": each.soft, "low": each.low, "high": each.high, "undefined_interval": each.why_no_interval,
-        "plain": each.plain,
+        "plain": each.plain, "n_questions": found.n_questions, "n_passages": found.n_units,
     }  # fmt: skip
 
 

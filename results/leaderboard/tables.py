@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from projects.charts.drawing import Chart
+from projects.language.amounts import plural
 from results.leaderboard.figures import ALPHA, LEAST_SHARE
+from results.scope.passages import are_few, warn_of_few_passages
 from results.studies.charts import draw_estimates
 from results.studies.tables import Column, Estimate, Missing, Table, Value, name_falling, read_value
 
@@ -122,17 +124,17 @@ def list_notes(figures: Figures) -> list[str]:
     )
     tests = (
         "Differences of segment-level Pearson's r are tested by permutation over passages, two-sided, with Holm's "
-        f"correction over {len(tested):,} pairs ({_describe_patterns(tested)})."
+        f"correction over {_count_pairs(tested)} ({_describe_patterns(tested)})."
     )
     candidates = (
         f"Ranked are metrics with scores for at least {100 * LEAST_SHARE:.0f} % of the judged candidates, all on the "
         f"same {figures['n']:,} of {figures['n_judged']:,}. The others have the correlation on the candidates that "
         "they have scored."
     )
-    notes = [ranks, tests, candidates]
+    notes = [ranks, tests, candidates, *_note_soft_accuracy(figures)]
     if tested and (least := 2 * len(tested) * tested[0]["least_p"]) >= ALPHA:
         notes.append(
-            f"With {figures['n_passages']:,} passages and {len(tested):,} pairs the smallest corrected p is "
+            f"With {_count_passages(figures['n_passages'])} and {_count_pairs(tested)} the smallest corrected p is "
             f"{min(1.0, least):.3f}, so no metric can be significantly better than another."
         )
     if not any("dataset" in each["held_out"] for each in figures["metrics"]):
@@ -150,7 +152,27 @@ def _list_tested(figures: Figures) -> list[Figures]:
 def _describe_patterns(tested: list[Figures]) -> str:
     if not tested:
         return "none could be tested"
-    return f"{'all' if tested[0]['is_exact'] else 'random'} {tested[0]['n_patterns']:,} patterns"
+    n = f"{tested[0]['n_patterns']:,}"
+    return f"all {n} patterns" if tested[0]["is_exact"] else f"{n} random patterns"
+
+
+def _count_pairs(tested: list[Figures]) -> str:
+    return plural(len(tested), "1 pair", f"{len(tested):,} pairs")
+
+
+def _count_passages(n: int) -> str:
+    return plural(n, "1 passage", f"{n:,} passages")
+
+
+def _note_soft_accuracy(figures: Figures) -> list[str]:
+    """Return what the soft accuracies rest on, which is less than the other figures where a system lacks answers."""
+    found = [each["soft"] for each in figures["metrics"] if "n_questions" in each.get("soft", {})]
+    if not found:
+        return []
+    n, n_passages = found[0]["n_questions"], found[0]["n_passages"]
+    few = f" {warn_of_few_passages(n_passages, None, covering='They have')}" if are_few(n_passages, None) else ""
+    rests_on = f"{plural(n, '1 question', f'{n:,} questions')} about {_count_passages(n_passages)}"
+    return [f"Soft pairwise accuracy is over what every system has answered: {rests_on}.{few}"]
 
 
 def chart_leaderboard(figures: Figures) -> list[Chart]:

@@ -1,5 +1,7 @@
 """How many passages intervals are over, and the warning where these are few, or few of them have most candidates."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from measures.jackknife import FEW_UNITS, effective_number
@@ -23,6 +25,16 @@ def warn_of_few_passages(n: int, n_effective: float | None, *, covering: str) ->
     if not are_few(n, n_effective):
         return ""
     return f"{FEW} {covering} {n:,}{explain_uneven(n, n_effective)}."
+
+
+def warn_of_few_in_parts(parts: Iterable[tuple[str, int, float | None]], *, noun: str) -> str:
+    """Return the warning for the parts of a table with few passages, or nothing.
+
+    `parts` are those with an interval: their names, passages and effective numbers. `noun` names them in the plural.
+    """
+    few = [part for part in parts if part[1] and are_few(*part[1:])]
+    listed = "; ".join(f"{name.rstrip('. ')}, {n:,}{explain_uneven(n, n_effective)}" for name, n, n_effective in few)
+    return f"{FEW} {noun} with fewer: {listed}." if few else ""
 
 
 def explain_uneven(n: int, n_effective: float | None) -> str:

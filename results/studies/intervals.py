@@ -117,7 +117,8 @@ def name_units(figures: Mapping[str, Any]) -> str:
     stored = figures.get("intervals")
     if stored is None:
         return ""
-    return f"{stored['n']:,} {'passages' if stored['unit'] == PASSAGES else 'candidates'}"
+    noun = "passage" if stored["unit"] == PASSAGES else "candidate"
+    return f"{stored['n']:,} {noun}{'' if stored['n'] == 1 else 's'}"
 
 
 def list_caveats(figures: Mapping[str, Any], settings: Settings, seed: int) -> list[str]:
@@ -144,6 +145,9 @@ def list_warnings(figures: Mapping[str, Any]) -> list[str]:
         return [sentence]
     if stored["unit"] != PASSAGES:
         return []
+    # Where no passage counts, nothing is defined, and each cell says why.
+    if not stored["n"]:
+        return []
     few = warn_of_few_passages(stored["n"], stored.get("n_effective"), covering="This evaluation has")
-    # Evaluations that compare metrics say how many pairs they test.
-    return [few, *([_SMALL_P] if "n_pairs" in figures else [])] if few else []
+    # Only a comparison of metrics has these tests, and counts its pairs for each of them.
+    return [few, *([_SMALL_P] if isinstance(figures.get("n_pairs"), Mapping) else [])] if few else []

@@ -6,7 +6,7 @@ from typing import Any
 from measures.jackknife import FEW_UNITS
 from results.scope.gold_settings import PASSAGES
 from results.scope.human_sources import COUNT_AS_SYSTEMS
-from results.scope.passages import FEW, are_few, explain_uneven, warn_of_few_passages
+from results.scope.passages import warn_of_few_in_parts, warn_of_few_passages
 
 
 def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, key: str = "") -> list[str]:
@@ -40,6 +40,13 @@ def _warn_of_few_passages(figures: Mapping[str, Any], key: str) -> str:
         _, n, n_effective = by_criterion[key]
     if warning := warn_of_few_passages(n, n_effective, covering="These scores cover"):
         return warning
-    few = [each for each in by_criterion.values() if each[1] and are_few(*each[1:])] if key not in by_criterion else []
-    listed = "; ".join(f"{name.rstrip('. ')}, {n:,}{explain_uneven(n, of_them)}" for name, n, of_them in few)
-    return f"{FEW} Criteria with fewer: {listed}." if few else ""
+    if key not in by_criterion and (warning := warn_of_few_in_parts(by_criterion.values(), noun="Criteria")):
+        return warning
+    # A system may have answered only a part of the questions.
+    systems = ((score["source"], _count_passages(score), None) for score in figures["scores"].get(key, []))
+    return warn_of_few_in_parts(systems, noun="Systems")
+
+
+def _count_passages(score: Mapping[str, Any]) -> int:
+    """Return the passages that the intervals of a score left out; 0 where it has none."""
+    return max(score[measure]["by_group"].get("n_parts") or 0 for measure in ("z", "raw"))

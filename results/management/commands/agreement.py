@@ -23,6 +23,7 @@ from results.agreement.alpha import (
     measure_agreement,
     measure_ceiling,
     warn_of_few,
+    warn_of_few_by_part,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
 from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
@@ -152,6 +153,8 @@ def _list_warnings(report: AgreementReport) -> list[str]:
         found.append("Items share passages, so the interval over items is too narrow.")
     if report.has_few_passages:
         found.append(warn_of_few(vars(report)))
+    if warning := warn_of_few_by_part(asdict(report)):
+        found.append(warning)
     return found
 
 

@@ -22,12 +22,22 @@ def explain_ceiling(about: About) -> list[str]:
     if "reason" in found:
         return [f"No ceiling: {found['reason']}."]
     sentences = [describe_reliability(found)]
-    if "reason" not in found["interval"]:
+    if "reason" in found["interval"]:
+        sentences.append(f"The ceiling has no interval: {found['interval']['reason']}.")
+    else:
         sentences.append(
             f"95 % CI of the ceiling over {found['interval']['n_units']:,} "
             f"{'passages' if found['n_groups'] < found['n_units'] else 'candidates'}."
         )
-    return [*sentences, f"“{ONE_PERSON}” is no upper bound for a metric."]
+    return [*sentences, f"“{ONE_PERSON}” is no upper bound for a metric.", *_explain_draws(about)]
+
+
+def _explain_draws(about: About) -> list[str]:
+    # The brackets of all other rows are confidence intervals.
+    if "n_draws" not in about.one_against_others:
+        return []
+    n = about.one_against_others["n_draws"]
+    return [f"Its brackets hold 95 % of {n:,} draws of one judgment of each candidate."]
 
 
 def describe_reliability(found: Mapping[str, Any]) -> str:

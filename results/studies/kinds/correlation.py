@@ -93,6 +93,7 @@ def _correlate_part(
     return {
         "names": list(names),
         "n": int(rows.sum()),
+        "intervals": Intervals.choose(frame, settings, rows).store(),
         "ceiling": store(frame.one_against_others(seed=seed, rows=rows)),
         "reliability": store(frame.ceiling(settings, rows=rows)),
         "metrics": _correlate(frame, rows, settings, seed, steps),

@@ -5,9 +5,11 @@ from typing import Any
 
 from django.utils.text import capfirst
 
+from measures.jackknife import LEAST_UNITS
 from projects.charts.drawing import Chart
+from results.scope.passages import warn_of_few_in_parts
 from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
-from results.studies.intervals import name_units
+from results.studies.intervals import PASSAGES, name_units
 from results.studies.kinds.ceiling_notes import explain_ceiling
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import (
@@ -117,7 +119,8 @@ def _make_breakdowns(about: About) -> Iterator[Section]:
             make = _table_by_source if name == "dataset_source" else _table_by_part
             key, title = f"{name.replace('_', '-')}-{coefficient}", capfirst(str(_BY[name]))
             table, chart = make(about, parts, coefficient, key)
-            yield Section(key, title, table, charts=[chart], choice=words, note=_explain_mean(about, name))
+            note = " ".join(filter(None, [_warn_of_few_passages(parts), _explain_mean(about, name)]))
+            yield Section(key, title, table, charts=[chart], choice=words, note=note)
 
 
 def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
@@ -149,7 +152,15 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _make_cells(about, parts, names, order, coefficient)
     return (
-        Table(key, title, columns, rows, _caption_parts(about, title, has_mean=mean is not None), foot=foot),
+        Table(
+            key,
+            title,
+            columns,
+            rows,
+            _caption_parts(about, title, has_mean=mean is not None),
+            foot=foot,
+            notes=_list_notes(parts),
+        ),
         draw_heat_map(f"{key}-map", title, cells, row="metric", column="part"),
     )
 
@@ -179,7 +190,7 @@ def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: 
     title = f"{COEFFICIENTS[coefficient]} {_BY['dataset_source']}"
     cells = _make_cells(about, parts, [_name_part(part) for part in parts], order, coefficient)
     return (
-        Table(key, title, columns, rows, _caption_parts(about, title), n_keys=2),
+        Table(key, title, columns, rows, _caption_parts(about, title), n_keys=2, notes=_list_notes(parts)),
         draw_heat_map(f"{key}-map", title, cells, row="part", column="metric"),
     )
 
@@ -202,6 +213,22 @@ def _make_cells(
 
 def _caption_parts(about: About, title: str, *, has_mean: bool = False) -> str:
     return about.captioned(title, about.resampling_of_parts, *([f"of means {about.bootstrap}"] if has_mean else []))
+
+
+def _list_notes(parts: list[Figures]) -> list[str]:
+    return [few] if (few := _warn_of_few_passages(parts)) else []
+
+
+def _warn_of_few_passages(parts: list[Figures]) -> str:
+    """Return the warning about parts with few passages; evaluations of earlier versions don't tell how many."""
+    over = [(_name_part(part).page, part.get("intervals", {})) for part in parts]
+    found = (
+        (name, stored["n"], stored.get("n_effective"))
+        for name, stored in over
+        # With fewer there is no interval, and each cell says so.
+        if stored.get("unit") == PASSAGES and stored["n"] >= LEAST_UNITS
+    )
+    return warn_of_few_in_parts(found, noun="Parts")
 
 
 def _explain_mean(about: About, name: str) -> str:

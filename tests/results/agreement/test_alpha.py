@@ -27,6 +27,7 @@ from results.reports import reports
 from tests.factories import (
     make_candidates,
     make_corpus,
+    make_dataset,
     make_membership,
     make_passage,
     make_question,
@@ -335,6 +336,26 @@ def test_passages_are_the_unit_where_candidates_share_them(
     assert narrowed_output["warnings"] == ["Items share passages, so the interval over items is too narrow."]
     assert (old["method"], old["resampled"], old["n_resamples"], old["seed"]) == ("percentile", "passages", 200, 7)
     assert old["low"] != output["low"]
+
+
+def test_a_part_with_few_passages_is_named_where_all_have_enough(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    people, ratings = [make_membership(project) for _ in range(2)], {}
+    for name, n_passages in (("wide", 22), ("narrow", 4), ("single", 1)):
+        dataset = make_dataset(project, name)
+        for n in range(n_passages):
+            for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 2)):
+                ratings[candidate] = dict(zip(people, (n % 4 + 1, n % 4 + 1 + place), strict=True))
+    judge(project, ratings)
+    few = "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow, 4."
+    client = client_of(researcher)
+    page = read_text(client)
+    assert few in page
+    assert "These judgments cover" not in page
+    assert few not in read_text(client, "?unit=items")
+    output = answer("agreement", "--project", "bridges", "--by", "dataset")
+    assert output["warnings"] == [few]
 
 
 def test_candidates_are_the_unit_where_none_share_a_passage(project: Project) -> None:

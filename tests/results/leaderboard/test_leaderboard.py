@@ -13,7 +13,7 @@ from scipy.stats import t
 from measures.studies.permutation import Permuted, permute
 from measures.studies.system_means import correlate_means
 from projects.jobs import running
-from projects.models import Membership, Project
+from projects.models import Membership, Passage, Project
 from results.leaderboard import figures as leaderboard
 from results.leaderboard.tables import list_notes, tabulate_leaderboard
 from results.models import MetricRun, Report
@@ -21,11 +21,12 @@ from results.reports import reports
 from results.studies.frame import read_frame
 from results.studies.kinds.soft import make_grid
 from results.studies.tables import Estimate, Missing
-from tests.factories import make_pair
+from tests.factories import make_candidates, make_membership, make_pair
 from tests.page_reader import read
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex
+from tests.results.judged_batches import judge
 from tests.results.studies.factories import give_scores, list_candidates, make_settings
 
 pytestmark = pytest.mark.django_db
@@ -193,6 +194,35 @@ def test_the_page_its_files_and_the_api_show_the_same(
     client.post(HERE)
     do_job(Report.objects.first() or Report())
     assert "No metric has scores yet." in client.get(HERE).content.decode()
+
+
+def test_soft_accuracies_name_the_passages_that_every_system_has(judged: Project, owner: Membership) -> None:
+    question = None
+    people = [make_membership(judged) for _ in range(2)]
+    ratings = {}
+    for place, passage in enumerate(Passage.objects.filter(dataset__project=judged).order_by("pk")):
+        question = passage.questions.get()
+        for source in ("third", "fourth") if place < 3 else ("third",):
+            (candidate,) = make_candidates(question, source=source)
+            ratings[candidate] = {each: float(place % 4 + 1) for each in people}
+    judge(judged, ratings)
+    give_scores(judged, owner, "All", {each.pk: each.pk % 7 / 7 for each in list_candidates(judged)})
+    notes = " ".join(list_notes(compute(judged)))
+    assert (
+        "Soft pairwise accuracy is over what every system has answered: 3 questions about 3 passages. "
+        "Few passages: with fewer than 20 the intervals are rough. They have 3."
+    ) in notes
+    assert "(none could be tested)" in notes
+
+
+def test_a_single_passage_and_random_patterns_are_named_in_plain_words(judged: Project, runs: list[MetricRun]) -> None:
+    figures = compute(judged)
+    tested = {**figures["pairs"][0], "is_exact": False, "n_patterns": 10_000, "least_p": 0.5}
+    tested.pop("reason", None)
+    notes = " ".join(list_notes({**figures, "n_passages": 1, "pairs": [tested]}))
+    assert "(10,000 random patterns)" in notes
+    assert "With 1 passage and 1 pairs" not in notes
+    assert "With 1 passage and 1 pair the smallest corrected p is" in notes
 
 
 def test_a_project_without_judgments_says_what_comes_first(

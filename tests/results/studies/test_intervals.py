@@ -17,6 +17,7 @@ from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, read_frame
 from results.studies.intervals import list_warnings
 from results.studies.presentation import find_table, list_settings
+from results.studies.presentation import list_warnings as list_study_warnings
 from results.studies.settings import Settings
 from tests.people import SignIn
 from tests.results.judged_batches import answer
@@ -81,6 +82,16 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert "by_passage" in [column.key for column in table.columns]
     assert "Pearson by passage" in write(table, "csv").splitlines()[0]
     assert "“Pearson by passage” is “Pearson” again, with the same interval." in write(table, "md")
+    few = (
+        "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: news · strong, 5; news · weak, 5; "
+        "stories · strong, 5; stories · weak, 5."
+    )
+    assert few in read_page(client, made)
+    by_source = find_table(made, "dataset-source-pearson")
+    assert by_source is not None
+    assert few in write(by_source, "md")
+    assert few not in narrow
+    assert "Its brackets hold 95 % of 100 draws of one judgment of each candidate." in page
     other = find_table(narrowed, "overall")
     assert other is not None
     assert "“Pearson by passage” is “Pearson” with its interval over passages." in write(other, "md")
@@ -100,6 +111,19 @@ def test_p_values_that_few_passages_make_too_small_are_named(n: int, n_effective
     assert all("permutation test over passages" in each for each in warned)
     # Other evaluations have no such p.
     assert not any("too small" in each for each in list_warnings({"intervals": stored}))
+
+
+def test_only_a_comparison_of_metrics_is_warned_of_its_p_values(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    made = {kind: study(judged, owner, runs, kind, n_resamples=100) for kind in ("significance", "pairwise")}
+    warned = {kind: any("Williams" in each for each in list_study_warnings(one)) for kind, one in made.items()}
+    assert warned == {"significance": True, "pairwise": False}
+
+
+def test_where_no_passage_counts_none_are_called_few() -> None:
+    stored = {"unit": "passages", "n": 0, "n_effective": 4.0, "method": "jackknife", "is_narrowed": False}
+    assert list_warnings({"intervals": stored}) == []
 
 
 def test_where_no_passage_is_shared_candidates_are_the_unit_without_a_warning(

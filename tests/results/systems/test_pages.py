@@ -222,6 +222,22 @@ def test_a_criterion_that_few_passages_are_rated_on_counts_these_alone(
     assert "These scores cover 3." in client.get(SYSTEMS, {"criterion": "fluency"}).content.decode()
 
 
+def test_a_system_with_few_passages_is_named_where_all_have_enough(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    rubric = ask(project, correctness=FIVE_POINTS)
+    person, ratings = make_membership(project), {}
+    dataset = make_dataset(project, "study")
+    for n in range(30):
+        question = make_question(make_passage(dataset))
+        for source in ("wide", "narrow") if n < 4 else ("wide",):
+            for candidate in make_candidates(question, 2, source=source):
+                ratings[candidate] = {person: float(n % 5 + 1)}
+    judge(project, ratings, rubric=rubric)
+    page = client_of(researcher).get(SYSTEMS, {"criterion": "correctness"}).content.decode()
+    assert "with fewer than 20 the intervals are rough. Systems with fewer: narrow, 4." in page
+
+
 def test_systems_without_shared_questions_are_unpaired(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
