@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from results.scope.gold_settings import PASSAGES
+from results.scope.passages import warn_of_few_in_parts
 
 
 def write_agreement(figures: Mapping[str, Any]) -> Iterator[str]:
@@ -52,8 +53,11 @@ def _describe_intervals(criteria: Sequence[Mapping[str, Any]]) -> str:
             "The intervals" if len(alike) == 1 else f"The intervals of {', '.join(each['criterion'] for each in those)}"
         )
         numbers = [(each["criterion"], choose_interval(each).get("n_resampled")) for each in those]
-        n = ", ".join(f"{n:,} for {criterion}" for criterion, n in numbers if n is not None)
-        sentences.append(f"{whose} are {method} over {unit}{f' ({n})' if n else ''}.")
+        listed = ", ".join(f"{n:,} for {criterion}" for criterion, n in numbers if n is not None)
+        sentences.append(f"{whose} are {method} over {unit}{f' ({listed})' if listed else ''}.")
+        parts = [(criterion, n or 0, None) for criterion, n in numbers if unit == PASSAGES]
+        if few := warn_of_few_in_parts(parts, noun="Criteria"):
+            sentences.append(few)
     sentences.append(
         f"`figures.json` also has the intervals over {' and '.join(others)}, alpha at the other levels of measurement, "
         "and alpha by dataset, split and source."

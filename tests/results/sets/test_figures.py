@@ -64,9 +64,14 @@ def test_the_prose_tells_what_the_intervals_of_each_criterion_are_over() -> None
     (*_, text, _end) = write_agreement({"criteria": [one, other]})
     method = "jackknife intervals with Student's t"
     assert f"The intervals are {method} over passages (5 for correctness, 12 for fluency)." in text
+    few = "Few passages: with fewer than 20 the intervals are rough."
+    assert f"{few} Criteria with fewer: correctness, 5; fluency, 12." in text
     assert "also has the intervals over candidates, alpha" in text
     third = _make_criterion("style", "candidates", n_resampled=30)
     (*_, text, _end) = write_agreement({"criteria": [one, third]})
     assert f"The intervals of correctness are {method} over passages (5 for correctness)." in text
     assert f"The intervals of style are {method} over candidates (30 for style)." in text
+    assert f"{few} Criteria with fewer: correctness, 5." in text
     assert "also has the intervals over candidates and passages, alpha" in text
+    enough = [_make_criterion("correctness", "passages", n_resampled=20)]
+    assert few not in " ".join(write_agreement({"criteria": enough}))
