@@ -45,11 +45,10 @@ class NotAllowedMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_blank = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
-        if not is_blank or request.path_info.startswith(FOLDER):
-            return response
-        page = _render("405.html", request, HTTPStatus.METHOD_NOT_ALLOWED)
-        page.headers["Allow"] = response.headers["Allow"]
-        return page
+        if is_blank and not request.path_info.startswith(FOLDER):
+            # The same answer, with the headers that it has.
+            response.content = _render("405.html", request, HTTPStatus.METHOD_NOT_ALLOWED).content
+        return response
 
 
 RETRY_SECONDS = 10

@@ -53,6 +53,7 @@ def test_an_address_that_takes_forms_alone_answers_a_browser_with_a_page(
         assert f"<h1>{heading}" in answer.text
         assert answer.text.count('class="button"') == 1
         assert answer["Content-Type"].startswith("text/html")
+        assert answer["X-Frame-Options"] == "DENY"
     assert client_of(annotator).head(path).status_code == 405
     answer = client_of(manager).put(f"/api/v1/projects/{project.slug}/batches/")
     assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")
