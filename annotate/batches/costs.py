@@ -92,6 +92,14 @@ class Portion:
         return round(self.pay_cents)
 
     @property
+    def n_whole_hits(self) -> int:
+        return round(self.n_hits)
+
+    @property
+    def n_whole_items(self) -> int:
+        return round(self.n_items)
+
+    @property
     def hours(self) -> float:
         return self.seconds / 3600
 
@@ -124,8 +132,13 @@ class Cost:
         return self.ordinary + self.personal + self.again
 
     @property
+    def parts(self) -> tuple[Portion, ...]:
+        return (self.ordinary, self.personal, self.again)
+
+    @property
     def pay_cents(self) -> int:
-        return self.total.cents
+        """The sum of the parts as they are shown, each in whole cents."""
+        return sum(part.cents for part in self.parts)
 
     @property
     def cents(self) -> int:
@@ -133,7 +146,11 @@ class Cost:
 
     @property
     def n_assignments(self) -> int:
-        return round(self.total.n_hits)
+        return sum(part.n_whole_hits for part in self.parts)
+
+    @property
+    def n_items(self) -> int:
+        return sum(part.n_whole_items for part in self.parts)
 
     @property
     def hours(self) -> float:
@@ -220,7 +237,7 @@ def price(
         ordinary=ordinary,
         personal=personal,
         again=again,
-        fee_cents=rates.compute_fee((ordinary + personal + again).pay_cents),
+        fee_cents=rates.compute_fee(sum(part.cents for part in (ordinary, personal, again))),
         pace=pace,
         redone=redone,
         n_annotators=n_annotators,

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import Sum
+from django.template.loader import render_to_string
 
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Rates, price_batch
+from annotate.batches.costs import Portion, Rates, price_batch
 from annotate.batches.creating import plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
@@ -17,6 +18,8 @@ from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.models.pay import compute_hit_pay, hit_pay
 from annotate.rating.pace import LEAST_OF_ALL, HitSize, Pace, measure_pace
+from annotate.templatetags.costs import expected_cost
+from measures.quality.shares import compute_share
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.annotate.open_batches import open_batch
@@ -84,6 +87,20 @@ def test_plan_and_ledger_agree_within_a_tenth_with_controls(project: Project, is
 def test_fees_are_exact() -> None:
     rates = Rates(hit_size=10, cents_per_hit=1, cents_per_item=0, fee_share=0.07)
     assert [rates.compute_fee(cents) for cents in (50, 49, 150, 0)] == [4, 3, 11, 0]
+
+
+def test_the_parts_of_a_cost_add_up_to_its_total_as_they_are_shown(project: Project) -> None:
+    """Each is rounded: 10.4 + 10.4 + 10.4 cents are 10 three times, and 30 in all."""
+    batch = open_batch(project, n_hits=2, cents_per_hit=40)
+    part = Portion(n_hits=1.4, n_items=2.4, pay_cents=10.4, seconds=60)
+    cost = replace(price_batch(batch), ordinary=part, personal=part, again=part, fee_cents=3)
+    assert (cost.n_assignments, cost.n_items, cost.pay_cents, cost.cents) == (3, 6, 30, 33)
+    share = compute_share(1, 4, nothing="none")
+    html = render_to_string("annotate/batches/_cost.html", expected_cost(cost, project) | {"redone": share})
+    page = read(f"<div>{html}</div>")
+    *parts, fee, total, _rate = [row["Pay"] for row in page.rows("Expected cost")]
+    assert (parts, fee, total) == (["$0.10"] * 3, "$0.03", "$0.33")
+    assert [row["Items"] for row in page.rows("Expected cost")][:5] == ["2", "2", "2", "–", "6"]
 
 
 def test_time_is_that_of_the_texts_until_it_is_measured_and_its_uncertainty_is_told(
