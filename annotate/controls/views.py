@@ -181,6 +181,8 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     context = {
         **(_build_progress(job) if job else {}),
         "batch": batch,
+        "has_failed_to_degrade": bool(job and (job.report or {}).get("n_not_degraded"))
+        and not any(counts["degraded"].values()),
         "plan": plan,
         "form": form,
         "is_one": batch.presentation == Batch.Presentation.ONE,

@@ -12,7 +12,7 @@ from annotate.controls.pool import accept, retire, reword, set_plan
 from annotate.data.withdrawing import withdraw_candidate
 from annotate.models import Batch, ControlJob, Hit, Item
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Project
+from projects.models import Candidate, LogEntry, Membership, Project, Reference
 from projects.web.previews import NOT_SHOWN, OTHER_NUMBERS
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.factories import make_batch, make_rubric
@@ -97,6 +97,37 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     assert acts[-5:] == ["plan controls", "make controls", "accept controls", "accept controls", "retire controls"]
     for state in ("all", "waiting", "in-use", "retired", "nonsense"):
         assert client.get(make_url(batch), {"state": state, "yield": "1"}).status_code == 200
+
+
+def test_a_plan_for_degraded_answers_that_failed_says_so_first(
+    client_of: SignIn, manager: Membership, project: Project
+) -> None:
+    make_places(project)
+    batch = make_batch(project, is_open=False)
+    client = client_of(manager)
+    client.post(make_url(batch, "control-plan"), {**NUMBERS, "degraded_per_hit": "1"})
+    # No text has a phrase to put in, nor words enough to lose one.
+    Candidate.objects.update(text="Ja")
+    Reference.objects.update(text="Ja")
+    client.post(make_url(batch, "control-act"), {"act": "make", **NUMBERS, "degraded_per_hit": "1"})
+    run_controls(ControlJob.objects.get(batch=batch))
+    text = condense(client.get(make_url(batch)).content.decode())
+    report = ControlJob.objects.get(batch=batch).report or {}
+    assert f"<strong>No answer could be degraded, of {report['n_not_degraded']} tried.</strong>" in text
+    assert "couldn’t be degraded" not in text
+
+
+def test_repeats_need_both_of_their_numbers(client_of: SignIn, manager: Membership, project: Project) -> None:
+    """Both are optional, and one without the other is named at the one that is missing."""
+    make_places(project)
+    batch = make_batch(project, is_open=False)
+    for sent, field, message in (
+        ({"repeats": "2", "repeats_every": "0"}, "repeats_every", "Set how often candidates are repeated"),
+        ({"repeats": "", "repeats_every": "3"}, "repeats", "Set how many candidates to repeat"),
+    ):
+        answer = client_of(manager).post(make_url(batch, "control-plan"), {**NUMBERS, **sent})
+        assert answer.status_code == 422
+        assert message in " ".join(answer.context["form"].errors[field])
 
 
 def test_a_wrong_answer_is_checked_on_the_first_criterion_alone(
