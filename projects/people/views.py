@@ -94,11 +94,13 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
 def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
     invitations = project.invitations.select_related("created_by")
     page, now = paginate(request, invitations), timezone.now()
-    annotators = project.memberships.people().annotators().select_related("user").order_by("-joined_at", "-pk")
+    everybody = project.memberships.people().annotators().select_related("user").order_by("-joined_at", "-pk")
+    annotators = list(everybody[: NEWEST_ANNOTATORS + 1])
     context = {
         "page": page,
         "rows": [(each, each.state_at(now)) for each in page],
         "annotators": annotators[:NEWEST_ANNOTATORS],
+        "has_more_annotators": len(annotators) > NEWEST_ANNOTATORS,
     }
     return render(request, "projects/people/invitation_list.html", context)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
-from projects.people import invitations, members
+from projects.people import invitations, members, views
 from tests.concurrency import Racers
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
@@ -59,6 +59,21 @@ def test_the_link_is_shown_once_and_only_its_hash_is_kept(manager: Membership, c
     assert "already created and has ended" in client.post(url, sent).content.decode()
     assert "The form was incomplete." in client.post(url, {**sent, "key": ""}).content.decode()
     assert Invitation.objects.count() == 2
+
+
+def test_members_are_linked_from_the_invitations_where_not_all_annotators_are_listed(
+    manager: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not back from there: the two pages led to each other in a circle."""
+    client, project = client_of(manager), manager.project
+    page = reverse("projects:invitation-list", args=[project.slug])
+    monkeypatch.setattr(views, "NEWEST_ANNOTATORS", 2)
+    for n in range(3):
+        assert ("Show all annotators" in client.get(page).text) == (n > 2)
+        make_membership(project)
+    assert "Show all annotators" in client.get(page).text
+    members = client.get(reverse("projects:people-list", args=[project.slug])).text
+    assert f'class="button" href="{page}"' not in members
 
 
 def test_signing_up_makes_an_account_and_a_membership(manager: Membership) -> None:
