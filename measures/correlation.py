@@ -8,6 +8,8 @@ from measures.patterns import Floats
 from measures.ranks import rank_with_ties
 from measures.rounding import is_constant, merge_ties, scale_to_one
 
+OTHER_SIDE_EQUAL = Undefined(reason="all scores on the other side are equal")
+"""For a correlation whose second side is not named."""
 LEAST_PAIRS = 3
 """The correlation of two pairs is always 1 or -1."""
 
@@ -39,7 +41,7 @@ def pearson(first: Floats, second: Floats, *, within: float = 0.0) -> float | Un
     if is_constant(first, within=within):
         return Undefined(reason="all scores are equal")
     if is_constant(second, within=within):
-        return Undefined(reason="all scores on the other side are equal")
+        return OTHER_SIDE_EQUAL
     first, second = scale_to_one(first), scale_to_one(second)
     first, second = first - first.mean(), second - second.mean()
     spread = float(np.sqrt((first @ first) * (second @ second)))
@@ -100,6 +102,17 @@ def kendall(first: Floats, second: Floats, *, within: float = 0.0) -> float | Un
     from scipy.stats import kendalltau
 
     return float(kendalltau(first, second, variant="b").statistic)
+
+
+def name_human_side(value: float | Undefined) -> float | Undefined:
+    """Return a correlation of a metric with human scores; where these are all equal, the reason names them.
+
+    Examples
+    --------
+    >>> name_human_side(pearson(np.array([1.0, 2, 3]), np.array([4.0, 4, 4])))
+    Undefined(reason='all human scores are equal')
+    """
+    return Undefined(reason="all human scores are equal") if value == OTHER_SIDE_EQUAL else value
 
 
 def pearson_p(r: float, n: int) -> float:

@@ -138,6 +138,7 @@ def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:
     for name, values in whole.items():
         for value in values:
             if isinstance(value, Undefined):
-                # A lack of items concerns all metrics; only other reasons need the name of the metric.
-                return value.reason if "fewer" in value.reason or len(whole) == 1 else f"{value.reason} ({name})"
+                # What items or human scores lack concerns all metrics; only other reasons need the name of the metric.
+                is_of_all = "fewer" in value.reason or "human" in value.reason or len(whole) == 1
+                return value.reason if is_of_all else f"{value.reason} ({name})"
     return ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from measures.correlation import kendall, pearson, spearman
+from measures.correlation import kendall, name_human_side, pearson, spearman
 from measures.jackknife import LEAST_UNITS
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
@@ -78,7 +78,7 @@ class Items:
     def whole(self) -> dict[str, tuple[float | Undefined, ...]]:
         """Return the three coefficients of each metric over all items."""
         return {
-            name: tuple(compute(metric.values, self.human.values) for compute in _WHOLE)
+            name: tuple(name_human_side(compute(metric.values, self.human.values)) for compute in _WHOLE)
             for name, metric in self.metrics.items()
         }
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.corrections import holm
-from measures.correlation import pearson
+from measures.correlation import name_human_side, pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.items import Items
@@ -241,7 +241,7 @@ def correct_pairs(p_values: Mapping[tuple[str, str], float | None]) -> dict[tupl
 
 
 def _whole(items: Items) -> dict[str, float | Undefined]:
-    return {name: pearson(metric.values, items.human.values) for name, metric in items.metrics.items()}
+    return {name: name_human_side(pearson(metric.values, items.human.values)) for name, metric in items.metrics.items()}
 
 
 def _resample(items: Items, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from measures.correlation import pearson
+from measures.correlation import name_human_side, pearson
 from measures.jackknife import Scale, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -99,7 +99,7 @@ def sweep(
     items = Items(human, {str(at): score(weight) for at, weight in enumerate(weights)}, groups, by_group=by_group)
     drawn = items.resample_pearsons(n_resamples, rng)
     left_out = items.leave_out_pearsons()
-    values = [pearson(metric.values, items.human.values) for metric in items.metrics.values()]
+    values = [name_human_side(pearson(metric.values, items.human.values)) for metric in items.metrics.values()]
     return [_point(weight, at, values, drawn, left_out, items) for at, weight in enumerate(weights)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from measures.correlation import kendall, pearson, spearman
+from measures.correlation import kendall, name_human_side, pearson, spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import IN_SUMS, ON_SCALE, merge_ties
@@ -227,7 +227,7 @@ def draw_systems(
         scores = _merge(metric.combine(cells.sum(metric.counts)[drawn].sum(axis=1)))
         found[name] = DrawnCorrelation(
             systems=cells.systems, human=judged, metric=scores,
-            pearson=pearson(scores.ravel(), judged.ravel()), n_questions=n_questions,
+            pearson=name_human_side(pearson(scores.ravel(), judged.ravel())), n_questions=n_questions,
         )  # fmt: skip
     return found
 
@@ -273,7 +273,8 @@ def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Addit
         scores = _merge(metric.combine(cells.sum(metric.counts)[0])) if cells.systems else np.zeros(0)
         found[name] = SystemCorrelation(
             systems=cells.systems, n_items=cells.n.sum(axis=0), human=judged, metric=scores,
-            pearson=pearson(scores, judged), spearman=spearman(scores, judged), kendall=kendall(scores, judged),
+            pearson=name_human_side(pearson(scores, judged)), spearman=name_human_side(spearman(scores, judged)),
+            kendall=name_human_side(kendall(scores, judged)),
         )  # fmt: skip
     return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
-from measures.correlation import pearson
+from measures.correlation import name_human_side, pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
 
@@ -59,7 +59,9 @@ def williams(human: Floats, a: Floats, b: Floats) -> Williams | Undefined:
     >>> found.df, found.t > 0, found.p < 0.5
     (3, True, True)
     """
-    return williams_from_correlations(pearson(a, human), pearson(b, human), pearson(a, b), n=len(human))
+    return williams_from_correlations(
+        name_human_side(pearson(a, human)), name_human_side(pearson(b, human)), pearson(a, b), n=len(human)
+    )
 
 
 def williams_from_correlations(

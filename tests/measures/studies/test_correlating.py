@@ -134,7 +134,7 @@ def test_resamples_that_do_not_vary_are_left_out_and_counted() -> None:
         ([1, 2], [1, 2], "fewer than three pairs"),
         ([], [], "fewer than three pairs"),
         ([1, 2, 3], [4, 4, 4], "all scores are equal"),
-        ([3, 3, 3], [4, 5, 4], "all scores on the other side are equal"),
+        ([3, 3, 3], [4, 5, 4], "all human scores are equal"),
     ],
 )
 def test_what_is_undefined_says_why(human: list[float], metric: list[float], reason: str) -> None:
