@@ -1,11 +1,10 @@
 """Tables and charts of segment-level correlation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.utils.text import capfirst
 
-from measures.jackknife import LEAST_UNITS
 from projects.charts.drawing import Chart
 from results.scope.passages import warn_of_few_in_parts
 from results.studies.charts import draw_heat_map, draw_metrics, draw_scatter
@@ -119,7 +118,7 @@ def _make_breakdowns(about: About) -> Iterator[Section]:
             make = _table_by_source if name == "dataset_source" else _table_by_part
             key, title = f"{name.replace('_', '-')}-{coefficient}", capfirst(str(_BY[name]))
             table, chart = make(about, parts, coefficient, key)
-            note = " ".join(filter(None, [_warn_of_few_passages(parts), _explain_mean(about, name)]))
+            note = " ".join(filter(None, [warn_of_few_passages(parts), _explain_mean(about, name)]))
             yield Section(key, title, table, charts=[chart], choice=words, note=note)
 
 
@@ -216,19 +215,19 @@ def _caption_parts(about: About, title: str, *, has_mean: bool = False) -> str:
 
 
 def _list_notes(parts: list[Figures]) -> list[str]:
-    return [few] if (few := _warn_of_few_passages(parts)) else []
+    return [few] if (few := warn_of_few_passages(parts)) else []
 
 
-def _warn_of_few_passages(parts: list[Figures]) -> str:
+def warn_of_few_passages(parts: Sequence[Figures]) -> str:
     """Return the warning about parts with few passages; evaluations of earlier versions don't tell how many."""
-    over = [(_name_part(part).page, part.get("intervals", {})) for part in parts]
-    found = (
-        (name, stored["n"], stored.get("n_effective"))
-        for name, stored in over
-        # With fewer there is no interval, and each cell says so.
-        if stored.get("unit") == PASSAGES and stored["n"] >= LEAST_UNITS
-    )
+    # Where a part has no interval, each cell says why.
+    over = [(_name_part(part).page, part["intervals"]) for part in parts if "intervals" in part and _has_interval(part)]
+    found = ((name, each["n"], each.get("n_effective")) for name, each in over if each["unit"] == PASSAGES)
     return warn_of_few_in_parts(found, noun="Parts")
+
+
+def _has_interval(part: Figures) -> bool:
+    return any(each["low"] is not None for found in part["metrics"].values() for each in found.values())
 
 
 def _explain_mean(about: About, name: str) -> str:

@@ -16,6 +16,7 @@ from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, read_frame
 from results.studies.intervals import list_warnings
+from results.studies.kinds.correlation_tables import warn_of_few_passages
 from results.studies.presentation import find_table, list_settings
 from results.studies.presentation import list_warnings as list_study_warnings
 from results.studies.settings import Settings
@@ -82,14 +83,11 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert "by_passage" in [column.key for column in table.columns]
     assert "Pearson by passage" in write(table, "csv").splitlines()[0]
     assert "“Pearson by passage” is “Pearson” again, with the same interval." in write(table, "md")
-    few = (
-        "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: news · strong, 5; news · weak, 5; "
-        "stories · strong, 5; stories · weak, 5."
-    )
+    few = "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: news, 5; stories, 5."
     assert few in read_page(client, made)
-    by_source = find_table(made, "dataset-source-pearson")
-    assert by_source is not None
-    assert few in write(by_source, "md")
+    assert few in write(parts_table, "md")
+    undefined = [{**part, "metrics": {}} for part in get_figures(made)["parts"]["dataset"]]
+    assert warn_of_few_passages(undefined) == ""
     assert few not in narrow
     assert "Its brackets hold 95 % of 100 draws of one judgment of each candidate." in page
     other = find_table(narrowed, "overall")
