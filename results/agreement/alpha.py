@@ -166,6 +166,12 @@ def warn_of_few_by_part(report: Mapping[str, Any]) -> str:
     return warn_of_few_in_parts(parts, noun="Parts")
 
 
+def list_warnings(report: Mapping[str, Any]) -> list[str]:
+    """Return why the intervals of a stored report may mislead, in sentences."""
+    narrow = "Items share passages, so the interval over items is too narrow." if report.get("is_narrowed") else ""
+    return [each for each in (narrow, warn_of_few(report), warn_of_few_by_part(report)) if each]
+
+
 def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:
     """Return the reliability of the mean ratings of a scope, and the highest correlation that it allows."""
     # Means over several scales are no gold scores.

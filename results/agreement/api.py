@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from measures.ceiling import Design
 from measures.rubric import Level
+from results.agreement.alpha import list_warnings
 from results.agreement.forms import AgreementForm
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
 from results.scope.gold_settings import ITEMS, PARTS
@@ -45,6 +46,7 @@ class Agreement(Figures):
 
         Krippendorff's alpha with its intervals, the reliability of mean ratings with the ceiling for metrics (under
         `reliability`) and a single annotator vs. rest (under `ceiling`), pairs of annotators, or alpha over time.
+        `warnings` of alpha say why its intervals may mislead.
 
         Over many judgments the figures are those of the newest job: if they are not current, recompute them.
         """
@@ -61,6 +63,12 @@ class Agreement(Figures):
         Queues a job. Read the figures until they are current. A read-only token may request it too.
         """
         return self.request_figures(self.sent(AgreementQuery))
+
+    def read_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        state = super().read_state(params)
+        if params["kind"] == "agreement" and state["figures"] and "report" in state["figures"]:
+            state["figures"] = {**state["figures"], "warnings": list_warnings(state["figures"]["report"])}
+        return state
 
     def read_settings(self, params: Mapping[str, Any]) -> dict[str, Any]:
         form = self.fill_form(AgreementForm, params)

@@ -69,6 +69,9 @@ class WholeStudySerializer(StudySerializer):
         "reliability of the gold scores with the ceiling that it sets for Pearson's r (under `reliability`), and "
         "figures; what is undefined is an object with its reason. Null until it is done.",
     )
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="Why the figures may mislead, such as few passages, in sentences."
+    )
     is_outdated = serializers.BooleanField(
         allow_null=True,
         help_text="Whether judgments have changed since it was computed; null before it is done, and if an earlier "
@@ -241,6 +244,7 @@ def _fetch(project: Project, number: int) -> Study:
 
 def _serialize(project: Project, number: int) -> dict[str, Any]:
     study: Any = _fetch(project, number)
+    study.warnings = presentation.list_warnings(study)
     study.is_outdated = is_outdated(study)
     study.tables = [section.table.name for section in presentation.list_sections(study)]
     return dict(WholeStudySerializer(study).data)

@@ -19,6 +19,7 @@ from results.reports import reports
 from results.scope.scopes import read_scope
 from results.scores.forms import GoldForm
 from results.sets import freezing
+from results.studies.presentation import list_warnings
 from tests import sized_projects
 from tests.factories import make_membership, make_project
 from tests.people import SignIn
@@ -49,6 +50,8 @@ def test_agreement_is_that_of_the_pages(judged: Project, researcher: Membership)
     assert given["figures"]["report"]["levels"][0]["alpha"] == report.main.alpha
     assert given["figures"]["report"]["levels"][0]["n_ratings"] == report.main.n_ratings
     assert (given["is_current"], given["computed_at"], given["state"]) == (True, None, None)
+    (few,) = given["figures"]["warnings"]
+    assert few.startswith("Few passages")
     pairs = Script(researcher).read("agreement/", kind="annotators", stage="trial")
     assert pairs["figures"]
 
@@ -227,6 +230,9 @@ def test_an_evaluation_is_requested_polled_and_its_tables_read(
     assert do(Study.objects.get()).state == "done"
     done = script.read("studies/1/")
     assert done["is_live"] is False
+    assert done["warnings"] == list_warnings(Study.objects.get())
+    assert made["warnings"] == []
+    assert any(each.startswith("Few passages") for each in done["warnings"])
     for name in done["tables"]:
         page = client_of(researcher).get(reverse("results:study-table", args=[judged.slug, 1, name, "csv"]))
         assert script.get(f"{script.root}studies/1/tables/{name}.csv").content == page.content

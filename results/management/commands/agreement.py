@@ -20,10 +20,9 @@ from results.agreement.alpha import (
     AgreementReport,
     AlphaLine,
     Intervals,
+    list_warnings,
     measure_agreement,
     measure_ceiling,
-    warn_of_few,
-    warn_of_few_by_part,
 )
 from results.scope.gold_settings import CONFIDENCE, ITEMS, PARTS, PASSAGES, SEED
 from results.scope.scopes import SEVERAL_SCALES, choose_criterion_to_measure, find_batch
@@ -105,7 +104,7 @@ class Command(ProjectCommand):
             result["annotators"] = "unknown: scores were imported without names"
         if report.has_simulated_annotators:
             result["simulated"] = True
-        if warnings := _list_warnings(report):
+        if warnings := list_warnings(asdict(report)):
             result["warnings"] = warnings
         if report.by:
             result["by"] = report.by
@@ -145,17 +144,6 @@ def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
         "seed": report.seed,
         "undefined_share": ends.undefined_share,
     }
-
-
-def _list_warnings(report: AgreementReport) -> list[str]:
-    found = []
-    if report.is_narrowed:
-        found.append("Items share passages, so the interval over items is too narrow.")
-    if report.has_few_passages:
-        found.append(warn_of_few(vars(report)))
-    if warning := warn_of_few_by_part(asdict(report)):
-        found.append(warning)
-    return found
 
 
 def _compute_pairs(scope: Scope) -> dict[str, Any]:
