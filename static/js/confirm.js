@@ -1,5 +1,5 @@
 // Asks for confirmation before an act that cannot be undone: <form data-confirm="…"> or <button data-confirm="…">.
-// Without JavaScript the form is sent without asking.
+// “{choice}” in it is what the form's first select has. Without JavaScript the form is sent without asking.
 import { say } from "./words.js";
 
 export function ask({ title, text, yes = say("go_on"), no = say("cancel"), danger = false }) {
@@ -48,8 +48,9 @@ export function startConfirm() {
     }
     event.preventDefault();
     const submitter = event.submitter;
+    const choice = form.querySelector("select")?.selectedOptions[0]?.text.trim() ?? "";
     const yes = await ask({
-      title: source.dataset.confirm,
+      title: source.dataset.confirm.replace("{choice}", choice),
       text: source.dataset.confirmText,
       yes: source.dataset.confirmLabel ?? submitter?.textContent.trim() ?? say("go_on"),
       danger: source.dataset.confirmDanger !== undefined || submitter?.classList.contains("button--danger"),

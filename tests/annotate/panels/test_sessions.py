@@ -57,8 +57,8 @@ def test_recording_a_status_by_hand_is_confirmed_and_says_if_the_session_is_in_p
     client, _ = open_link(panel, "pia")
     page = f"/p/{project.slug}/panels/{panel.number}/"
     text = client_of(manager).get(page).text
-    assert 'data-confirm="Record this status of pia?"' in text
-    assert "It’s in progress, and ends without a completion code." in text
+    assert f'data-confirm="Record “{{choice}}” for {member_of(panel, "pia").pseudonym}?"' in text
+    assert "The session is in progress, and ends without a completion code." in text
     rate(member_of(panel, "pia"))
     assert "CODE-completed" in show(client, project)
     assert "ends without a completion code" not in client_of(manager).get(page).text
