@@ -245,6 +245,9 @@ def pause(*, study: ProlificStudy, actor: Membership) -> None:
 
 
 def start(*, study: ProlificStudy, actor: Membership) -> None:
+    """Start a paused study again. Raises Refused if its panel has ended, which would turn everybody away."""
+    if study.panel.ended_at is not None:
+        raise Refused("The panel has ended. Create another one.")
     _transition(study, actor, "START", Act.START_PROLIFIC_STUDY)
     ProlificStudy.objects.filter(pk=study.pk).update(is_paused_here=False)
 

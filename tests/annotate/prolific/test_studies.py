@@ -229,6 +229,42 @@ def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
     assert following.plan_places(tend(second)).total == 4
 
 
+def test_a_study_whose_panel_has_ended_is_not_started_again(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=2, judgments=1)
+    scene = publish(connected, manager, make_prolific_panel(manager))
+    client, base = client_of(manager), f"/p/{project.slug}/panels/{scene.panel.number}/prolific/"
+    drafting.pause(study=scene.study, actor=manager)
+    assert "Start</button>" in client.get(base).text
+    managing.end_panel(panel=scene.panel, actor=manager)
+    page = client.get(base).text
+    assert "The panel has ended, so nobody new can come." in page
+    assert "Start</button>" not in page
+    assert "The panel has ended" in client.post(f"{base}act/", {"act": "start"}, follow=True).text
+    assert scene.there["status"] == "PAUSED"
+
+
+def test_a_published_study_is_shown_without_its_account(
+    connected: Fake, project: Project, manager: Membership, owner: Membership, client_of: SignIn
+) -> None:
+    """Whoever decides on Prolific itself sees which submissions wait."""
+    open_batch(project, n_hits=2, judgments=1)
+    scene = publish(connected, manager, make_prolific_panel(manager))
+    person = scene.come()
+    person.finish()
+    tend(scene)
+    accounts.disconnect(actor=owner)
+    page = client_of(manager).get(f"/p/{project.slug}/panels/{scene.panel.number}/prolific/").text
+    assert "No Prolific account is connected" in page
+    assert person.submission in page
+
+
+def test_an_owner_connects_the_account_before_there_is_a_panel(owner: Membership, client_of: SignIn) -> None:
+    page = client_of(owner).get(f"/p/{owner.project.slug}/panels/").text
+    assert f"/p/{owner.project.slug}/prolific/" in page
+
+
 def test_one_hit_of_many_places_needs_as_many_people(project: Project, manager: Membership) -> None:
     panel = make_prolific_panel(manager, hits_per_session=5)
     open_batch(project, n_hits=2, judgments=4)
