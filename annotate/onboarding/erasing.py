@@ -22,7 +22,7 @@ from projects import log
 from projects.database import erasures
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
-from projects.models import Act, ApiToken, Erasure, Membership, User
+from projects.models import Act, ApiToken, Erasure, Membership, Project, User
 
 KIND = "account"
 """The name of these erasures in the list that a restored backup repeats."""
@@ -61,7 +61,12 @@ def erase(*, user: User, removes_work: bool) -> int:
     # So that the last two owners of a project can't both leave, nor one while the other gives up the role.
     for project_id in locked.memberships.order_by("project_id").values_list("project_id", flat=True):
         lock_in_project(AdvisoryLock.MEMBERS, project_id)
-    _refuse_only_owner(locked)
+    project = find_only_owned(locked)
+    if project is not None:
+        raise Refused(
+            _("You're the only owner of %(project)s. Make someone else an owner, or delete the project first.")
+            % {"project": project.name}
+        )
     n_removed = _erase(locked, removes_work=removes_work)
     erasures.remember(KIND, {"user": user.pk, "joined": user.date_joined.isoformat(), "removes_work": removes_work})
     return n_removed
@@ -142,15 +147,14 @@ def _delete_sessions(user: User) -> None:
     Session.objects.filter(pk__in=own).delete()
 
 
-def _refuse_only_owner(user: User) -> None:
+def find_only_owned(user: User) -> Project | None:
+    """Return a project whose only owner the person is, or None."""
     owned = user.memberships.filter(role=Membership.Role.OWNER, project__deleted_at=None).select_related("project")
     for member in owned.order_by("pk"):
         owners = member.project.memberships.active().people().filter(role=Membership.Role.OWNER)
         if not owners.exclude(user=user).exclude(user=None).exists():
-            raise Refused(
-                _("You're the only owner of %(project)s. Make someone else an owner, or delete the project first.")
-                % {"project": member.project.name}
-            )
+            return member.project
+    return None
 
 
 def _sum_up(member: Membership) -> OwnWork:

@@ -8,6 +8,7 @@ import glob
 import hashlib
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import time
@@ -104,7 +105,7 @@ def creating(path: Path) -> Iterator[Writer]:
     Raises Refused if the file exists or cannot be written; a block that fails leaves nothing behind, and one that
     is killed leaves its draft to the next backup, which deletes it.
     """
-    if path.exists():
+    if _stat(path) is not None:
         raise Refused(f"{path} exists. A backup never replaces a file: choose another name.")
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")  # mode 0600
@@ -123,6 +124,21 @@ def creating(path: Path) -> Iterator[Writer]:
     finally:
         Path(draft).unlink(missing_ok=True)
     data_folder.sync_folder(path.parent)
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder. Raises Refused for one that can't be looked at."""
+    found = _stat(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Refused(f"{path} can't be read: {error.strerror}.") from error
 
 
 def _delete_drafts(path: Path) -> None:

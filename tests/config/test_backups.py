@@ -31,6 +31,7 @@ from annotate.onboarding import erasing
 from config import env, locks
 from config.backups import archive, backing_up, databases, programs, restoring, stored_files
 from config.checks import check_settings, refuse_wrong_settings
+from config.management.commands.restore import explain_other_key
 from projects.database import erasures
 from projects.errors import Refused
 from projects.models import Project, Pulse, User
@@ -279,6 +280,13 @@ def test_a_replaced_site_has_what_the_backup_has_and_erasures_are_repeated(
         restoring.restore(made, replace=True)
 
 
+def test_only_what_needs_the_old_key_is_named() -> None:
+    manifest = archive.Manifest("", "", "", "", "", {}, {})
+    assert explain_other_key(restoring.Restored(manifest)) == []
+    (_, line) = explain_other_key(restoring.Restored(manifest, n_panels_without_signed_links=1))
+    assert line == "  open panels whose signed links no longer work: 1"
+
+
 def test_a_site_whose_restore_was_cut_off_does_not_start_until_it_is_repeated(
     own_site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +435,8 @@ def test_a_full_disk_and_a_second_backup_are_refused_and_leave_nothing(
     assert {path.name for path in site.iterdir()} == {"data"}
     with pytest.raises(Refused, match="can't be written"):
         backing_up.make_backup(site / "missing" / "site.tar")
+    with pytest.raises(CommandError, match="can't be read: File name too long"):
+        call_command("backup", str(site / ("long" * 99)))
 
 
 def test_what_a_killed_backup_left_goes_with_the_next_one(site: Path, db: None) -> None:
@@ -456,6 +466,9 @@ def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -
         os.utime(site / name, (then, then))
     with pytest.raises(CommandError, match="needs a folder"):
         call_command("backup", str(site / "x.tar"), keep_days=30)
+    for wrong in ("0", "99999999"):
+        with pytest.raises(CommandError, match="--keep-days: must be at"):
+            call_command("backup", str(site), f"--keep-days={wrong}")
     out = StringIO()
     call_command("backup", str(site), keep_days=30, json=True, stdout=out)
     assert json.loads(out.getvalue())["deleted"] == [names[0]]

@@ -26,6 +26,11 @@ class Command(ReportingCommand):
         user = User.objects.filter(username=options["username"]).first()
         if user is None:
             raise Refused(f"No user “{options['username']}”.")
+        if (project := erasing.find_only_owned(user)) is not None:
+            raise Refused(
+                f"“{user.get_username()}” is the only owner of {project.name}. Make someone else an owner, or delete "
+                "the project first."
+            )
         work = erasing.plan_erasure(user)
         answer: dict[str, Any] = {
             "username": user.get_username(),

@@ -7,10 +7,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from config.backups import backing_up
+from config.backups import archive, backing_up
 from config.backups.archive import PATTERN
 from projects.commands import ReportingCommand
 from projects.errors import Refused
+from projects.options import whole_number
+
+MOST_DAYS = 36_500
 
 SECRETS = (
     "SECRET_KEY and .env are not in the backup. Keep them in another place: without the key, second factors by "
@@ -30,7 +33,7 @@ class Command(ReportingCommand):
         parser.add_argument("file", metavar="FILE", type=Path, help="a new file, or a folder")
         parser.add_argument(
             "--keep-days",
-            type=int,
+            type=whole_number(least=1, most=MOST_DAYS),
             metavar="N",
             help=f"then delete backups in the folder ({PATTERN}) that are older than this",
         )
@@ -38,9 +41,10 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         days: int | None = options["keep_days"]
-        if days is not None and (days < 1 or not path.is_dir()):
-            raise Refused("--keep-days needs a folder, and at least 1 day.")
-        if path.is_dir():
+        is_folder = archive.is_folder(path)
+        if days is not None and not is_folder:
+            raise Refused("--keep-days needs a folder.")
+        if is_folder:
             path /= f"concord-{timezone.now():%Y-%m-%dT%H%M%SZ}.tar"
         made = backing_up.make_backup(path)
         lost = made.manifest.lost

@@ -17,7 +17,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("file", metavar="FILE", type=Path, help="a backup")
         parser.add_argument("--replace", action="store_true", help="also if the site has accounts or projects")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,15 +31,7 @@ class Command(ReportingCommand):
             lines.append(f"Applied {restored.n_migrated} migrations that came after it.")
         if restored.n_erased:
             lines.append(f"Repeated {restored.n_erased} erasures that came after it.")
-        n_webhooks, n_people = restored.n_webhooks_without_secret, restored.n_people_without_second_factor
-        n_accounts, n_panels = restored.n_prolific_accounts_without_token, restored.n_panels_without_signed_links
-        if n_webhooks or n_people or n_accounts or n_panels:
-            lines.append(
-                f"SECRET_KEY is not that of the backup: {n_webhooks} webhooks need a new secret, {n_people} people "
-                f"can't use their authenticator app or recovery codes, {n_accounts} Prolific accounts need their token "
-                f"and their subscription to messages again, and signed links of {n_panels} open panels no longer work. "
-                "Set the old key, or reset these."
-            )
+        lines += explain_other_key(restored)
         if manifest.lost:
             lines.append(f"{len(manifest.lost):,} files were lost before the backup: {', '.join(manifest.lost[:10])}")
         self.answer(
@@ -49,10 +41,10 @@ class Command(ReportingCommand):
                 "n_files": len(manifest.files),
                 "n_migrated": restored.n_migrated,
                 "n_erased": restored.n_erased,
-                "n_webhooks_without_secret": n_webhooks,
-                "n_people_without_second_factor": n_people,
-                "n_prolific_accounts_without_token": n_accounts,
-                "n_panels_without_signed_links": n_panels,
+                "n_webhooks_without_secret": restored.n_webhooks_without_secret,
+                "n_people_without_second_factor": restored.n_people_without_second_factor,
+                "n_prolific_accounts_without_token": restored.n_prolific_accounts_without_token,
+                "n_panels_without_signed_links": restored.n_panels_without_signed_links,
                 "lost": manifest.lost,
                 "problems": restored.problems,
             },
@@ -65,3 +57,15 @@ class Command(ReportingCommand):
         if not self.as_json:
             self.stdout.write(sentence)
             self.stdout.flush()
+
+
+def explain_other_key(restored: restoring.Restored) -> list[str]:
+    """Return the lines about what needs the SECRET_KEY of the backup; none where there is nothing."""
+    needs = [
+        (restored.n_webhooks_without_secret, "webhooks that need a new secret"),
+        (restored.n_people_without_second_factor, "people who can't use their authenticator app or recovery codes"),
+        (restored.n_prolific_accounts_without_token, "Prolific accounts that need their token and subscription again"),
+        (restored.n_panels_without_signed_links, "open panels whose signed links no longer work"),
+    ]
+    lines = [f"  {what}: {n:,}" for n, what in needs if n]
+    return ["SECRET_KEY is not that of the backup. Set the old key, or reset these:", *lines] if lines else []

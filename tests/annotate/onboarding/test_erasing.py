@@ -281,6 +281,12 @@ def test_the_command_says_first_what_it_would_delete(
         call_command("erase_account", person.username)
 
 
+def test_the_command_refuses_an_only_owner_at_once(owner: Membership, project: Project) -> None:
+    assert owner.user
+    with pytest.raises(CommandError, match=f"“{owner.user.username}” is the only owner of {project.name}"):
+        call_command("erase_account", owner.user.username, "--dry-run")
+
+
 @pytest.mark.race
 @pytest.mark.django_db(transaction=True)
 def test_two_who_press_at_once_delete_it_once(batch: Batch, person: User, annotator: Membership) -> None:
