@@ -40,6 +40,10 @@ def compare(study: ProlificStudy) -> list[Difference]:
         else:
             what = "not finished here."
         found.append(Difference(row.session, row, f"{row.status_label.capitalize()} on Prolific; {what}"))
+    again = rows.filter(status__in=there, session__outcome=Outcome.COMPLETED).filter(submissions.is_sent_again())
+    for row in again:
+        what = "another submission was sent for the same HITs. Approve one alone."
+        found.append(Difference(row.session, row, f"{row.status_label.capitalize()} on Prolific; {what}"))
     for row in submissions.without_code(rows.filter(status=Status.AWAITING_REVIEW)):
         what = "entered no code" if row.entered_code == submissions.NO_CODE else "entered another code"
         found.append(Difference(row.session, row, f"Finished here, {what} on Prolific. The data are complete."))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import Outcome, PanelSession, ProlificStudy, ProlificSubmission
@@ -150,6 +150,19 @@ def list_differing(study: ProlificStudy) -> QuerySet[ProlificSubmission]:
         same |= Q(status=status, session__state=state)
     decided = ProlificSubmission.objects.filter(study=study, status__in=STATES, session__isnull=False)
     return decided.exclude(same).select_related("session__participant__membership").order_by("pk")
+
+
+def is_sent_again() -> Exists:
+    """Whether an earlier submission was sent for the same HITs, or another one is approved: pay is due for one alone.
+
+    Somebody who comes to a panel again gets the code again without new work. The condition is one for submissions.
+    """
+    same = ProlificSubmission.objects.filter(
+        session__participant=OuterRef("session__participant"), session__outcome=Outcome.COMPLETED
+    ).exclude(pk=OuterRef("pk"))
+    is_approved = Q(status__in=(Status.APPROVED, Status.PARTIALLY_APPROVED))
+    is_before = Q(status=Status.AWAITING_REVIEW, pk__lt=OuterRef("pk"))
+    return Exists(same.filter(is_approved | is_before))
 
 
 def want_approval(*, study: ProlificStudy, actor: Membership, chosen: QuerySet[ProlificSubmission]) -> int:

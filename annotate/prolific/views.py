@@ -193,9 +193,13 @@ def preview_publication(study: ProlificStudy) -> Preview:
 
 
 def list_approvable(study: ProlificStudy) -> Any:
-    """Return the submissions that one button approves: finished here, whatever code was entered there."""
+    """Return the submissions that one button approves: finished here, whatever code was entered there.
+
+    Of several for the same HITs it approves one; whether another is paid, too, somebody decides for each.
+    """
     waiting = study.submissions.filter(status=Status.AWAITING_REVIEW, approval_wanted_at=None)
-    return waiting.filter(session__outcome="completed").exclude(session__participant__membership__standing="removed")
+    finished = waiting.filter(session__outcome="completed").exclude(submissions.is_sent_again())
+    return finished.exclude(session__participant__membership__standing="removed")
 
 
 def fetch_study(project: Project, number: int) -> ProlificStudy:

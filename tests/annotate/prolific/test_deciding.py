@@ -6,15 +6,24 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from annotate.models import Hit, PanelPayment, PanelSession, ProlificAccount, ProlificBonus, ProlificEvent
+from annotate.models import (
+    Hit,
+    PanelPayment,
+    PanelSession,
+    ProlificAccount,
+    ProlificBonus,
+    ProlificEvent,
+    ProlificSubmission,
+)
 from annotate.prolific import accounts, bonuses, receiving, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
+from annotate.prolific.views import list_approvable
 from demo.fake_prolific.api import TOKEN, Reply
 from demo.fake_prolific.platform import Event
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
-from tests.annotate.prolific.samples import Scene, make_prolific_panel, publish
+from tests.annotate.prolific.samples import Person, Scene, make_prolific_panel, publish
 from tests.fakes.prolific import Fake, post
 from tests.people import SignIn
 
@@ -155,6 +164,29 @@ def test_a_message_of_an_unknown_submission_is_asked_about(scene: Scene) -> None
     scene.there["status"] = "AWAITING REVIEW"
     assert tending.tend(scene.study.pk, polls=False)
     assert (scene.study.status, scene.study.error) == ("AWAITING REVIEW", "")
+
+
+def test_of_two_submissions_for_the_same_hits_one_is_approved(scene: Scene) -> None:
+    """Who comes again gets the code again; the second one is listed, and left to a person."""
+    first = scene.come()
+    first.finish()
+    again = Person(scene, first.participant, scene.fake.platform.reserve(scene.study.external_id, first.participant))
+    for address in (scene.fake.platform.start(again.submission), f"/p/{scene.panel.project.slug}/session/"):
+        first.client.get(address.removeprefix("http://testserver"), follow=True)
+    assert (again.session.state, again.session.participant) == ("finished", first.session.participant)
+    other = scene.come()
+    other.finish()
+    again.complete()
+    scene.fake.pass_time(seconds=5)
+    scene.fake.deliver()
+    tending.read_messages()
+    assert {each.external_id for each in list_approvable(scene.study)} == {first.submission, other.submission}
+    [found] = reconciling.compare(scene.study)
+    assert found.submission == again.row
+    assert "another submission was sent for the same HITs" in found.what
+    # Once one is approved, whichever it is, the other one is not sent with the rest.
+    ProlificSubmission.objects.filter(pk=again.row.pk).update(status="APPROVED")
+    assert {each.external_id for each in list_approvable(scene.study)} == {other.submission}
 
 
 def test_approvals_wait_for_the_platform(scene: Scene, client_of: SignIn) -> None:
