@@ -45,6 +45,8 @@ class Step:
     """The newest HIT whose time ran out and that they may submit late."""
     can_begin: bool = True
     """Whether there is another HIT to begin, besides that one."""
+    is_qualified_since: bool = False
+    """Whether a manager qualified them after this session had ended by a failed check."""
 
 
 def find_step(annotator: Membership, session: PanelSession) -> Step:
@@ -52,13 +54,17 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
 
     What it stores is true before it is stored, so that asking again, also at the same time, changes nothing.
     """
+    is_qualified_since = _is_qualified_since(annotator, session)
+    if is_qualified_since and sessions.may_reopen(session):
+        session = sessions.reopen(session)
     ended = _end_if_over(annotator, session)
     open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
     n_done, n_due = participant_work.count_done(session.participant), session.participant.n_hits_due
     expired = _find_expired(annotator)
     if ended is not None:
         may_be_late = ended.state == State.TIMED_OUT and not ended.outcome
-        return Step(Kind.END, ended, n_done, n_due, expired=expired if may_be_late else None)
+        late = expired if may_be_late else None
+        return Step(Kind.END, ended, n_done, n_due, expired=late, is_qualified_since=is_qualified_since)
     if open_assignment is not None or explain_refusal(annotator, Right.WORK):
         return Step(Kind.HIT, session, n_done, n_due, open_assignment, expired)
     if consent_state(annotator).is_missing:
@@ -129,7 +135,8 @@ def _find_expired(annotator: Membership) -> Assignment | None:
     """Return the newest HIT whose time ran out and that a participant may submit late; None if there is none."""
     if explain_refusal(annotator, Right.WORK) or consent_state(annotator).has_withdrawn:
         return None
-    return Assignment.objects.expired().filter(annotator=annotator).order_by("-opened_at").first()
+    expired = Assignment.objects.expired().noting_ratings()
+    return expired.filter(annotator=annotator).order_by("-opened_at").first()
 
 
 def _lacks_replacement(session: PanelSession, n_done: int) -> bool:
@@ -145,6 +152,14 @@ def _lacks_test(annotator: Membership) -> Admission | None:
         return None
     admission = find_admission(annotator)
     return admission if admission is not None and admission.is_asked and not admission.is_qualified else None
+
+
+def _is_qualified_since(annotator: Membership, session: PanelSession) -> bool:
+    """Return whether a participant who had failed the check may work now, as only a manager can have decided."""
+    if session.outcome != Outcome.FAILED_CHECK or explain_refusal(annotator, Right.WORK):
+        return False
+    admission = find_admission(annotator)
+    return admission is not None and admission.is_qualified
 
 
 def _has_failed(admission: Admission, session: PanelSession) -> bool:

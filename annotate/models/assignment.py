@@ -7,7 +7,7 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, Func, OuterRef, Q, Value
 from django.db.models.functions import Now
 from django.utils.translation import pgettext_lazy
 
@@ -29,6 +29,19 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def submitted(self) -> "AssignmentQuerySet":
         return self.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED))
+
+    def noting_ratings(self) -> "AssignmentQuerySet":
+        """Note on each, as `has_ratings`, whether its draft has a rating or a reason why there is none."""
+        return self.annotate(has_ratings=Exists(Draft.objects.filter(_IS_RATED, assignment=OuterRef("pk"))))
+
+
+def _has_answer(path: str) -> Q:
+    """Return whether a draft, as `annotate.rating.draft_merge` describes it, has an answer at a path in its JSON."""
+    return Q(Func(F("answers"), Value(path), function="jsonb_path_exists", output_field=models.BooleanField()))
+
+
+# A cleared answer is an entry too, without a value.
+_IS_RATED = _has_answer("$.answers.*.*[0] ? (@ != null)") | _has_answer('$.cannot.*[0] ? (@ != null && @ != "")')
 
 
 class Assignment(models.Model):

@@ -36,7 +36,10 @@ MOVES: dict[str, tuple[State, ...]] = {
         *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
     ),
     State.FINISHED: (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
-    State.SCREENED_OUT: (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    # It is open again if a manager qualifies who had failed the check.
+    State.SCREENED_OUT: (
+        *(State.ARRIVED, State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
+    ),
     State.SUBMITTED: (State.APPROVED, State.RETURNED, State.REJECTED, State.SCREENED_OUT),
     # What arrives after its time can still be finished, submitted and paid.
     State.TIMED_OUT: (State.FINISHED, State.SUBMITTED, State.APPROVED, State.RETURNED, State.REJECTED),
@@ -149,6 +152,30 @@ def end(session: PanelSession, outcome: Outcome) -> PanelSession:
     if state in MOVES[session.state]:
         _move(session, state)
     panel_pay.follow_session(session, told_at=session.told_at)
+    return session
+
+
+def may_reopen(session: PanelSession) -> bool:
+    """Return whether a session that ended by a failed check could go on: in its time, and unknown to the platform."""
+    is_failed = session.state == State.SCREENED_OUT and session.outcome == Outcome.FAILED_CHECK
+    return is_failed and session.told_at is None and session.due_at > timezone.now() and not has_newer(session)
+
+
+@transaction.atomic
+def reopen(session: PanelSession) -> PanelSession:
+    """Take a failed check back, whose participant is qualified after all, and return the session as it is now.
+
+    Their places were opened to others, so that there may be none left for them. Doing it again changes nothing.
+    """
+    session = _lock(session)
+    if not may_reopen(session):
+        return session
+    before = session.state
+    _move(session, State.ARRIVED)
+    session.outcome, session.code, session.ended_at = "", "", None
+    session.save(update_fields=["outcome", "code", "ended_at"])
+    member = session.participant.membership
+    log.record(member.project, None, Act.MOVE_SESSION, member, before={"state": before}, after={"state": session.state})
     return session
 
 

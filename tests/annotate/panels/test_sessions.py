@@ -26,6 +26,7 @@ from annotate.moderation import members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import erasing
 from annotate.panels import sessions
+from annotate.qualification import admission
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -192,6 +193,96 @@ def test_who_does_not_agree_fails_or_finds_nothing_gets_another_code(project: Pr
     few.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": consent.version, "next": "work"})
     rate(member_of(other, "dana"))
     assert "CODE-completed" in show(few, project)
+    check()
+
+
+def fail_test(project: Project, manager: Membership) -> tuple[Panel, Client, Membership]:
+    """A participant who has used up the attempts at the test, and has seen the code for it."""
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1, requires_qualification=True)
+    make_test(project, max_attempts=1)
+    client, _ = open_link(panel, "ben")
+    ben = member_of(panel, "ben")
+    client.post(f"/p/{project.slug}/instructions/1/read/", {"next": "test"})
+    take(ben, n_right=0)
+    page = show(client, project)
+    assert "CODE-failed_check" in page
+    assert "You can't take part in this study" in page
+    return panel, client, ben
+
+
+def test_a_session_goes_on_once_a_manager_qualifies_who_had_failed(project: Project, manager: Membership) -> None:
+    panel, client, ben = fail_test(project, manager)
+    assert Hit.objects.get().places_open == 1
+    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    page = show(client, project)
+    assert "Start rating" in page
+    assert "CODE" not in page
+    session = session_of(panel, "ben")
+    assert (session.state, session.outcome, session.code, session.ended_at) == ("arrived", "", "", None)
+    assert Hit.objects.get().places_open == 0
+    check()
+    rate(ben)
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+def test_a_qualification_comes_too_late_for_the_last_place(project: Project, manager: Membership) -> None:
+    panel, client, ben = fail_test(project, manager)
+    open_link(panel, "ada")
+    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    assert "CODE-nothing_left" in show(client, project)
+    check()
+
+
+@pytest.mark.parametrize("why", ["time", "platform"])
+def test_a_session_that_is_over_tells_who_was_qualified_since_what_to_do(
+    project: Project, manager: Membership, why: str
+) -> None:
+    panel, client, ben = fail_test(project, manager)
+    if why == "time":
+        PanelSession.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    else:
+        sessions.record(session_of(panel, "ben"), "submitted", at=timezone.now())
+    admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
+    page = show(client, project)
+    assert "A project manager has qualified you since." in page
+    assert "You can't take part" not in page
+    assert "used all your attempts" not in page
+    assert "CODE-failed_check" in page
+    # As it says, a new session on the platform leads to the work.
+    open_link(panel, "ben", client, session=session_id("new"))
+    assert "Start rating" in show(client, project)
+    check()
+
+
+@pytest.mark.parametrize("removes_work", [True, False])
+@pytest.mark.parametrize("n_done", [0, 1, 2])
+def test_who_leaves_reads_that_they_left(
+    project: Project, manager: Membership, n_done: int, *, removes_work: bool
+) -> None:
+    text = make_consent(project)
+    panel = make_panel(manager, hits_per_session=2)
+    open_batch(project, n_hits=2, consent=text)
+    client, _ = open_link(panel, "pia")
+    client.post(f"/p/{project.slug}/consent/", {"act": "agree", "version": text.version, "next": "work"})
+    for _ in range(n_done):
+        rate(member_of(panel, "pia"))
+    show(client, project)
+    sent = {"work": "out" if removes_work else "keep", "is_meant": "on"}
+    client.post(f"/p/{project.slug}/consent/withdraw/", sent)
+    show(client, project)  # the message of the act itself is shown once
+    page = show(client, project)
+    assert "You've left this study" in page
+    assert "You didn't agree" not in page
+    assert f"CODE-{'completed' if n_done == 2 else 'no_consent'}" in page
+    said = {
+        "The ratings you submitted are saved.": n_done and not removes_work,
+        "The ratings you submitted are removed and no longer count.": n_done and removes_work,
+        "Nothing more is asked of you.": not n_done,
+    }
+    assert {sentence for sentence in said if sentence in page} == {each for each, is_true in said.items() if is_true}
+    assert "Your ratings are saved." not in page
     check()
 
 
