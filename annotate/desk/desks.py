@@ -296,6 +296,7 @@ def _fetch_begun(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assi
     # DISTINCT ON keeps the first row of each annotator and state, which is the newest by this order.
     begun = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.OPEN, State.EXPIRED))
+        .noting_ratings()
         .select_related("hit__batch")
         .order_by("annotator_id", "state", "-opened_at")
         .distinct("annotator_id", "state")

@@ -84,6 +84,14 @@ class MissingLine(TypedDict):
     criteria: list[tuple[str, str, str | None]]
 
 
+class Missing(TypedDict):
+    """What a form lacks that was sent, and whether anything in it is rated."""
+
+    lines: list[MissingLine]
+    message: str
+    has_ratings: bool
+
+
 class Keys(TypedDict, total=False):
     """The digits that rate: from the first to the last of `points`, as values, as 0 for 10, or as the n-th point.
 
@@ -104,8 +112,7 @@ class FormParts(TypedDict):
     criteria: Sequence[CriterionOnPage]
     is_grid: bool
     keys: Keys
-    missing: list[MissingLine]
-    missing_message: str
+    missing: Missing
     rates_questions: bool
 
 
@@ -185,9 +192,20 @@ def build_form(
         "criteria": criteria,
         "is_grid": share_columns(tuple(criteria)),
         "keys": _choose_keys(tuple(criteria)),
-        "missing": _list_missing(groups) if errors else [],
-        "missing_message": _count_missing(len(errors), rates_questions=rates_questions) if errors else "",
+        "missing": _describe_missing(groups, len(errors or ()), rates_questions=rates_questions),
         "rates_questions": rates_questions,
+    }
+
+
+def _describe_missing(groups: Sequence[Group], n_errors: int, *, rates_questions: bool) -> Missing:
+    if not n_errors:
+        return {"lines": [], "message": "", "has_ratings": False}
+    lines = _list_missing(groups)
+    is_partly_rated = any(name for line in lines for _target, name, _why in line["criteria"])
+    return {
+        "lines": lines,
+        "message": _count_missing(n_errors, rates_questions=rates_questions),
+        "has_ratings": is_partly_rated or len(lines) < sum(len(group["items"]) for group in groups),
     }
 
 

@@ -1,5 +1,5 @@
 // The list of missing ratings at submit, each line a link to its item. The server draws the same list without JavaScript.
-import { hasValue, isOpen } from "./sheet.js";
+import { hasValue, isOpen, isOut } from "./sheet.js";
 import { say } from "../words.js";
 
 export class Missing {
@@ -33,6 +33,7 @@ export class Missing {
     this.box.hidden = items.length === 0;
     if (items.length === 0) return;
     this.box.querySelector("[data-missing-count]").textContent = say("missing", { n: items.length });
+    this.box.querySelector("[data-missing-saved]").hidden = !this.sheet.items.some((item) => isOut(item) || item.slots.some(hasValue));
     this.box.querySelector("ul").replaceChildren(...items.map(lineOf));
   }
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotate import places
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
-from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.models import Assignment, Batch, Draft, LedgerEntry
 from annotate.moderation.decisions import approve_overdue
 from annotate.payments import paying
 from annotate.work import serving, submitting
@@ -96,6 +96,31 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         == page.count("It pays $0.50.")
         == 2
     )
+
+
+CLEARED = {"answers": {"0": {"correctness": [None, 2]}}, "cannot": {"1": ["", 2]}, "comments": {"0": ["Hm.", 1]}}
+
+
+@pytest.mark.parametrize(
+    ("draft", "is_rated"),
+    [
+        (None, False),
+        ({}, False),
+        (CLEARED, False),
+        ({"answers": {"0": {"correctness": [None, 2]}, "2": {"correctness": [0, 1]}}}, True),
+        ({"answers": {}, "cannot": {"1": ["No sense.", 1]}}, True),
+    ],
+)
+def test_ratings_are_said_to_be_saved_only_where_there_are_some(
+    client_of: SignIn, draft: dict[str, object] | None, *, is_rated: bool
+) -> None:
+    member = join_a_busy_project(make_user("busy"))
+    for state in ("open", "expired"):
+        if draft is not None:
+            Draft.objects.create(assignment=Assignment.objects.get(state=state), answers=draft)
+    page = read_text(client_of(member))
+    assert page.count("Your ratings are saved.") == (2 if is_rated else 0)
+    assert page.count("Resume this HIT") == (0 if is_rated else 1)
 
 
 def test_the_newest_of_several_expired_hits_is_offered(

@@ -255,6 +255,14 @@ def test_feedback_tells_what_the_test_says(
     assert ("Expected" in page and "give or take" not in page and "<b>4</b>" in page) is items
 
 
+def test_the_last_attempt_is_not_one_of_this_time(project: Project, annotator: Membership, client: Client) -> None:
+    make_test(project, max_attempts=1)
+    attempt = take(annotator, n_right=0)
+    page = read_text(client, f"{START}attempts/{attempt.uuid}/result/")
+    assert "You didn't pass" in page
+    assert "this time" not in page
+
+
 def test_practice_shows_every_answer_afterwards(project: Project, annotator: Membership, client: Client) -> None:
     make_test(project, n_practice=2, feedback="none")
     address = begin(client, "practice")

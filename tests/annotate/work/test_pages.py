@@ -150,6 +150,14 @@ def test_an_incomplete_form_comes_back_filled_in(assignment: Assignment, url: st
     assert again.count(" checked") == 2
 
 
+def test_a_form_without_a_rating_is_not_said_to_be_saved(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    client = client_of(assignment.annotator)
+    text = condense(client.post(url, form(0) | {"a0-correctness": "77"}).content.decode())
+    assert "3 answers still need a rating." in text
+    assert "data-missing-saved hidden" in text
+    assert "data-missing-saved hidden" not in condense(client.post(url, form(1)).content.decode())
+
+
 @pytest.mark.parametrize("value", ["6", "0", "4.5", "four", "1e3", "NaN", "4,5", "1.000,0", "<script>"])
 def test_a_value_off_the_scale_comes_back_with_the_reason(
     assignment: Assignment, url: str, client_of: SignIn, value: str
