@@ -165,6 +165,7 @@ function rate(digit, isTyping) {
     one.slot = null;
     if (radio.checked) return clear(slot);
     choose(slot, Number(radio.value));
+    if (isTen) undo.join(); // the 1 of a 10 was no rating of its own
     if (radio.value !== "1" || !radioOf(slot, 10)) return walk.goOn();
     one.slot = slot;
     one.timer = setTimeout(endWaiting, ZERO_MS);

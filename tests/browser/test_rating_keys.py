@@ -243,6 +243,29 @@ def test_a_ten_is_typed_as_one_and_zero(signed_in: SignedIn, annotator: Membersh
     assert [checked(page, place, "c0") for place in range(4)] == ["10", "1", "0" if low == 0 else "10", "1"]
 
 
+def test_undo_takes_a_ten_back_at_once(signed_in: SignedIn, annotator: Membership) -> None:
+    """What was there before comes back, and not the 1 that was typed on the way."""
+    scales(annotator.project, (0, 10))
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("7")
+    page.keyboard.press("k")
+    page.keyboard.press("1")
+    page.keyboard.press("0")
+    assert checked(page, 0, "c0") == "10"
+    page.keyboard.press("z")
+    assert checked(page, 0, "c0") == "7"
+    page.keyboard.press("z")
+    assert page.locator("[data-place='0'] input[type=radio]:checked").count() == 0
+    expect(page.locator("[data-undo]")).to_be_hidden()
+    # A 10 that is typed again changes nothing, so that undo goes back to what was before it.
+    for key in ("1", "0", "k", "1", "0"):
+        page.keyboard.press(key)
+    assert checked(page, 0, "c0") == "10"
+    page.keyboard.press("z")
+    assert page.locator("[data-place='0'] input[type=radio]:checked").count() == 0
+
+
 def test_a_one_that_stays_alone_moves_on(signed_in: SignedIn, annotator: Membership) -> None:
     scales(annotator.project, (0, 10))
     open_batch(annotator.project, n_hits=1, n_items=2)

@@ -28,6 +28,7 @@ NOT_SAVED = re.compile(r"kept on this device$")
 LONGEST_WAIT_MS = 36_000
 """Of the back-off, with its chance part."""
 STEP_MS = 1_000
+WIDTHS = (1440, 1280, 1024, 900)
 COUNT_TRIES = """
 window.tries = [];
 window.nSettled = 0;
@@ -261,6 +262,36 @@ def submit_offline(page: Page) -> None:
     go_offline(page)
     page.keyboard.press("Control+Enter")
     saved(page).to_have_text("Will be submitted when you're back online.")
+
+
+def test_the_bar_stays_as_high_while_a_submit_waits(page: Page, annotator: Membership) -> None:
+    rate_three(page, annotator)
+    heights = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        heights[width] = measure_bar(page)
+    submit_offline(page)
+    expect(page.locator(".rate-acts [data-submit]")).to_have_text("Waiting for the network…")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert measure_bar(page) == heights[width], f"at {width} pixels"
+    assert page.locator(".rate-count progress").evaluate("(bar) => bar.value === bar.max")
+
+
+def measure_bar(page: Page) -> float:
+    return float(page.locator(".rate-bar").evaluate("(bar) => bar.getBoundingClientRect().height"))
+
+
+def test_what_is_missing_of_nothing_is_not_said_to_be_saved(page: Page, annotator: Membership) -> None:
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[data-missing]")).to_contain_text("3 answers still need a rating.")
+    expect(page.get_by_text("Your ratings are saved.")).to_be_hidden()
+    page.locator("#item0").focus()
+    page.keyboard.press("4")
+    saved(page).to_have_text("Saved")
+    expect(page.get_by_text("Your ratings are saved.")).to_be_visible()
 
 
 def test_a_submit_that_reaches_no_server_waits_too(page: Page, annotator: Membership) -> None:

@@ -238,6 +238,14 @@ export class Undo {
     this.isOpen = false;
   }
 
+  // The two newest changes of one field become one; if the second took the first back, there is none.
+  join() {
+    const [first, second] = this.acts.slice(-2);
+    if (!second || first.field !== second.field) return;
+    this.acts.splice(-2, 2, ...(first.before === second.after ? [] : [{ ...second, before: first.before }]));
+    this.show();
+  }
+
   take() {
     const act = this.acts.pop();
     this.isOpen = false;
