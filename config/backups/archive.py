@@ -27,7 +27,8 @@ from projects.errors import Refused
 FORMAT = 1
 DATABASE, MANIFEST, CHECKSUM, FILES = "database.dump", "manifest.json", "manifest.sha256", "files/"
 CHUNK = 1 << 20
-PATTERN = "concord-*.tar"
+PATTERN = "concord-????-??-??T??????Z.tar"
+"""Names that `backup` gives by itself: a backup that somebody has named is never deleted as an old one."""
 """The names of backups that are named for the time."""
 
 

@@ -459,7 +459,7 @@ def test_a_database_that_is_not_of_a_site_is_not_backed_up(site: Path, settings:
 
 
 def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -> None:
-    names = ("concord-2026-01-01T000000Z.tar", "concord-2026-01-02T000000Z.tar", "other.tar")
+    names = ("concord-2026-01-01T000000Z.tar", "concord-2026-01-02T000000Z.tar", "concord-before-the-move.tar")
     for name, days in zip(names, (31, 29, 90), strict=True):
         (site / name).touch()
         then = (timezone.now() - timedelta(days=days)).timestamp()

@@ -11,6 +11,7 @@ from config.backups import archive, backing_up
 from config.backups.archive import PATTERN
 from projects.commands import ReportingCommand
 from projects.errors import Refused
+from projects.language.amounts import plural
 from projects.options import whole_number
 
 MOST_DAYS = 36_500
@@ -35,7 +36,7 @@ class Command(ReportingCommand):
             "--keep-days",
             type=whole_number(least=1, most=MOST_DAYS),
             metavar="N",
-            help=f"then delete backups in the folder ({PATTERN}) that are older than this",
+            help="then delete backups in the folder that are older than this; those that you named stay",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -50,10 +51,11 @@ class Command(ReportingCommand):
         lost = made.manifest.lost
         # An older backup may have the files that are missing now.
         deleted = _delete_older(path.parent, days) if days is not None and not lost else []
-        lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {len(made.manifest.files):,} files.", SECRETS]
+        n_files = len(made.manifest.files)
+        lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {n_files:,} {plural(n_files, 'file', 'files')}.", SECRETS]
         if deleted:
             lines.append(f"Deleted {len(deleted):,} older than {days} days.")
-        answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": len(made.manifest.files)}
+        answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": n_files}
         self.answer({**answer, "deleted": deleted, "lost": lost}, text="\n".join(lines))
         if lost:
             raise CommandError(
