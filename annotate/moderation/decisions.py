@@ -1,9 +1,10 @@
 """Decisions on submitted work: approve, reject with a reason, accept after all, set single judgments aside."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet, Sum
@@ -111,7 +112,7 @@ def approve(
         paying.approve_entries(assignment_ids=ids, actor=actor)
         after = {"assignments": len(ids), **chosen.as_json()}
         after |= {"with_absent": True} if with_absent else {}
-        log.record(project, actor, Act.APPROVE_WORK, _find_log_object(project, ids), after=after, why=why)
+        _record(project, actor, Act.APPROVE_WORK, ids, after=after, why=why)
     return len(ids)
 
 
@@ -158,7 +159,7 @@ def reject(
     notices.send_rejections(n_by_annotator=n_by_annotator, reason=reason, actor=actor)
     after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
     after |= {"unpaid": True} if is_unpaid else {}
-    log.record(project, actor, Act.REJECT_WORK, _find_log_object(project, ids), after=after, why=reason)
+    _record(project, actor, Act.REJECT_WORK, ids, after=after, why=reason)
     if reopen_batches:
         for batch in decision.closed_batches:
             lifecycle.reopen(batch=batch, actor=actor, why=reason)
@@ -274,10 +275,12 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
             raise Refused(f"“{batch.name}” is archived, so decisions on its work are final.")
 
 
-def _find_log_object(project: Project, ids: Iterable[int]) -> Model:
-    """Return the object of the log entry: the assignment if there is only one, else the project."""
-    found = list(ids)
-    return Assignment.objects.get(pk=found[0]) if len(found) == 1 else project
+def _record(
+    project: Project, actor: Membership | None, act: Act, ids: Sequence[int], *, after: dict[str, Any], why: str
+) -> None:
+    """Log a decision on the assignment if there is only one, else on the project, with the time that they have."""
+    obj: Model = Assignment.objects.get(pk=ids[0]) if len(ids) == 1 else project
+    log.record(project, actor, act, obj, after=after, why=why, is_of_transaction=True)
 
 
 def _get_id(actor: Membership | None) -> int | None:

@@ -40,7 +40,8 @@ COLUMNS = {
     "seconds": "seconds_an_item",
 }
 
-DECISIONS = (Act.APPROVE_WORK, Act.REJECT_WORK, Act.ACCEPT_WORK_AFTER_ALL)
+DECISIONS = (Act.APPROVE_WORK, Act.REJECT_WORK)
+"""That can be on several assignments at once."""
 
 
 @requires(Right.MANAGE)
@@ -248,6 +249,7 @@ def _render_assignment(
         "reject_form": form if act == "reject" and form is not None else RejectForm(auto_id="reject-%s"),
         "accept_form": form if act == "accept" and form is not None else WhyForm(auto_id="accept-%s"),
         "log": _find_log(assignment, request.project),
+        "no_entry": "Decided with others: see the audit log." if assignment.decided_at else "No decisions yet.",
     }
     return render(
         request,
@@ -259,15 +261,11 @@ def _render_assignment(
 
 def _find_log(assignment: Assignment, project: Project) -> QuerySet[LogEntry]:
     """Return the entries about an assignment, with its newest decision where that was one on several at once."""
-    entries = LogEntry.objects.filter(project=project).select_related("actor")
-    own = Q(object_type="assignment", object_id=str(assignment.pk))
-    if assignment.decided_at is None:
-        return entries.filter(own)
-    # An entry about several is about the project. Its time is a little later than that of the decision, which is of the
-    # beginning of their transaction, and nobody makes two decisions at a time.
-    after = entries.filter(act__in=DECISIONS, actor=assignment.decided_by_id, at__gte=assignment.decided_at)
-    together = after.order_by("pk").values("pk")[:1]
-    return entries.filter(own | Q(object_type="project", pk__in=together))
+    about = Q(object_type="assignment", object_id=str(assignment.pk))
+    if assignment.decided_at is not None:
+        # An entry about several is about the project, and has the same time as they have.
+        about |= Q(object_type="project", act__in=DECISIONS, actor=assignment.decided_by_id, at=assignment.decided_at)
+    return LogEntry.objects.filter(about, project=project).select_related("actor")
 
 
 def _fetch_assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:

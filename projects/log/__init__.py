@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db.models import Model
 
 from projects.log import freshness
@@ -17,13 +18,16 @@ def record(
     before: Any = None,
     after: Any = None,
     why: str = "",
+    is_of_transaction: bool = False,
 ) -> LogEntry:
     """Add one line to the audit log, and mark the figures that the act makes stale.
 
     Call it inside the transaction of the act, so that neither exists without the other. `actor` None means the system.
-    `before` and `after` must hold no personal data: a line can never be changed or removed.
+    `before` and `after` must hold no personal data: a line can never be changed or removed. With `is_of_transaction`
+    the line has the time at which the transaction began, as rows have that SQL's `now()` dates.
     """
     _mark_stale(project, act, obj)
+    times = {"at": TransactionNow()} if is_of_transaction else {}
     return LogEntry.objects.create(
         project=project,
         actor=actor,
@@ -33,6 +37,7 @@ def record(
         before=before,
         after=after,
         why=why,
+        **times,
     )
 
 

@@ -4,15 +4,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Assignment, Batch, Item
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
+from projects.access import lock_actor
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, make_reserved, rate, send
+from tests.concurrency import start_beside
 from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.previews import confirm
@@ -194,19 +197,37 @@ def test_a_hit_of_controls_is_not_called_counted(
     assert listed(mark="surplus") == {"gold HIT": "surplus, not counted"}
 
 
-def test_a_decision_on_several_is_in_the_log_of_each(
+@pytest.mark.django_db(transaction=True)
+def test_a_decision_on_several_is_in_the_log_of_each_and_in_no_other(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
-    rate(annotator, 3)
-    rejected, approved, other = Assignment.objects.order_by("pk")
-    chosen = WorkFilter(uuids=(str(rejected.uuid), str(other.uuid)))
-    decisions.reject(project=batch.project, actor=manager, chosen=chosen, reason="Too fast")
-    # The test is one transaction, whose clock stands still.
-    Assignment.objects.filter(pk=approved.pk).update(decided_at=timezone.now())
-    pages = [body(client_of(manager).get(f"{LIST}{each.uuid}/")) for each in (rejected, approved)]
-    assert "rejected this work, one of 2 decided together" in pages[0]
-    assert "No decisions yet" not in pages[0]
-    assert "No decisions yet" in pages[1]
+    """Of two by one manager, the second one waits for the first."""
+    rate(annotator, 4)
+    works = list(Assignment.objects.order_by("pk"))
+    first, second = (WorkFilter(uuids=tuple(str(each.uuid) for each in half)) for half in (works[:2], works[2:]))
+
+    def reject() -> None:
+        decisions.reject(project=batch.project, actor=manager, chosen=second, reason="Too fast")
+
+    with transaction.atomic():
+        lock_actor(manager)
+        finish = start_beside(reject)
+        decisions.approve(project=batch.project, actor=manager, chosen=first)
+    assert finish() is None
+    pages = [body(client_of(manager).get(f"{LIST}{each.uuid}/")) for each in works]
+    texts = ("approved this work, one of 2 decided together", "rejected this work, one of 2 decided together")
+    assert [[text in page for text in texts] for page in pages] == [[True, False]] * 2 + [[False, True]] * 2
+
+
+def test_a_decision_that_an_earlier_version_logged_is_not_called_none(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator, 2)
+    undecided, decided = Assignment.objects.order_by("pk")
+    Assignment.objects.filter(pk=decided.pk).update(decided_at=timezone.now(), decided_by=manager)
+    pages = [body(client_of(manager).get(f"{LIST}{each.uuid}/")) for each in (undecided, decided)]
+    assert ["No decisions yet." in page for page in pages] == [True, False]
+    assert "Decided with others: see the audit log." in pages[1]
 
 
 def test_one_assignment_is_rejected_answered_and_accepted_after_all(
