@@ -36,7 +36,7 @@ class PlanForm(forms.Form):
         "Candidates to repeat",
         "In a separate HIT for one annotator, with further repeats to make it as long as the others.",
     )
-    repeats_every = _make_field("HIT of repeats every", "Number of HITs, if candidates are to be repeated.", high=MOST)
+    repeats_every = _make_field("HIT of repeats every", "Number of HITs; 0 for no repeats.", high=MOST)
     repeats_per_hit = _make_field("Repeats per HIT", "Only with one item at a time.")
     distance = _make_field("Distance, in HITs", "Minimum, from a candidate to its control.", low=1, high=MOST)
     item_distance = _make_field("Distance, in items", "Within a HIT, with one item at a time.")
@@ -44,7 +44,7 @@ class PlanForm(forms.Form):
     control_seed = _make_field("Seed for controls", "The same seed gives the same pool.", high=2**31 - 1)
 
     def clean(self) -> dict[str, Any]:
-        """Ask for both numbers of repeats, or for neither, at the one that is missing."""
+        """Place the error of a lone number of repeats at the field of the other, which is still to be set."""
         cleaned = super().clean() or {}
         if not ({"repeats", "repeats_every"} & set(self.errors)):
             if cleaned.get("repeats") and not cleaned.get("repeats_every"):

@@ -202,13 +202,18 @@ def _add_work(page: Iterable[PanelSession]) -> None:
     participants = {session.participant_id for session in shown}
     n_done = participant_work.count_done_in_sessions(participants)
     n_so_far, n_before = Counter[int](), dict[int, int]()
-    theirs = PanelSession.objects.filter(participant__in=participants).order_by("pk")
+    theirs = (
+        PanelSession.objects.filter(participant__in=participants)
+        .exclude(access=PanelSession.Access.HELD)
+        .order_by("pk")
+    )
     for pk, participant in theirs.values_list("pk", "participant"):
         n_before[pk] = n_so_far[participant]
         n_so_far[participant] += n_done.get(pk, 0)
     for session in shown:
-        session.n_done, session.n_before = n_done.get(session.pk, 0), n_before[session.pk]  # type: ignore[attr-defined]
-        session.n_due = session.participant.n_hits_due - n_before[session.pk]  # type: ignore[attr-defined]
+        before = n_before.get(session.pk, 0)
+        session.n_done, session.n_before = n_done.get(session.pk, 0), before  # type: ignore[attr-defined]
+        session.n_due = session.participant.n_hits_due - before  # type: ignore[attr-defined]
 
 
 def _fetch(project: Project, number: int) -> Panel:

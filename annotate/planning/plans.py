@@ -84,7 +84,7 @@ class Figures:
 
     @property
     def cents(self) -> int:
-        return sum(cost.cents for cost in self.costs)
+        return self.cost.cents if self.cost else 0
 
     @property
     def hours(self) -> float:

@@ -58,7 +58,7 @@ class StudyForm(ValuesForm):
         help_texts = {
             "title": "Participants see it in their list of studies.",
             "description": "What participants do, what they need for it, and what you do with their data.",
-            "places": "Within a minute, they rise to the open places here, up to the maximum. They never fall.",
+            "places": "Places at the start; they follow the open places here, up to the maximum, and never fall.",
             "most_places": "Places follow the open places here, up to this number. "
             "You see what it costs before you publish.",
         }

@@ -129,8 +129,9 @@ def _average(
 
 def _why_no_resamples(parts: Mapping[str, Items], averaged: Sequence[str]) -> str:
     """Return which parts leave nothing to resample, as they have a single passage; empty if none does."""
-    single = [name or "unnamed" for name in averaged if parts[name].n_drawn < LEAST_DRAWN]
-    return f"one passage only in {', '.join(single)}, so there is nothing to resample" if single else ""
+    single = [f"“{name}”" if name else "the unspecified part" for name in averaged if parts[name].n_drawn < LEAST_DRAWN]
+    has = "has" if len(single) == 1 else "have"
+    return f"{', '.join(single)} {has} only one passage, so there is nothing to resample" if single else ""
 
 
 def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:

@@ -37,7 +37,7 @@ def _render(template: str, request: HttpRequest, status: HTTPStatus, **texts: st
 
 
 class NotAllowedMiddleware:
-    """Give people a page where a view doesn't take the method, as for the address of a form: Django answers nothing."""
+    """Give people a page where they open the address of a form by itself: Django answers nothing."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -45,7 +45,7 @@ class NotAllowedMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_blank = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.content
-        if is_blank and not request.path_info.startswith(FOLDER):
+        if is_blank and request.method in ("GET", "HEAD") and not request.path_info.startswith(FOLDER):
             # The same answer, with the headers that it has.
             response.content = _render("405.html", request, HTTPStatus.METHOD_NOT_ALLOWED).content
         return response

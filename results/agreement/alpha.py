@@ -168,8 +168,10 @@ def warn_of_few_by_part(report: Mapping[str, Any]) -> str:
 
 def list_warnings(report: Mapping[str, Any]) -> list[str]:
     """Return why the intervals of a stored report may mislead, in sentences."""
-    narrow = "Items share passages, so the interval over items is too narrow." if report.get("is_narrowed") else ""
-    return [each for each in (narrow, warn_of_few(report), warn_of_few_by_part(report)) if each]
+    found = [warn_of_few(report), warn_of_few_by_part(report)]
+    if report.get("is_narrowed"):
+        found.insert(0, "Candidates share passages, so the interval over candidates is too narrow.")
+    return [each for each in found if each]
 
 
 def measure_ceiling(scope: Scope, frame: pd.DataFrame, design: Design) -> Ceiling | Undefined:

@@ -169,13 +169,14 @@ class _Leaderboard:
         return store_correlation(found[metric.subject])
 
     def _keep(self, subject: str) -> Known | None:
-        """Return the stored figures of a metric if they still hold."""
+        """Return the stored figures of a metric if they still hold, and tell what its soft accuracy rests on."""
         if self.known.get("basis") != self.basis:
             return None
         return next(
             (
                 each for each in self.known.get("metrics", ())
                 if each["subject"] == subject and each["scores"] == self.hashes[subject] and "segment" in each
+                and {"n_questions", "reason"} & each.get("soft", {}).keys()
             ),
             None,
         )  # fmt: skip

@@ -172,9 +172,9 @@ def _note_soft_accuracy(figures: Figures) -> list[str]:
     n, n_passages = found[0]["n_questions"], found[0]["n_passages"]
     # Where all figures rest on few, the page says so above.
     is_fewer = are_few(n_passages, None) and not are_few(figures["n_passages"], None)
-    few = f" {warn_of_few_passages(n_passages, None, covering='They have')}" if is_fewer else ""
+    few = f" {warn_of_few_passages(n_passages, None, covering='These questions cover')}" if is_fewer else ""
     rests_on = f"{plural(n, '1 question', f'{n:,} questions')} about {_count_passages(n_passages)}"
-    return [f"Soft pairwise accuracy is over what every system has answered: {rests_on}.{few}"]
+    return [f"Soft pairwise accuracy uses only the questions that every system has answered: {rests_on}.{few}"]
 
 
 def chart_leaderboard(figures: Figures) -> list[Chart]:

@@ -118,7 +118,7 @@ def _make_breakdowns(about: About) -> Iterator[Section]:
             make = _table_by_source if name == "dataset_source" else _table_by_part
             key, title = f"{name.replace('_', '-')}-{coefficient}", capfirst(str(_BY[name]))
             table, chart = make(about, parts, coefficient, key)
-            note = " ".join(filter(None, [warn_of_few_passages(parts), _explain_mean(about, name)]))
+            note = " ".join(filter(None, [_warn_of_few_by_part(parts), _explain_mean(about, name)]))
             yield Section(key, title, table, charts=[chart], choice=words, note=note)
 
 
@@ -215,10 +215,10 @@ def _caption_parts(about: About, title: str, *, has_mean: bool = False) -> str:
 
 
 def _list_notes(parts: list[Figures]) -> list[str]:
-    return [few] if (few := warn_of_few_passages(parts)) else []
+    return [few] if (few := _warn_of_few_by_part(parts)) else []
 
 
-def warn_of_few_passages(parts: Sequence[Figures]) -> str:
+def _warn_of_few_by_part(parts: Sequence[Figures]) -> str:
     """Return the warning about parts with few passages; evaluations of earlier versions don't tell how many."""
     # Where a part has no interval, each cell says why.
     over = [(_name_part(part).page, part["intervals"]) for part in parts if "intervals" in part and _has_interval(part)]

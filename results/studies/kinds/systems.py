@@ -182,7 +182,7 @@ class _OneAgainstOthers:
 
 def _summarise_draws(found: list[float]) -> dict[str, Any]:
     if not found:
-        return {"reason": "too few systems or questions with two judgments of each answer, or all their scores equal"}
+        return {"reason": "too few systems or questions with two judgments of each answer, or all scores are equal"}
     low, high = np.quantile(found, [0.025, 0.975])
     return {"r": float(np.mean(found)), "low": float(low), "high": float(high)}
 

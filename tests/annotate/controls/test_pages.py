@@ -113,7 +113,7 @@ def test_a_plan_for_degraded_answers_that_failed_says_so_first(
     run_controls(ControlJob.objects.get(batch=batch))
     text = condense(client.get(make_url(batch)).content.decode())
     report = ControlJob.objects.get(batch=batch).report or {}
-    assert f"<strong>No answer could be degraded, of {report['n_not_degraded']} tried.</strong>" in text
+    assert f"<strong>None of the {report['n_not_degraded']} answers tried could be degraded.</strong>" in text
     assert "couldn’t be degraded" not in text
 
 

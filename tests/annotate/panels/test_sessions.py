@@ -121,11 +121,11 @@ def test_a_reserved_place_names_the_panel_on_the_pages_of_its_batch_and_hit(
     member = member_of(panel, "pia").pseudonym
     for path in (f"/p/{project.slug}/batches/{batch.number}/", f"/p/{project.slug}/batches/{batch.number}/hits/{hit}/"):
         text = condense(client_of(manager).get(path).text)
-        assert f"reserved for <code>{member}</code> of" in text, path
+        assert f"reserved for <code>{member}</code> from" in text, path
         assert f'<a href="/p/{project.slug}/panels/{panel.number}/"><bdi>Study &lt;b&gt;</bdi></a>' in text, path
         assert "and more" not in text
         text = condense(client_of(researcher).get(path).text)
-        assert "of <bdi>Study &lt;b&gt;</bdi>" in text, path
+        assert "from <bdi>Study &lt;b&gt;</bdi>" in text, path
 
 
 def test_the_code_comes_with_the_last_hit_and_stays(project: Project, manager: Membership) -> None:

@@ -241,6 +241,9 @@ def test_a_study_whose_panel_has_ended_is_not_started_again(
     page = client.get(base).text
     assert "The panel has ended, so nobody new can come." in page
     assert "Start</button>" not in page
+    ProlificStudy.objects.update(status="ACTIVE")  # it could not be paused
+    assert "still active on Prolific: stop it there" in client.get(base).text
+    ProlificStudy.objects.update(status="PAUSED")
     assert "The panel has ended" in client.post(f"{base}act/", {"act": "start"}, follow=True).text
     assert scene.there["status"] == "PAUSED"
 

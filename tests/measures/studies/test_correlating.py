@@ -256,4 +256,4 @@ def test_a_part_of_one_passage_is_named_where_the_mean_has_no_interval() -> None
     )  # fmt: skip
     assert found.averaged == ("a", "b")
     assert found.means["m"].pearson.low is None
-    assert found.means["m"].pearson.why_no_interval == "one passage only in b, so there is nothing to resample"
+    assert found.means["m"].pearson.why_no_interval == "“b” has only one passage, so there is nothing to resample"

@@ -55,5 +55,7 @@ def test_an_address_that_takes_forms_alone_answers_a_browser_with_a_page(
         assert answer["Content-Type"].startswith("text/html")
         assert answer["X-Frame-Options"] == "DENY"
     assert client_of(annotator).head(path).status_code == 405
+    # The sentence is one for whoever opens an address; what a program sends there gets the status alone.
+    assert client_of(annotator).post(f"/p/{project.slug}/history/").content == b""
     answer = client_of(manager).put(f"/api/v1/projects/{project.slug}/batches/")
     assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")

@@ -333,7 +333,7 @@ def test_passages_are_the_unit_where_candidates_share_them(
     assert (output["low"], output["resampled"], output["n_resampled"]) == (line.by_passage.low, "passages", 6)
     assert output["warnings"] == ["Few passages: with fewer than 20 the intervals are rough. These judgments cover 6."]
     assert narrowed_output["low"] == line.by_unit.low
-    assert narrowed_output["warnings"] == ["Items share passages, so the interval over items is too narrow."]
+    assert narrowed_output["warnings"] == ["Candidates share passages, so the interval over candidates is too narrow."]
     assert (old["method"], old["resampled"], old["n_resamples"], old["seed"]) == ("percentile", "passages", 200, 7)
     assert old["low"] != output["low"]
 

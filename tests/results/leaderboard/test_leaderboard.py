@@ -152,6 +152,12 @@ def test_a_job_keeps_what_has_not_changed(
     assert {**anew, "n_computed": 1} == second
     give_scores(judged, owner, "Near", {each.pk: each.pk % 6 / 6 for each in list_candidates(judged)})
     assert run()["n_computed"] == 1, "of a metric that was scored again"
+    stored = Report.objects.latest("pk")
+    for each in stored.result["metrics"]:
+        each["soft"] = {"value": 0.5, "low": None, "high": None}
+    stored.save()
+    give_scores(judged, owner, "Near", {each.pk: each.pk % 5 / 5 for each in list_candidates(judged)})
+    assert run()["n_computed"] == 4, "an earlier version did not store what soft accuracy rests on"
     monkeypatch.setattr(leaderboard, "METHODS", reports.METHODS + 1)
     assert run()["n_computed"] == 4, "other methods leave nothing of the figures before"
 
@@ -206,9 +212,10 @@ def test_soft_accuracies_name_the_passages_that_every_system_has(judged: Project
     judge(judged, ratings)
     give_scores(judged, owner, "All", {each.pk: each.pk % 7 / 7 for each in list_candidates(judged)})
     figures = compute(judged)
-    rests_on = "Soft pairwise accuracy is over what every system has answered: 3 questions about 3 passages."
+    uses = "Soft pairwise accuracy uses only the questions that every system has answered"
+    rests_on = f"{uses}: 3 questions about 3 passages."
     assert rests_on in list_notes(figures), "the warning above is of all figures"
-    few = "Few passages: with fewer than 20 the intervals are rough. They have 3."
+    few = "Few passages: with fewer than 20 the intervals are rough. These questions cover 3."
     assert f"{rests_on} {few}" in list_notes({**figures, "n_passages": 20})
 
 

@@ -16,7 +16,7 @@ from projects.tables.writing import write
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, read_frame
 from results.studies.intervals import list_warnings
-from results.studies.kinds.correlation_tables import warn_of_few_passages
+from results.studies.kinds.correlation_tables import _warn_of_few_by_part
 from results.studies.presentation import find_table, list_settings
 from results.studies.presentation import list_warnings as list_study_warnings
 from results.studies.settings import Settings
@@ -87,7 +87,7 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     assert few in read_page(client, made)
     assert few in write(parts_table, "md")
     undefined = [{**part, "metrics": {}} for part in get_figures(made)["parts"]["dataset"]]
-    assert warn_of_few_passages(undefined) == ""
+    assert _warn_of_few_by_part(undefined) == ""
     assert few not in narrow
     assert "Its brackets hold 95 % of 100 draws of one judgment of each candidate." in page
     other = find_table(narrowed, "overall")
