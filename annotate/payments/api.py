@@ -42,7 +42,7 @@ class PaidSerializer(StrictSerializer):
     annotator = serializers.CharField(source="pseudonym")
     kind = serializers.ChoiceField(choices=Membership.Kind.choices)
     n_hits = serializers.IntegerField(help_text="HITs that the payment pays.")
-    n_taken_back = serializers.IntegerField(help_text="HITs rejected unpaid, whose pay the payment takes back.")
+    n_rejected_unpaid = serializers.IntegerField(help_text="HITs rejected unpaid, whose pay the payment takes back.")
     cents = serializers.IntegerField()
 
 

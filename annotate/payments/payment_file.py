@@ -41,7 +41,7 @@ class Line:
     email: str
     n_hits: int
     """HITs that the payment pays."""
-    n_taken_back: int
+    n_rejected_unpaid: int
     """HITs that were rejected unpaid: the payment pays nothing for them, or deducts what an earlier one paid."""
     cents: int
 

@@ -239,7 +239,9 @@ def test_pay_is_added_once_and_paid_as_it_was_seen(data: Project, script: Script
     assert script.send("payments/", {"cents": 500}).status_code == 409, "The sum has changed since."
     paid = script.send("payments/", {"cents": 590, "note": "May"})
     assert paid.status_code == 201, paid.content
-    assert paid.json()["lines"] == [{"annotator": annotator.pseudonym, "kind": "person", "n_hits": 0, "cents": 590}]
+    assert paid.json()["lines"] == [
+        {"annotator": annotator.pseudonym, "kind": "person", "n_hits": 0, "n_rejected_unpaid": 0, "cents": 590}
+    ]
     assert annotator.user is not None
     assert annotator.user.username not in paid.content.decode()
     assert script.send("payments/", {"cents": 590}).status_code == 409

@@ -216,11 +216,11 @@ def test_a_payment_counts_what_it_pays_and_names_the_rest_apart(
     earn(annotator, 15, is_approved=True)
     first = paying.make_payment(project=project, actor=manager)
     (line,) = payment_files.list_lines(first)
-    assert (line.n_hits, line.n_taken_back, line.cents) == (3, 1, 135)
+    assert (line.n_hits, line.n_rejected_unpaid, line.cents) == (3, 1, 135)
     paying.void_entries(assignment_ids=[work[1].pk])
     paying.approve_entries(assignment_ids=[work[0].pk, submitted(annotator, batch, 5).pk])
     (line,) = payment_files.list_lines(paying.make_payment(project=project, actor=manager))
-    assert (line.n_hits, line.n_taken_back, line.cents) == (2, 1, 40)
+    assert (line.n_hits, line.n_rejected_unpaid, line.cents) == (2, 1, 40)
 
 
 def test_a_debt_waits_until_it_is_earned_back(
