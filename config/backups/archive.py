@@ -28,8 +28,7 @@ FORMAT = 1
 DATABASE, MANIFEST, CHECKSUM, FILES = "database.dump", "manifest.json", "manifest.sha256", "files/"
 CHUNK = 1 << 20
 PATTERN = "concord-????-??-??T??????Z.tar"
-"""Names that `backup` gives by itself: a backup that somebody has named is never deleted as an old one."""
-"""The names of backups that are named for the time."""
+"""Names that `backup` gives by itself, for the time: one that somebody has named is never deleted as an old one."""
 
 
 @dataclass(frozen=True)
