@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -200,9 +200,19 @@ class Alerts:
         return bool(self.n_findings or self.n_reviews)
 
 
+_ALERTS = """
+SELECT count(*), count(*) FILTER (WHERE f.evidence -> 'is_serious' = 'true'), (
+    SELECT count(*)
+    FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
+        JOIN projects_membership m ON m.id = a.annotator_id
+    WHERE m.project_id = %(project)s AND r.state <> 'done')
+FROM annotate_finding f JOIN projects_membership m ON m.id = f.annotator_id
+WHERE m.project_id = %(project)s AND f.state = 'open'
+"""
+
+
 def count_alerts(project: Project) -> Alerts:
     """Return the numbers of a project's open alerts, of the serious ones among them, and of spot checks to do."""
-    evidence = Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN)
-    found = list(evidence.values_list("evidence__is_serious", flat=True))
-    reviews = Review.objects.filter(assignment__annotator__project=project).exclude(state=Review.State.DONE)
-    return Alerts(len(found), sum(bool(each) for each in found), reviews.count())
+    with connection.cursor() as cursor:
+        cursor.execute(_ALERTS, {"project": project.pk})
+        return Alerts(*cursor.fetchone())

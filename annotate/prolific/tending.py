@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import PanelSession, ProlificStudy
 from annotate.prolific import accounts, drafting, following, groups, receiving, submissions
 from annotate.prolific.calling import Client
 from projects.errors import Refused
+from projects.models import Project
 
 POLL_EVERY = timedelta(minutes=10)
 POLL_ARRIVALS_AFTER = timedelta(minutes=1)
@@ -59,6 +60,12 @@ def tend(pk: int, *, now: datetime | None = None, is_prompt: bool = False, polls
     finally:
         ProlificStudy.objects.filter(pk=pk).update(leased_until=None, error=error, retry_at=retry_at)
     return True
+
+
+def list_failing(project: Project) -> QuerySet[ProlificStudy]:
+    """Return the published studies of panels that go on, of which the newest try to follow the platform failed."""
+    studies = ProlificStudy.objects.filter(panel__project=project, panel__ended_at=None, published_at__isnull=False)
+    return studies.exclude(error="").select_related("panel").order_by("pk")
 
 
 def _tend(study: ProlificStudy, now: datetime, *, is_prompt: bool, polls: bool) -> str:

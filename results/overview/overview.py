@@ -66,6 +66,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     kinds = _count_annotators(project)
     n_annotators = kinds.get(Membership.Kind.PERSON, 0)
     stuck = _count_stuck(batches, progress)
+    has_money = can_manage and ledger.pays_anything(project)
     judgments = count_judgments(project, default_stage(project))
     state = ProjectState(
         project,
@@ -77,7 +78,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         shortfall=find_shortfall(project),
         n_counted=judgments.n_counted,
         has_archive=len(batches) < len(everything),
-        is_paid=can_manage and ledger.pays_anything(project),
+        is_paid=has_money,
         undecided=count_undecided(project) if can_manage else Undecided(),
     )
     return Overview(
@@ -85,7 +86,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         judgments=judgments,
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=len(everything),
-        timeline=build_timeline(project, everything, progress, stuck=stuck, can_manage=can_manage),
+        timeline=build_timeline(project, everything, progress, stuck=stuck, has_money=has_money),
         n_annotators=n_annotators,
         n_simulated=kinds.get(Membership.Kind.SIMULATED, 0),
         next_step=find_next_step(state, can_manage=can_manage),

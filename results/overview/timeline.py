@@ -70,14 +70,14 @@ def build_timeline(
     progress: Mapping[int, Progress],
     *,
     stuck: Mapping[int, int],
-    can_manage: bool,
+    has_money: bool,
 ) -> Timeline:
     """Return the stages so far. The batches are all of the project's, with their progress and stuck assignments.
 
+    What people earn is for managers of a project that pays (`has_money`): researchers see progress alone.
+
     A stage begins with its first batch that was opened, the qualification with its test.
     """
-    # Researchers see progress, never what people earn.
-    has_money = can_manage and ledger.pays_anything(project)
     sums = {stage.key: stage.sums for stage in ledger.sum_by_stage(project)} if has_money else {}
     stages = [_make_qualification_stage(project, sums if has_money else None)]
     for kind in KINDS:

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotate.models.quality import count_alerts
+from annotate.prolific.tending import list_failing
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
@@ -21,6 +22,7 @@ def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "overview": make_overview(project, can_manage=request.membership.can_manage),
         "alerts": count_alerts(project) if request.membership.can_manage else None,
+        "failing_studies": list_failing(project) if request.membership.can_manage else [],
         "days": days,
         "progress_chart": draw_progress(days),
     }

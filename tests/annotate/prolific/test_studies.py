@@ -229,6 +229,26 @@ def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
     assert following.plan_places(tend(second)).total == 4
 
 
+def test_managers_see_on_the_overview_that_a_study_is_not_up_to_date(
+    connected: Fake, project: Project, manager: Membership, owner: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=2, judgments=1)
+    scene = publish(connected, manager, make_prolific_panel(manager))
+    overview, study = f"/p/{project.slug}/", f"/p/{project.slug}/panels/{scene.panel.number}/prolific/"
+    account = f"/p/{project.slug}/prolific/"
+    assert "isn’t up to date" not in client_of(manager).get(overview).text
+    ProlificAccount.objects.update(token=accounts._encrypt("revoked"))
+    tending.tend(scene.study.pk, is_prompt=True)
+    page = client_of(manager).get(overview).text
+    assert f'href="{study}"' in page
+    assert "isn’t up to date. Prolific doesn’t accept the API token. Enter it again." in page
+    assert "isn’t up to date" not in client_of(researcher).get(overview).text
+    assert f'href="{account}"' in client_of(owner).get(study).text
+    assert f'href="{account}"' not in client_of(manager).get(study).text
+    managing.end_panel(panel=scene.panel, actor=manager)
+    assert "isn’t up to date" not in client_of(manager).get(overview).text
+
+
 def test_a_study_whose_panel_has_ended_is_not_started_again(
     connected: Fake, project: Project, manager: Membership, client_of: SignIn
 ) -> None:
