@@ -128,10 +128,6 @@ class Cost:
     n_annotators: int
 
     @property
-    def total(self) -> Portion:
-        return self.ordinary + self.personal + self.again
-
-    @property
     def parts(self) -> tuple[Portion, ...]:
         return (self.ordinary, self.personal, self.again)
 
@@ -154,7 +150,7 @@ class Cost:
 
     @property
     def hours(self) -> float:
-        return self.total.hours
+        return sum(part.hours for part in self.parts)
 
     @property
     def hours_range(self) -> tuple[float, float] | None:

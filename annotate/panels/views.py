@@ -26,10 +26,11 @@ from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
 
 State = PanelSession.State
-HELD = "held"
-"""The filter for sessions that were not let in: anybody can have made them up, so that no count has them."""
+HELD = PanelSession.Access.HELD
+IS_HELD = Q(access=HELD)
+"""Sessions that were not let in: anybody can have made them up, so that no count has them."""
 NOT_LET_IN = "not let in"
-LET_IN = ~Q(sessions__access=PanelSession.Access.HELD)
+LET_IN = ~Q(sessions__access=HELD)
 MANY = {
     "n_sessions": LET_IN,
     "n_live": LET_IN & Q(sessions__state__in=sessions.LIVE),
@@ -149,7 +150,7 @@ def _show(
     page = paginate(request, rows.filter(_in_state(state)) if state else rows)
     _add_work(page.object_list)
     for session in page:
-        session.is_held = session.access == PanelSession.Access.HELD
+        session.is_held = session.access == HELD
         session.is_live = session.state in sessions.LIVE and not session.is_held
         session.moves = [
             (move.value, move.label) for move in sessions.MOVES[session.state] if move in sessions.BY_PLATFORM
@@ -184,16 +185,14 @@ def _describe_length(panel: Panel) -> str:
 
 def _count_states(panel: Panel) -> list[tuple[str, int]]:
     """Return how many sessions each state has, and last how many were not let in, which have none."""
-    held = Q(access=PanelSession.Access.HELD)
-    counts = dict(panel.sessions.exclude(held).order_by().values_list("state").annotate(n=Count("pk")))
+    counts = dict(panel.sessions.exclude(IS_HELD).order_by().values_list("state").annotate(n=Count("pk")))
     found = [(str(label), counts[value]) for value, label in State.choices if value in counts]
-    n_held = panel.sessions.filter(held).count()
+    n_held = panel.sessions.filter(IS_HELD).count()
     return [*found, (NOT_LET_IN, n_held)] if n_held else found
 
 
 def _in_state(state: str) -> Q:
-    held = Q(access=PanelSession.Access.HELD)
-    return held if state == HELD else ~held & Q(state=state)
+    return IS_HELD if state == HELD else ~IS_HELD & Q(state=state)
 
 
 def _add_work(page: Iterable[PanelSession]) -> None:
@@ -202,11 +201,7 @@ def _add_work(page: Iterable[PanelSession]) -> None:
     participants = {session.participant_id for session in shown}
     n_done = participant_work.count_done_in_sessions(participants)
     n_so_far, n_before = Counter[int](), dict[int, int]()
-    theirs = (
-        PanelSession.objects.filter(participant__in=participants)
-        .exclude(access=PanelSession.Access.HELD)
-        .order_by("pk")
-    )
+    theirs = PanelSession.objects.filter(participant__in=participants).exclude(IS_HELD).order_by("pk")
     for pk, participant in theirs.values_list("pk", "participant"):
         n_before[pk] = n_so_far[participant]
         n_so_far[participant] += n_done.get(pk, 0)

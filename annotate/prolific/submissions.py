@@ -153,9 +153,9 @@ def list_differing(study: ProlificStudy) -> QuerySet[ProlificSubmission]:
 
 
 def is_sent_again() -> Exists:
-    """Whether an earlier submission was sent for the same HITs, or another one is approved: pay is due for one alone.
+    """Return the condition that a submission repeats another, an earlier or an approved one for the same HITs.
 
-    Somebody who comes to a panel again gets the code again without new work. The condition is one for submissions.
+    A participant who opens a panel again is shown the same code without new work, so that only one payment is due.
     """
     same = ProlificSubmission.objects.filter(
         session__participant=OuterRef("session__participant"), session__outcome=Outcome.COMPLETED

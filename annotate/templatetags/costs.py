@@ -19,7 +19,7 @@ def expected_cost(cost: Cost, project: Project, *, is_pay_prorated: bool = False
         "cost": cost,
         "pace": cost.pace,
         "redone": None if isinstance(share, Undefined) else share,
-        "is_paid": bool(cost.total.pay_cents),
+        "is_paid": bool(cost.pay_cents),
         "is_pay_prorated": is_pay_prorated,
         "floor_cents": project.hourly_floor_cents,
         "is_under": cost.is_under(project.hourly_floor_cents),
