@@ -45,7 +45,7 @@ class Right(Enum):
     """What a membership allows, from least to most."""
 
     HISTORY = "history"
-    """Their own history, which somebody removed keeps: they read why work was rejected, and reply."""
+    """Their own history and earnings, which somebody removed keeps: they read why work was rejected, and reply."""
     MEMBER = "member"
     WORK = "work"
     READ = "read"
@@ -293,7 +293,8 @@ def may_see_names(viewer: Membership) -> bool:
 
 def explain_refusal(membership: Membership, right: Right) -> str:
     """Return why the member lacks the right, as a sentence to show them, or an empty text if they have it."""
-    # The order matters: removed members keep their history alone, suspended ones may still see their own pages.
+    # The order matters: removed members keep their history and earnings alone, suspended ones may still see their own
+    # pages.
     if right is Right.HISTORY:
         return ""
     if membership.standing == Membership.Standing.REMOVED:

@@ -172,6 +172,10 @@ class FormerProject:
     decisions: Sequence[Notice]
     """Unread messages about rejected work; managers get others of this kind, about people, so that they see none."""
 
+    @property
+    def has_earnings(self) -> bool:
+        return bool(self.sums.total or self.sums.unpaid)
+
 
 def list_former_projects(user: User) -> list[FormerProject]:
     """Return the projects that a user was removed from, the newest first, with a fixed number of queries."""

@@ -119,13 +119,14 @@ def _find_url(project: Project, assignment: Assignment, *, can_work: bool) -> st
     )
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @never_cache
 @require_safe
 @snapshot()
 def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
-    return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
+    context = {"why_ended": explain_refusal(request.membership, Right.MEMBER)}
+    return render_entries(request, request.membership, "annotate/desk/earnings_show.html", context)
 
 
 @requires(Right.HISTORY)

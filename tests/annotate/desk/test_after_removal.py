@@ -1,6 +1,7 @@
-"""After a removal: the person reads their own history, with why work was rejected, and nothing else."""
+"""After a removal: the person reads their own history, with why work was rejected, what they earned, and nothing else."""
 
 import re
+import uuid
 
 import pytest
 from django.test import Client
@@ -10,6 +11,7 @@ from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
+from annotate.payments import paying
 from annotate.work import serving
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
@@ -85,11 +87,37 @@ def test_somebody_removed_gets_no_work_and_reads_nobody_elses(
     client = client_of(annotator)
     assert client.get(f"{HISTORY}{theirs.uuid}/").status_code == 404
     assert client.post(f"{HISTORY}{theirs.uuid}/reply/", {"text": "Mine."}).status_code == 404
-    for closed in ("desk/", "earned/", "instructions/", "consent/", f"work/{unfinished.uuid}/"):
+    for closed in ("desk/", "instructions/", "consent/", f"work/{unfinished.uuid}/"):
         assert client.get(f"/p/bridges/{closed}").status_code == 403
     assert client.post("/p/bridges/work/").status_code == 403
     assert isinstance(serving.claim(annotator), serving.NoWork)
     assert "there are no ratings" in read(client, f"{HISTORY}{unfinished.uuid}/")
+
+
+def test_somebody_removed_reads_what_they_earned(
+    project: Project, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=2, cents_per_hit=50)
+    rate(annotator)
+    why = "Sorry for the delay."
+    for member, cents in ((annotator, 7), (other_annotator, 11)):
+        paying.add_entry(actor=manager, annotator=member, kind="bonus", cents=cents, why=why, key=uuid.uuid4())
+        remove(member, manager)
+    address = "/p/bridges/earned/"
+    client = client_of(annotator)
+    for page in (read(client, "/desk/"), read(client, HISTORY)):
+        assert f'href="{address}"' in page
+    page = read(client, address)
+    assert why in page
+    assert "$0.07" in page
+    assert "$0.11" not in page
+    assert "Your membership in this project has ended." in page
+    for found in {*re.findall(r'href="(/[^"#?]*)"', page)}:
+        assert client.get(found, follow=True).status_code == 200, f"{found} is closed"
+    # Who was paid without rating anything has earnings and no history.
+    desk = read(client_of(other_annotator), "/desk/")
+    assert f'href="{address}"' in desk
+    assert f'href="{HISTORY}"' not in desk
 
 
 def test_a_removed_manager_reads_no_message_about_others(
