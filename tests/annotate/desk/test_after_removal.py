@@ -1,4 +1,4 @@
-"""After a removal: the person reads their own history, with why work was rejected, what they earned, and nothing else."""
+"""After a removal: the person reads their own history and earnings, and nothing else."""
 
 import re
 import uuid
