@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from annotate.batches.progress import fetch_progress
 from annotate.models import Assignment, Batch
 from annotate.models.waiting import MOST_COUNTED, count_waiting
+from projects.access import Right, has_right
 from projects.language import languages
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, User
@@ -48,11 +49,12 @@ def send_digests(*, now: datetime | None = None) -> int:
 def _send_to(user: User, now: datetime) -> bool:
     before = user.emailed_until
     since = max(before, now - LONGEST_SPAN) if before else now - FIRST_SPAN
+    # In the order of the words, active memberships come first: their project chooses the language.
     memberships = list(
-        user.memberships.active().filter(project__deleted_at=None).select_related("project", "user").order_by("pk")
+        user.memberships.filter(project__deleted_at=None).select_related("project", "user").order_by("standing", "pk")
     )
     # What managers read is in English, so a message to one is in English as a whole.
-    is_manager = any(member.can_manage for member in memberships)
+    is_manager = any(has_right(member, Right.MANAGE) for member in memberships)
     language = languages.find_language(memberships[0]) if memberships and not is_manager else settings.LANGUAGE_CODE
     with translation.override(language):
         news = [each for member in memberships if (each := _collect(member, since)).lines]
@@ -72,7 +74,7 @@ def _send_to(user: User, now: datetime) -> bool:
 
 
 def _collect(member: Membership, since: datetime) -> News:
-    lines = _list_for_manager(member, since) if member.can_manage else []
+    lines = _list_for_manager(member, since) if has_right(member, Right.MANAGE) else []
     if member.is_annotator:
         lines += _list_for_annotator(member, since)
     return News(member.project.name, lines)
@@ -101,6 +103,7 @@ def _list_for_manager(member: Membership, since: datetime) -> list[str]:
 
 
 def _list_for_annotator(member: Membership, since: datetime) -> list[str]:
+    # Suspended and removed annotators are told too: they still read why, and can reply.
     rejected = Assignment.objects.filter(
         annotator=member, state=Assignment.State.REJECTED, decided_at__gt=since, replied_at=None
     )

@@ -102,6 +102,24 @@ def test_an_annotator_is_told_of_a_rejection_in_their_language(rated: Project, a
     assert sent.subject == "Neues aus Ihren Projekten"
 
 
+@pytest.mark.parametrize("standing", ["suspended", "removed"])
+def test_whoever_is_suspended_or_removed_is_told_of_rejections_and_nothing_else(
+    rated: Project, annotator: Membership, manager: Membership, standing: str
+) -> None:
+    for member in (annotator, manager):
+        want(member)
+        Membership.objects.filter(pk=member.pk).update(standing=standing)
+    assert digests.send_digests() == 0
+    Assignment.objects.update(state="rejected", holds_place=False, decided_at=timezone.now(), decision_reason="Why.")
+    assert digests.send_digests() == 1
+    (sent,) = mail.outbox
+    assert sent.to == [f"{annotator.pseudonym}@example.org"]
+    assert (
+        f"3 HITs were rejected. You can read why, and reply once to each: https://rate.example.org/p/{rated.slug}/history/"
+        in (sent.body)
+    )
+
+
 @pytest.mark.parametrize("over", [{"wants_email": False}, {"email": ""}, {"is_active": False}])
 def test_whoever_wants_none_or_has_no_address_gets_none(
     rated: Project, manager: Membership, over: dict[str, Any]
