@@ -40,6 +40,8 @@ class Plan:
     """Sessions that the open places here are enough for, besides those of people who come from earlier studies."""
     n_beyond: int
     """Sessions that are wanted, and more than the study's limit allows."""
+    has_earlier: bool
+    """Whether earlier studies of the project offer some of the open places."""
 
 
 def count_sessions(panel: Panel) -> int:
@@ -50,6 +52,21 @@ def count_sessions(panel: Panel) -> int:
     return max(-(-int(n_places) // _hits_per_session(panel)), int(n_people))
 
 
+@dataclass(frozen=True)
+class OpenSessions:
+    """Sessions of a panel that the open places of its project are enough for."""
+
+    n_left: int
+    """Those that earlier studies don't offer."""
+    has_earlier: bool
+
+
+def count_open_sessions(panel: Panel, study: ProlificStudy | None) -> OpenSessions:
+    """Return what earlier studies leave to the study of a panel, or to the one that would be drafted now."""
+    n_offered = _count_offered_before(panel, study)
+    return OpenSessions(max(0, count_sessions(panel) - n_offered), n_offered > 0)
+
+
 def plan_places(study: ProlificStudy) -> Plan:
     """Return what the platform should have.
 
@@ -58,14 +75,15 @@ def plan_places(study: ProlificStudy) -> Plan:
     """
     occupying = study.submissions.filter(status__in=OCCUPYING)
     found = occupying.aggregate(n=Count("pk"), n_coming=Count("pk", filter=_is_coming()))
-    n_occupying, n_sessions = found["n"], max(0, count_sessions(study.panel) - _count_offered_before(study))
-    n_new = max(0, n_sessions - found["n_coming"])
+    n_occupying, here = found["n"], count_open_sessions(study.panel, study)
+    n_new = max(0, here.n_left - found["n_coming"])
     if study.panel.ended_at is not None:
         n_new = 0
     wanted = n_occupying + n_new
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
-    return Plan(total, is_open=is_open, n_sessions=n_sessions, n_beyond=max(0, wanted - total))
+    n_beyond = max(0, wanted - total)
+    return Plan(total, is_open=is_open, n_sessions=here.n_left, n_beyond=n_beyond, has_earlier=here.has_earlier)
 
 
 def _is_coming(path: str = "") -> Q:
@@ -74,21 +92,23 @@ def _is_coming(path: str = "") -> Q:
     return Q(**{f"{path}session": None, f"{path}status__in": names})
 
 
-def _count_offered_before(study: ProlificStudy) -> int:
+def _count_offered_before(panel: Panel, study: ProlificStudy | None) -> int:
     """Return how many sessions people have yet to begin whom earlier studies of the project brought, or still invite.
+
+    Without a study, all that there are come before it.
 
     Studies share the open places. Of two, the one that was drafted first has them, and the other one what is left.
     A panel that has ended lets nobody in, even if its study could not be paused, as one that is gone from the platform.
     """
     taken = Q(submissions__status__in=OCCUPYING)
-    earlier = ProlificStudy.objects.filter(
-        panel__project=study.panel.project_id, panel__ended_at=None, pk__lt=study.pk, status=Status.ACTIVE
-    )
+    earlier = ProlificStudy.objects.filter(panel__project=panel.project_id, panel__ended_at=None, status=Status.ACTIVE)
+    if study is not None:
+        earlier = earlier.filter(pk__lt=study.pk)
     offers = earlier.select_related("panel").annotate(
         n_taken=Count("submissions", filter=taken), n_coming=Count("submissions", filter=_is_coming("submissions__"))
     )
     n_hits = sum((max(0, o.total_places - o.n_taken) + o.n_coming) * _hits_per_session(o.panel) for o in offers)
-    return -(-n_hits // _hits_per_session(study.panel)) if n_hits else 0
+    return -(-n_hits // _hits_per_session(panel)) if n_hits else 0
 
 
 def follow_places(study: ProlificStudy, client: Client) -> None:

@@ -87,7 +87,8 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
     """Edit a draft; saving sends it to Prolific and asks what it costs."""
     panel = _fetch_panel(project, number)
     study = ProlificStudy.objects.filter(panel=panel).first()
-    n_sessions = max(1, following.count_sessions(panel))
+    here = following.count_open_sessions(panel, study)
+    n_sessions = max(1, here.n_left)
     start = {"title": project.name[:120], "estimated_minutes": 15, "places": n_sessions, "most_places": n_sessions}
     data = request.POST if request.method == "POST" else None
     form = StudyForm(data, instance=study, initial={} if study else start)
@@ -100,7 +101,7 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
             except PlatformError as error:
                 messages.error(request, f"{error.message} The draft is stored here. Save it again to send it.")
             return redirect("annotate:prolific-study", project.slug, number)
-    context = {"panel": panel, "study": study, "form": form, "n_sessions": n_sessions}
+    context = {"panel": panel, "study": study, "form": form, "here": here}
     return render(request, "annotate/prolific/study_edit.html", context, status=_status_of(form))
 
 

@@ -1,5 +1,7 @@
 """A study on Prolific: drafted, published by a person, its places, and what both sides say at the end."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -212,6 +214,25 @@ def test_a_later_study_offers_what_an_earlier_one_leaves(
     connected.platform.give_back(arrived.submission)
     drafting.pause(study=first.study, actor=manager)
     assert following.plan_places(tend(second)).total == 3
+
+
+def test_a_draft_is_told_what_earlier_studies_leave(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    client, panel = client_of(manager), make_prolific_panel(manager)
+    edit = f"/p/{project.slug}/panels/{panel.number}/prolific/edit/"
+    assert "No places are open here yet." in client.get(edit).text
+    open_batch(project, n_hits=6, judgments=1)
+    assert "enough for 6 sessions." in " ".join(client.get(edit).text.split())
+    first = publish(connected, manager, make_prolific_panel(manager), places=4, most_places=6)
+    page = " ".join(client.get(edit).text.split())
+    assert "enough for 2 sessions, besides those that earlier studies of this project offer." in page
+    assert re.search(r'name="places" value="2"', page)
+    tend(first)
+    assert "Earlier studies of this project offer all places that are open here." in client.get(edit).text
+    client.post(edit, study_form())
+    page = " ".join(client.get(edit.removesuffix("edit/")).text.split())
+    assert "places for 0 sessions, besides those that earlier studies of this project offer" in page
 
 
 def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
