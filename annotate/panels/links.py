@@ -18,6 +18,8 @@ from projects.models import Project
 
 SIGNATURE = "signature"
 """The parameter with which a link that a platform of one's own makes proves who sends the participant."""
+SIGNED_PLATFORM = Panel.Platform.GENERIC
+"""The only platforms whose links can be signed are those of one's own; all others make their links themselves."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~@:+=-]{0,127}")
 # Prolific's ids are those of its database; a shape that others have too would let an unfilled or cut one through.
 _SHAPES = {Panel.Platform.PROLIFIC: re.compile(r"[0-9a-f]{24}")}

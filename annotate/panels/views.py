@@ -166,7 +166,7 @@ def _show(
         "link": links.make_link(panel, url),
         "sample": links.make_sample(panel, url),
         "preset": PRESETS[Panel.Platform(panel.platform)],
-        "signing_key": links.make_key(panel) if panel.platform == Panel.Platform.GENERIC else "",
+        "signing_key": links.make_key(panel) if panel.platform == links.SIGNED_PLATFORM else "",
         "codes": [(label, panel.code_for(value)) for value, label in Outcome.choices],
         "page": page,
         "state": state,

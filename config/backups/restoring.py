@@ -13,6 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from annotate.integrity import verifying
 from annotate.models import Panel, ProlificAccount
+from annotate.panels import links
 from config import data_folder, unfinished_restore
 from config.backups import archive, databases, stored_files
 from config.backups.backing_up import fingerprint_key
@@ -94,10 +95,15 @@ def restore(path: Path, *, replace: bool = False, say: Say = lambda _: None) -> 
         encrypted = Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN)
         result.n_people_without_second_factor = encrypted.values("user").distinct().count()
         result.n_prolific_accounts_without_token = ProlificAccount.objects.exclude(token="", secret="").count()
-        result.n_panels_without_signed_links = Panel.objects.filter(ended_at=None).count()
+        result.n_panels_without_signed_links = _count_panels_with_signed_links()
     say("Checking the result …")
     result.problems = _find_problems(manifest)
     return result
+
+
+def _count_panels_with_signed_links() -> int:
+    """Count the open panels whose links are signed; all other links rest on no key."""
+    return Panel.objects.filter(platform=links.SIGNED_PLATFORM, ended_at=None).count()
 
 
 def _refuse_newer(manifest: archive.Manifest) -> None:
