@@ -132,6 +132,7 @@ def carry_on(session: PanelSession) -> PanelSession:
         session.outcome, session.code, session.ended_at = finished.outcome, finished.code, timezone.now()
         session.save(update_fields=["outcome", "code", "ended_at"])
         _move(session, State.FINISHED)
+        panel_pay.follow_session(session)
     return session
 
 

@@ -149,16 +149,19 @@ def list_differences(project: Project) -> list[Difference]:
             theirs += f", fees {format_amount(entry.told_fee_cents, entry.panel.currency)}"
         what = DIFFERENCES[vars(entry)["difference"]]
         found.append(Difference(entry.panel, entry.annotator, str(entry.get_kind_display()), what, ours, theirs))
-    return found + [
-        Difference(
-            session.panel, session.participant.membership, "reward", NOT_OWED, theirs=str(session.get_state_display())
-        )
-        for session in _find_unowed(project)
-    ]
+    for session in _find_unowed(project):
+        what = NOT_OWED
+        if vars(session)["is_sent_again"]:
+            what = DIFFERENCES["paid again" if session.state == State.APPROVED else "sent again"]
+        theirs = str(session.get_state_display())
+        found.append(Difference(session.panel, session.participant.membership, "reward", what, theirs=theirs))
+    return found
 
 
 NOT_OWED = "Submitted or approved there, and nothing is owed here."
 DIFFERENCES = {
+    "paid again": "Paid there twice for the same HITs, which are owed once.",
+    "sent again": "Another submission was sent for the same HITs, which are owed once. Approve one alone.",
     "unexpected": "Paid there, and not owed here.",
     "cancelled": "Paid there, and cancelled here: the session was returned, timed out or rejected.",
     "amount": "Paid there with another amount.",
@@ -174,7 +177,10 @@ def _find_differing(entries: QuerySet[PanelPayment]) -> QuerySet[PanelPayment]:
     is_owed = Q(cents__isnull=False, cancelled_at=None)
     is_paid = Q(told=Told.PAID)
     is_unanswered = is_owed & Q(told__in=("", Told.WAITING), approved_at__lt=Now() - ANSWER_WITHIN)
+    is_again = Q(kind=Kind.REWARD) & ~is_owed & Exists(_find_owed_rewards("annotator"))
     rules = {
+        "paid again": is_again & is_paid,
+        "sent again": is_again & Q(told=Told.WAITING),
         "unexpected": is_paid & Q(cents=None) & ~Q(kind=Kind.FEE),
         "cancelled": is_paid & Q(cents__isnull=False, cancelled_at__isnull=False),
         "amount": is_paid & Q(cents__isnull=False, told_cents__isnull=False) & ~Q(told_cents=F("cents")),
@@ -194,7 +200,14 @@ def _find_unowed(project: Project) -> QuerySet[PanelSession]:
     told = PanelSession.objects.filter(panel__project=project, state__in=(State.SUBMITTED, State.APPROVED))
     paying = told.filter(panel__paid_by=Panel.Payer.PLATFORM, panel__reward_cents__gt=0)
     unowed = paying.exclude(Exists(PanelPayment.objects.filter(session=OuterRef("pk"), kind=Kind.REWARD)))
+    unowed = unowed.annotate(is_sent_again=Exists(_find_owed_rewards("participant__membership")))
     return unowed.select_related("panel", "participant__membership").order_by("-panel__number", "pk")
+
+
+def _find_owed_rewards(annotator: str) -> QuerySet[PanelPayment]:
+    """Return the rewards that are owed to the annotator of an outer row, in its panel."""
+    rewards = PanelPayment.objects.filter(panel=OuterRef("panel"), annotator=OuterRef(annotator), kind=Kind.REWARD)
+    return rewards.filter(cents__isnull=False, cancelled_at=None)
 
 
 def _describe_ours(entry: PanelPayment) -> str:

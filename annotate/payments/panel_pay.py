@@ -128,8 +128,11 @@ def follow_session(session: PanelSession, *, told_at: datetime | None = None) ->
     if session.state in (State.RETURNED, State.TIMED_OUT, State.REJECTED):
         cancel(stored)
     elif cents := find_reward(session):
+        # Of several submissions for one set, the one that the platform approves is owed, and no longer another.
+        others = _find_other_rewards(session)
         # The panel's terms may have changed since: who has finished is owed what was announced to them.
-        before = stored.exclude(cents=None).values_list("cents", flat=True).first()
+        before = (stored.exclude(cents=None) | others).values_list("cents", flat=True).first()
+        cancel(others)
         annotator = session.participant.membership
         owe(panel=session.panel, key=key, kind=Kind.REWARD, cents=before or cents, annotator=annotator, session=session)
     if session.state == State.APPROVED:
@@ -144,19 +147,28 @@ def find_reward(session: PanelSession) -> int:
     """Return what a session is owed by its outcome and the panel's terms, 0 for nothing.
 
     One without an outcome is owed the reward once the platform has approved it: somebody decided so there. A set is
-    owed once, also where its participant came back with another session and got the code again.
+    owed once, also where its participant came back with another session and got the code again. One that the platform
+    has approved is owed before one that it has not paid.
     """
     panel = session.panel
     if panel.paid_by != Panel.Payer.PLATFORM:
         return 0
-    if session.outcome == Outcome.SCREENED_OUT:
-        return panel.screened_out_cents or 0
     is_earned = session.outcome == Outcome.COMPLETED or (not session.outcome and session.state == State.APPROVED)
-    if not is_earned or not panel.reward_cents:
-        return 0
-    others = PanelPayment.objects.filter(panel=panel, annotator=session.participant.membership_id, kind=Kind.REWARD)
-    is_owed = others.filter(cents__isnull=False, cancelled_at=None).exclude(key=make_reward_key(session)).exists()
-    return 0 if is_owed else panel.reward_cents
+    if session.outcome == Outcome.SCREENED_OUT:
+        cents = panel.screened_out_cents
+    else:
+        cents = panel.reward_cents if is_earned else None
+    others = _find_other_rewards(session)
+    if session.state == State.APPROVED:
+        others = others.filter(told=Told.PAID)
+    return cents if cents and not others.exists() else 0
+
+
+def _find_other_rewards(session: PanelSession) -> QuerySet[PanelPayment]:
+    """Return the rewards that are owed to a session's participant for other sessions in the same panel."""
+    same = PanelPayment.objects.filter(panel=session.panel_id, annotator=session.participant.membership_id)
+    owed = same.filter(kind=Kind.REWARD, cents__isnull=False, cancelled_at=None)
+    return owed.exclude(key=make_reward_key(session))
 
 
 def pays_by_panels(project: Project) -> bool:

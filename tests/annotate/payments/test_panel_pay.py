@@ -5,13 +5,20 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Outcome, Panel, PanelPayment, PanelSession
 from annotate.onboarding import erasing
 from annotate.panels import managing, sessions
 from annotate.payments import ledger, panel_pay
-from annotate.payments.panel_comparison import DIFFERENCES, NOT_OWED, list_differences, measure_hourly_pay, sum_by_panel
+from annotate.payments.panel_comparison import (
+    DIFFERENCES,
+    NOT_OWED,
+    list_differences,
+    measure_hourly_pay,
+    sum_by_panel,
+)
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
@@ -135,13 +142,80 @@ def test_a_set_is_owed_once_and_only_where_the_platform_pays(project: Project, m
     assert hourly.median_minutes == pytest.approx(5)
     assert hourly.n_completed == 1
     sessions.record(second, State.APPROVED, at=NOW)
-    assert PanelPayment.objects.count() == 1
-    assert [found.what for found in list_differences(project)] == [NOT_OWED]
+    owed = PanelPayment.objects.filter(cancelled_at=None)
+    assert owed.count() == 1
+    assert list_differences(project) == []
     own = make_panel(manager, paid_by=Panel.Payer.PROJECT)
     arrive(own, "ada", Outcome.COMPLETED)
-    assert PanelPayment.objects.count() == 1
+    assert owed.count() == 1
     with pytest.raises(Refused, match="This project pays"):
         managing.change_panel(panel=own, actor=manager, values={"reward_cents": 5})
+
+
+def come_again(panel: Panel, name: str, client: Client) -> PanelSession:
+    open_link(panel, name, client, session=f"another-session-of-{name}-000")
+    return session_of(panel, name)
+
+
+def finish(panel: Panel, name: str) -> tuple[PanelSession, Client]:
+    """Somebody does their set of one HIT and sees the code."""
+    client, _ = open_link(panel, name)
+    rate(member_of(panel, name))
+    Assignment.objects.update(active_seconds=900, has_odd_times=False)
+    sessions.end(session_of(panel, name), Outcome.COMPLETED)
+    return session_of(panel, name), client
+
+
+def test_the_second_of_two_submissions_for_the_same_hits_is_not_owed(project: Project, manager: Membership) -> None:
+    """It is named as such, while it waits and once the platform has paid both."""
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    first, client = finish(panel, "pia")
+    second = come_again(panel, "pia", client)
+    sessions.record(first, State.SUBMITTED, at=NOW)
+    sessions.record(second, State.SUBMITTED, at=NOW)
+    assert [found.what for found in list_differences(project)] == [DIFFERENCES["sent again"]]
+    sessions.record(first, State.APPROVED, at=NOW)
+    sessions.record(second, State.APPROVED, at=NOW)
+    assert [found.what for found in list_differences(project)] == [DIFFERENCES["paid again"]]
+    (sums,) = sum_by_panel(project)
+    assert (sums.owed, sums.approved, sums.paid, sums.texts["active"]) == (0, 0, 150, "$6.00")
+
+
+def test_the_submission_that_the_platform_approves_is_the_one_that_is_owed(
+    project: Project, manager: Membership
+) -> None:
+    """Not the first one, which then no longer awaits approval in the ledger, with what was announced for it."""
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    first, client = finish(panel, "pia")
+    second = come_again(panel, "pia", client)
+    sessions.record(first, State.SUBMITTED, at=NOW)
+    Panel.objects.update(reward_cents=200)
+    sessions.record(second, State.APPROVED, at=NOW)
+    (sums,) = sum_by_panel(project)
+    assert (sums.owed, sums.approved, sums.paid, sums.texts["active"]) == (0, 0, 150, "$6.00")
+    assert [found.what for found in list_differences(project)] == [DIFFERENCES["sent again"]]
+    sessions.record(first, State.REJECTED, at=NOW + timedelta(minutes=1))
+    assert list_differences(project) == []
+    sessions.record(first, State.APPROVED, at=NOW + timedelta(minutes=2))
+    assert [found.what for found in list_differences(project)] == [DIFFERENCES["paid again"]]
+    assert sum_by_panel(project)[0].texts["active"] == "$6.00"
+
+
+def test_who_comes_again_is_owed_once_also_after_a_return_or_when_screened_out(
+    project: Project, manager: Membership
+) -> None:
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    first, client = finish(panel, "pia")
+    sessions.record(first, State.RETURNED, at=NOW)
+    assert reward_of(come_again(panel, "pia", client)).cents == 150
+    client, _ = open_link(panel, "ben")
+    sessions.end(session_of(panel, "ben"), Outcome.SCREENED_OUT)
+    again = come_again(panel, "ben", client)
+    sessions.end(again, Outcome.SCREENED_OUT)
+    assert list(PanelPayment.objects.filter(cents=14).values_list("session__outcome")) == [("screened_out",)]
 
 
 def test_the_platforms_word_is_ordered_by_its_time_and_a_sum_is_owed_once(
@@ -197,7 +271,8 @@ def test_each_difference_is_listed_once(project: Project, manager: Membership, c
     say(unexpected, 150)
     sessions.record(arrive(panel, "unowed"), State.SUBMITTED, at=NOW)
     found = list_differences(project)
-    assert sorted(each.what for each in found) == sorted([*DIFFERENCES.values(), NOT_OWED])
+    again = {DIFFERENCES[key] for key in ("sent again", "paid again")}  # these have tests of their own
+    assert sorted(each.what for each in found) == sorted({*DIFFERENCES.values(), NOT_OWED} - again)
     project.refresh_from_db()
     (sums,) = sum_by_panel(project)
     assert (sums.owed, sums.approved, sums.paid, sums.fees) == (300, 150, 700, 175)
