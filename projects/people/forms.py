@@ -68,6 +68,9 @@ class PeopleFilterForm(forms.Form):
 
     q = forms.CharField(required=False, max_length=100, label="Search")
     role = forms.ChoiceField(label="Role", required=False, choices=[("", "any"), *Role.choices])
+    annotates = forms.ChoiceField(
+        label="Annotator", required=False, choices=[("", "any"), ("yes", "yes"), ("no", "no")]
+    )
     kind = forms.ChoiceField(label="Type", required=False, choices=[("", "any"), *Membership.Kind.choices])
     standing = forms.ChoiceField(label="Status", required=False, choices=[("", "any"), *Membership.Standing.choices])
     sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])

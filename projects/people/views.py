@@ -137,6 +137,8 @@ def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "Query
     for field in ("role", "kind", "standing"):
         if value := wanted.get(field):
             members = members.filter(**{field: value})
+    if annotates := wanted.get("annotates"):
+        members = members.filter(is_annotator=annotates == "yes")
     return members.order_by(*PeopleFilterForm.SORTS[wanted.get("sort") or "joined"])
 
 

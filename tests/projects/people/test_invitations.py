@@ -1,6 +1,7 @@
 """Invitations: stored hashed, bounded in time and uses, never above the right of whoever makes them."""
 
 import hashlib
+import html
 import re
 from datetime import timedelta
 from functools import partial
@@ -71,7 +72,13 @@ def test_members_are_linked_from_the_invitations_where_not_all_annotators_are_li
     for n in range(3):
         assert ("Show all annotators" in client.get(page).text) == (n > 2)
         make_membership(project)
-    assert "Show all annotators" in client.get(page).text
+    make_membership(project, role=Role.RESEARCHER)
+    make_membership(project, kind=Membership.Kind.IMPORTED, imported_name="Worker 7")
+    annotating = make_membership(project, role=Role.MANAGER, is_annotator=True)
+    (link,) = re.findall(r'href="([^"]*)">Show all annotators', client.get(page).text)
+    shown = {member.pk for member in client.get(html.unescape(link)).context["page"]}
+    assert shown == {member.pk for member in project.memberships.people().annotators()}
+    assert annotating.pk in shown
     members = client.get(reverse("projects:people-list", args=[project.slug])).text
     assert f'href="{page}"' not in members
 
