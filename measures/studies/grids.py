@@ -43,8 +43,12 @@ class Grid:
         systems: Sequence[str] | npt.NDArray[np.generic],
         questions: Sequence[object] | npt.NDArray[np.generic],
         units: Sequence[object] | npt.NDArray[np.generic],
+        merges: bool = True,
     ) -> "Grid":
         """Arrange scores of answers, all columns of one length, in grids.
+
+        Several answers of a system to a question are averaged, or, with `merges` False, spread over further columns
+        of the same unit, so that no answer is lost to those who correlate single answers.
 
         Raises
         ------
@@ -57,12 +61,17 @@ class Grid:
         ...                questions=["q", "q", "r"], units=["p", "p", "p"])
         >>> grid.systems, grid.human.tolist(), grid.complete.tolist()
         (('a', 'b'), [[5.0, nan], [3.0, 1.0]], [True, False])
+        >>> twice = {"systems": ["a", "a"], "questions": ["q", "q"], "units": ["p", "p"]}
+        >>> [Grid.of(np.array([5.0, 3]), {}, **twice, merges=merges).human.tolist() for merges in (True, False)]
+        [[[4.0]], [[5.0, 3.0]]]
         """
         lengths = {len(human), len(systems), len(questions), len(units), *(len(each) for each in metrics.values())}
         if len(lengths) > 1:
             raise ValueError("Each answer needs a system, a question, a unit and a score on each side.")
         names, rows = np.unique(np.asarray([str(each) for each in systems], dtype=str), return_inverse=True)
         columns = number_groups(questions)
+        if not merges:
+            columns = number_groups(columns + len(columns) * _count_earlier(rows, columns))
         n_columns = int(columns.max(initial=-1)) + 1
         cells = rows * n_columns + columns
         counts = np.bincount(cells, minlength=len(names) * n_columns)
@@ -90,3 +99,13 @@ class Grid:
     @property
     def n_units(self) -> int:
         return int(self.units.max(initial=-1)) + 1
+
+
+def _count_earlier(rows: Ints, columns: Ints) -> Ints:
+    """Return how many earlier answers have the same row and column."""
+    cells = rows * (int(columns.max(initial=-1)) + 1) + columns
+    order = np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    earlier = np.zeros(len(cells), np.int64)
+    earlier[order] = np.arange(len(cells)) - np.searchsorted(ordered, ordered)
+    return earlier

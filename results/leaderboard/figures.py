@@ -29,7 +29,7 @@ from results.scope.gold_settings import SEED
 from results.scope.passages import count_effective, warn_of_few_passages
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
 from results.studies.joining import CANDIDATE, MetricColumn
-from results.studies.kinds.soft import check_size
+from results.studies.kinds.soft import arrange
 from results.studies.metrics_chosen import current_runs
 from results.studies.pair_frame import PairFrame, read_pairs
 from results.studies.settings import Settings
@@ -198,7 +198,7 @@ class _Leaderboard:
         gold, passages = self.frame.gold[self.common], rows[PASSAGE].to_numpy()
         segment = correlate_linearly(gold, missing, groups=passages, by_group=True)
         system = correlate_means(gold, missing, systems=rows[SOURCE].to_numpy(str), units=passages)
-        soft = compare_system_pairs(self._make_grid(missing), rng=np.random.default_rng(SEED))
+        soft = compare_system_pairs(self._make_grid(missing, merges=True), rng=np.random.default_rng(SEED))
         for subject in missing:
             found[subject] = {
                 "segment": store_correlation(segment[subject]),
@@ -207,16 +207,8 @@ class _Leaderboard:
             }
         return found
 
-    def _make_grid(self, metrics: Mapping[str, Floats]) -> Grid:
-        rows = self.frame.table[self.common]
-        check_size(rows[SOURCE].nunique(), rows[QUESTION].nunique())
-        return Grid.of(
-            self.frame.gold[self.common],
-            metrics,
-            systems=rows[SOURCE].to_numpy(str),
-            questions=rows[QUESTION].to_numpy(),
-            units=rows[PASSAGE].to_numpy(),
-        )
+    def _make_grid(self, metrics: Mapping[str, Floats], *, merges: bool) -> Grid:
+        return arrange(self.frame.table[self.common], self.frame.gold[self.common], metrics, merges=merges)
 
     def _test_pairs(self) -> list[dict[str, Any]]:
         """Return the permutation test of each pair of ranked metrics; those of unchanged scores are kept."""
@@ -232,7 +224,8 @@ class _Leaderboard:
         wanted = [pair for pair in combinations(subjects, 2) if frozenset(pair) not in kept]
         found: dict[frozenset[str], dict[str, Any]] = dict(kept)
         if wanted:
-            grid = self._make_grid({subject: scores[subject] for subject in subjects})
+            # The table has correlations over single answers, and the test is of their differences.
+            grid = self._make_grid({subject: scores[subject] for subject in subjects}, merges=False)
             tested = permute(grid, rng=np.random.default_rng(SEED), n_patterns=N_PATTERNS, only=wanted)
             for (first, second), each in tested.pairs.items():
                 found[frozenset((first, second))] = {

@@ -25,6 +25,8 @@ AT_ONCE = 5_000
 """Up to this many judgments of a criterion, a page computes its figures itself."""
 METHODS = 4
 """Raised where methods change: figures computed by earlier ones are still shown, and offered to be recomputed."""
+METHODS_OF = {"plan": 2}
+"""Raised where the methods of one kind change alone."""
 MOST_KEPT = 20
 """Reports of the same question; older ones are deleted."""
 
@@ -153,6 +155,8 @@ def _hash_content(project: Project, kind: str) -> str:
     some kinds the runs of metrics that are done.
     """
     found: tuple[Any, ...] = (METHODS, read_version(project))
+    if kind in METHODS_OF:
+        found = (*found, METHODS_OF[kind])
     if kind in OF_METRICS:
         with connection.cursor() as cursor:
             cursor.execute(_RUNS, {"project": project.pk})

@@ -61,7 +61,8 @@ def permute_metrics(frame: Frame, settings: Settings, seed: int) -> dict[str, An
     swap, level = settings.options.get(PERMUTATION) or OFF, settings.options.get(LEVEL) or Level.NONE.value
     if swap == OFF:
         return {}
-    grid = make_grid(frame)
+    # Means of questions and systems take one score of each system for a question; “all answers” takes every answer.
+    grid = make_grid(frame, merges=Level(level) is not Level.NONE)
     found = permute(
         grid, rng=np.random.default_rng(seed), swap=swap, level=level, n_patterns=settings.n_resamples
     )  # fmt: skip
@@ -157,7 +158,7 @@ def list_permutation_limits(figures: Figures) -> list[str]:
     if found["n_merged"]:
         sentences.append(
             f"Several answers of a system to one question were averaged ({found['n_merged']:,} times) for the "
-            "permutation test, so its correlations differ slightly from the others."
+            "permutation test and the intervals over systems and passages, so these correlations differ from others."
         )
     n_pairs = sum("reason" not in pair for pair in found["pairs"]) // 2
     least = 2 * n_pairs * found["least_p"]

@@ -1,11 +1,14 @@
 """Soft pairwise accuracy: whether a metric is as sure as people are of which of two systems is better."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from django import forms
 
 from measures.outcome import Undefined
+from measures.patterns import Floats
 from measures.studies.grids import Grid
 from measures.studies.soft_pairwise import LEAST_QUESTIONS, LEAST_SYSTEMS, compare_system_pairs
 from projects.errors import Refused
@@ -27,21 +30,35 @@ MOST_CELLS = 20_000_000
 """A grid of so many cells takes 160 MB for each metric."""
 
 
-def make_grid(frame: Frame) -> Grid:
-    """Return the scores as systems by questions. Raises Refused where these are too many."""
-    check_size(frame.table[SOURCE].nunique(), frame.table[QUESTION].nunique())
+def make_grid(frame: Frame, *, merges: bool = True) -> Grid:
+    """Return the scores as systems by questions; without merging, each answer has a cell of its own.
+
+    Raises Refused where these are too many.
+    """
+    metrics = {metric.subject: frame.scores(metric) for metric in frame.metrics}
+    return arrange(frame.table, frame.gold, metrics, merges=merges)
+
+
+def arrange(table: pd.DataFrame, gold: Floats, metrics: Mapping[str, Floats], *, merges: bool = True) -> Grid:
+    """Return the scores of the candidates of a table as a grid. Raises Refused where it would be too large."""
+    _check_size(table, merges=merges)
     return Grid.of(
-        frame.gold,
-        {metric.subject: frame.scores(metric) for metric in frame.metrics},
-        systems=frame.table[SOURCE].to_numpy(str),
-        questions=frame.codes(QUESTION),
-        units=frame.codes(PASSAGE),
+        gold,
+        metrics,
+        systems=table[SOURCE].to_numpy(str),
+        questions=table[QUESTION].to_numpy(),
+        units=table[PASSAGE].to_numpy(),
+        merges=merges,
     )
 
 
-def check_size(n_systems: int, n_questions: int) -> None:
+def _check_size(table: pd.DataFrame, *, merges: bool) -> None:
     """Refuse a grid that would not fit into memory, as where each candidate has a source of its own."""
-    if n_systems * n_questions > MOST_CELLS:
+    n_systems, n_questions = table[SOURCE].nunique(), table[QUESTION].nunique()
+    n_columns = n_questions
+    if not merges:
+        n_columns = int(table.groupby([QUESTION, SOURCE]).size().groupby(level=0).max().sum())
+    if n_systems * n_columns > MOST_CELLS:
         raise Refused(
             f"Systems are compared question by question, and {n_systems:,} systems on {n_questions:,} questions are "
             "too many. Filter the sources; a metric comparison also works without its permutation test (off)."

@@ -83,6 +83,21 @@ def test_metrics_are_ranked_on_the_same_candidates(judged: Project, runs: list[M
     assert "share a rank" in list_notes(figures)[0]
 
 
+def test_pairs_differ_by_the_correlations_shown_where_systems_give_several_answers(
+    judged: Project, owner: Membership
+) -> None:
+    rng, people = np.random.default_rng(6), [make_membership(judged) for _ in range(2)]
+    more = [make_candidates(each.question, source=each.source)[0] for each in list_candidates(judged)]
+    judge(judged, {each: {person: float(rng.integers(1, 6)) for person in people} for each in more})
+    for title in ("One", "Two"):
+        give_scores(judged, owner, title, {each.pk: float(rng.normal()) for each in list_candidates(judged)})
+    figures = compute(judged)
+    shown = {title: row["segment"].value for title, row in rows(figures).items()}
+    ((first, second, difference, *_ps),) = read_pairs(figures)
+    assert difference == pytest.approx(shown[first] - shown[second])
+    assert difference > 0, "the caption says that the higher correlation comes first"
+
+
 def test_a_metric_with_few_scores_is_named_and_not_ranked(
     judged: Project, runs: list[MetricRun], owner: Membership
 ) -> None:

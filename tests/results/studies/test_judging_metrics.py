@@ -219,3 +219,25 @@ def test_what_a_kind_lacks_is_said_before_it_runs(
         "/p/bridges/studies/new/?kind=redundancy"
     ).content.decode()  # fmt: skip
     assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("level", ["none", "question"])
+def test_permutation_averages_answers_only_where_questions_are_correlated(
+    league: Project, criteria: list[str], researcher: Membership, level: str
+) -> None:
+    rng, person = np.random.default_rng(7), make_membership(league)
+    more = [make_candidates(each.question, source=each.source, rank=2)[0] for each in list_candidates(league)]
+    judge(
+        league,
+        {each: {person: float(rng.integers(1, 6))} for each in more},
+        rubric=league.rubrics.order_by("-version")[0],
+        criterion=league.rubrics.order_by("-version")[0].criteria.order_by("position")[0],
+    )
+    runs = [score(league, researcher, title, n, n / 3) for n, title in enumerate(("Near", "Far"), start=1)]
+    options = {"permutation": "both", "level": level}
+    made = study(league, researcher, runs, "significance", criterion=criteria[0], n_resamples=100, options=options)
+    overall, drawn = (rows(made, name)["Near"][0] for name in ("metrics", "boot-both"))
+    is_same = drawn == pytest.approx(overall)
+    assert is_same == (level == "none"), "“all answers” are those of every other table"
+    averaged = "Several answers of a system to one question were averaged (24 times) for the permutation test and"
+    assert (averaged in " ".join(list_caveats(made))) == (level == "question")
