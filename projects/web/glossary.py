@@ -120,9 +120,9 @@ GLOSSARY = {
     # Sample-size planner
     "ci-width": Entry(
         "Width of the 95 % CI",
-        "Distance between the 2.5th and 97.5th percentile of the simulated alphas.",
+        "Expected distance between the ends of alpha's interval in a study of this size.",
     ),
-    "median-alpha": Entry("Median alpha", "Median of the alphas of the data sets simulated at this size."),
+    "planned-alpha": Entry("Alpha", "Alpha of the simulated ratings, on which the width depends."),
     # Metrics
     "candidates-scored": Entry("Candidates scored", "Candidates for which the metric gives a value."),
     "without-score": Entry(
@@ -286,7 +286,7 @@ GLOSSARY = {
     "plan-missing": Entry("Missing", "Judgments that are planned, and neither collected nor asked for by a batch yet."),
     "stage-remaining": Entry(
         "Estimated remaining",
-        "What annotators will earn with all assignments still missing, without fees, personal HITs and re-collection.",
+        "What this project will owe for all assignments still missing, without fees, personal HITs and re-collection.",
     ),
     "cost-items": Entry("Items", "Candidates and controls that annotators are shown, once for each assignment."),
     "cost-personal": Entry(

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Rates
 from annotate.batches.progress import Progress, Speed, measure_common_speed
-from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
+from annotate.models import Attempt, Batch, Panel, QualificationItem, QualificationTest
 from annotate.payments import ledger
 from projects.models import Project
 
@@ -28,7 +28,11 @@ class Pay:
     """Cents of a stage: earned so far by state of payment, and an estimate for the judgments still wanted."""
 
     sums: ledger.Sums
-    to_come: int
+    to_come: int = 0
+    """What the project itself will owe, or owe at most (`is_most`)."""
+    is_most: bool = False
+    others: str = ""
+    """Who else pays for what is left, such as Prolific; empty where the project pays for all of it."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,16 @@ class Timeline:
     floor_cents: int | None = None
 
     @property
-    def to_come(self) -> int:
-        return sum(stage.pay.to_come for stage in self.stages if stage.pay)
-
-    @property
     def is_under_floor(self) -> bool:
         return self.money is not None and self.money.hourly.is_under(self.floor_cents)
+
+
+@dataclass(frozen=True)
+class Payers:
+    """Who pays people besides the project, and whether the project pays any annotator."""
+
+    others: str = ""
+    pays_own: bool = True
 
 
 def build_timeline(
@@ -79,12 +87,12 @@ def build_timeline(
     A stage begins with its first batch that was opened, the qualification with its test.
     """
     sums = {stage.key: stage.sums for stage in ledger.sum_by_stage(project)} if has_money else {}
+    payers = _find_payers(project) if has_money else Payers()
     stages = [_make_qualification_stage(project, sums if has_money else None)]
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
-        stages.append(
-            _make_collection_stage(kind, begun, progress, stuck, sums if has_money else None) if begun else None
-        )
+        pay = _estimate_pay(begun, progress, sums.get(kind, ledger.Sums()), payers) if has_money else None
+        stages.append(_make_collection_stage(kind, begun, progress, stuck, pay) if begun else None)
     return Timeline(
         stages=tuple(stage for stage in stages if stage is not None),
         money=sum(sums.values(), ledger.Sums()) if has_money else None,
@@ -105,7 +113,7 @@ def _make_qualification_stage(project: Project, sums: dict[str, ledger.Sums] | N
         label=str(ledger.STAGES["qualification"]),
         taken=StageProgress(**taken),
         is_live=test.state == QualificationTest.State.OPEN,
-        pay=None if sums is None else Pay(sums.get("qualification", ledger.Sums()), 0),
+        pay=None if sums is None else Pay(sums.get("qualification", ledger.Sums())),
     )
 
 
@@ -114,11 +122,10 @@ def _make_collection_stage(
     batches: list[Batch],
     progress: Mapping[int, Progress],
     stuck: Mapping[int, int],
-    sums: dict[str, ledger.Sums] | None,
+    pay: Pay | None,
 ) -> StageLine:
     whole = sum((progress[batch.pk] for batch in batches), Progress())
-    live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
-    to_come = sum(_estimate_pay(batch, progress[batch.pk]) for batch in live)
+    live = _list_live(batches)
     n_stuck = sum(stuck.get(batch.pk, 0) for batch in live)
     n_to_do = sum(progress[batch.pk].n_left for batch in live) - n_stuck
     return StageLine(
@@ -127,11 +134,40 @@ def _make_collection_stage(
         is_live=bool(live),
         n_stuck=n_stuck,
         speed=measure_common_speed(live, n_to_do) if live else None,
-        pay=None if sums is None else Pay(sums.get(kind, ledger.Sums()), to_come),
+        pay=pay,
     )
 
 
-def _estimate_pay(batch: Batch, progress: Progress) -> int:
+def _list_live(batches: Sequence[Batch]) -> list[Batch]:
+    return [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
+
+
+def _find_payers(project: Project) -> Payers:
+    """Return who pays for the work that is left: the platforms of open panels, the project, or both."""
+    panels = project.panels.filter(paid_by=Panel.Payer.PLATFORM, ended_at=None).order_by()
+    platforms = [Panel.Platform(value) for value in panels.values_list("platform", flat=True).distinct()]
+    if not platforms:
+        return Payers()
+    own = project.memberships.people().active().annotators().filter(is_paid_elsewhere=False)
+    is_known = len(platforms) == 1 and platforms[0] != Panel.Platform.GENERIC
+    return Payers(str(platforms[0].label) if is_known else "the platform", pays_own=own.exists())
+
+
+def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], sums: ledger.Sums, payers: Payers) -> Pay:
+    """Return a stage's pay. Participants of panels get no batch that names its annotators: the project pays for it."""
+    named, shared = 0, 0
+    others = ""
+    for batch in _list_live(batches):
+        cents = _estimate_rest(batch, progress[batch.pk])
+        if batch.has_named_annotators or not payers.others:
+            named += cents
+        elif progress[batch.pk].n_left:
+            shared += cents if payers.pays_own else 0
+            others = payers.others
+    return Pay(sums, named + shared, is_most=shared > 0 and bool(others), others=others)
+
+
+def _estimate_rest(batch: Batch, progress: Progress) -> int:
     """Return the estimated cents of the places left, at the mean number of items per HIT, with its controls."""
     # HITs differ in size, and which are left changes all the time, so each counts as a mean one.
     items = batch.n_items / batch.n_hits if batch.n_hits else 0

@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
-from annotate.models import Assignment, Attempt, Batch, Hit, Item, LedgerEntry, QualificationTest
+from annotate.models import Assignment, Attempt, Batch, Hit, Item, LedgerEntry, Panel, QualificationTest
 from projects.models import Membership, Project
 from results.overview.overview import make_overview
 from results.overview.timeline import StageLine
 from tests.annotate.open_batches import open_batch
+from tests.annotate.panels.samples import make_panel, open_link
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.factories import make_membership
 from tests.page_reader import Rows, condense, read
@@ -111,6 +112,35 @@ def test_money_by_stage_is_for_managers(
         "HITs completed",
         "Pace",
     }
+
+
+def test_what_a_platform_pays_is_not_named_as_what_the_project_will_owe(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """Nobody can know who will take the rest, unless the project pays nobody or the batch names its annotators."""
+    batch, client = paid_batch(project, n_hits=2, cents=40), client_of(manager)
+
+    def remaining() -> str:
+        return read_stages(client, project)[0]["Estimated remaining"]
+
+    assert remaining() == "about $0.80"
+    own = make_panel(manager, paid_by=Panel.Payer.PROJECT)
+    assert remaining() == "about $0.80"
+    panel = make_panel(manager, platform=Panel.Platform.PROLIFIC)
+    assert remaining() == "Prolific pays"
+    open_link(panel, "5f" * 12, session="6a" * 12)
+    assert remaining() == "Prolific pays"
+    open_link(own, "ada")
+    assert remaining() == "up to $0.80 less what Prolific pays"
+    make_panel(manager, platform=Panel.Platform.SONA)
+    assert remaining() == "up to $0.80 less what the platform pays"
+    Batch.objects.filter(pk=batch.pk).update(has_named_annotators=True)
+    assert remaining() == "about $0.80"
+    Membership.objects.filter(is_paid_elsewhere=False, is_participant=True).update(standing="removed")
+    open_batch(project, n_hits=1)
+    assert remaining() == "about $0.80 the platform pays the rest"
+    Panel.objects.update(ended_at=timezone.now())
+    assert remaining() != "about $0.80 the platform pays the rest"
 
 
 def test_pay_under_the_floor_is_an_alert(
