@@ -24,7 +24,7 @@ from measures.studies.system_means import correlate_means
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
 from results.models import MetricRun
-from results.reports.reports import METHODS
+from results.reports.reports import METHODS, METHODS_OF
 from results.scope.gold_settings import SEED
 from results.scope.passages import count_effective, warn_of_few_passages
 from results.studies.frame import DATASET, PASSAGE, QUESTION, SOURCE, Frame, Rows, read_frame
@@ -87,7 +87,7 @@ class _Leaderboard:
         # Each may lack a few candidates, and all together every one.
         self.ranked = self.ranked if self.common.any() else []
         self.hashes = {metric.subject: _hash([frame.scores(metric)]) for metric in frame.metrics}
-        self.basis = _hash([np.array([METHODS]), *self._list_columns()])
+        self.basis = _hash([np.array([METHODS, METHODS_OF["leaderboard"]]), *self._list_columns()])
         self.n_computed = 0
 
     def _find_common(self) -> Rows:

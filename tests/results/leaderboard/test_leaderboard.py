@@ -173,7 +173,7 @@ def test_a_job_keeps_what_has_not_changed(
     stored.save()
     give_scores(judged, owner, "Near", {each.pk: each.pk % 5 / 5 for each in list_candidates(judged)})
     assert run()["n_computed"] == 4, "an earlier version did not store what soft accuracy rests on"
-    monkeypatch.setattr(leaderboard, "METHODS", reports.METHODS + 1)
+    monkeypatch.setitem(reports.METHODS_OF, "leaderboard", reports.METHODS_OF["leaderboard"] + 1)
     assert run()["n_computed"] == 4, "other methods leave nothing of the figures before"
 
 
