@@ -19,14 +19,18 @@ LEAST_SECONDS = 600.0
 
 Kind = LedgerEntry.Kind
 
-# The sums of a group of entries, in the order of `_make_sums`: owed, approved, paid, the number of HITs, and for the
-# hourly rate the cents and the seconds. Cents are summed over all entries of an assignment, so that pay taken back
-# lowers the rate, but seconds only once, with the entry of the HIT.
+# The sums of a group of entries, in the order of `_make_sums`: owed, approved, paid, the number of HITs, of those
+# rejected unpaid, and for the hourly rate the cents and the seconds. Pay of a HIT is taken back and given back in turn,
+# each time by one entry, so that their difference is the number of HITs whose pay is taken back now. Cents are summed
+# over all entries of an assignment, so that pay taken back lowers the rate, but seconds only once, with the entry of
+# the HIT.
 _SUMS = """
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NULL), 0),
 coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NOT NULL AND e.payment_id IS NULL), 0),
 coalesce(sum(e.cents) FILTER (WHERE e.payment_id IS NOT NULL), 0),
 count(*) FILTER (WHERE e.kind = 'hit'),
+count(*) FILTER (WHERE e.kind = 'adjustment' AND e.assignment_id IS NOT NULL AND e.cents < 0)
+- count(*) FILTER (WHERE e.kind = 'adjustment' AND e.assignment_id IS NOT NULL AND e.cents > 0),
 coalesce(sum(e.cents) FILTER (WHERE a.id IS NOT NULL), 0),
 coalesce(sum(a.active_seconds) FILTER (WHERE e.kind = 'hit'), 0)
 """
@@ -60,12 +64,16 @@ class Hourly:
 
 @dataclass(frozen=True)
 class Sums:
-    """Cents by status: owed until approved, approved until paid; `n_hits` counts HITs with pay of their own."""
+    """Cents by status: owed until approved, approved until paid; `n_hits` counts HITs with pay of their own.
+
+    HITs that were rejected unpaid are none of them.
+    """
 
     owed: int = 0
     approved: int = 0
     paid: int = 0
     n_hits: int = 0
+    n_rejected_unpaid: int = 0
     hourly: Hourly = Hourly()
 
     @property
@@ -76,12 +84,17 @@ class Sums:
     def total(self) -> int:
         return self.owed + self.approved + self.paid
 
+    @property
+    def has_hits(self) -> bool:
+        return bool(self.n_hits or self.n_rejected_unpaid)
+
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
             self.owed + other.owed,
             self.approved + other.approved,
             self.paid + other.paid,
             self.n_hits + other.n_hits,
+            self.n_rejected_unpaid + other.n_rejected_unpaid,
             self.hourly + other.hourly,
         )
 
@@ -252,8 +265,9 @@ def format_dollars(cents: int) -> str:
 
 
 def _make_sums(row: tuple[Any, ...]) -> Sums:
-    owed, approved, paid, n_hits, cents, seconds = row
-    return Sums(int(owed), int(approved), int(paid), n_hits, Hourly(int(cents), float(seconds)))
+    owed, approved, paid, n_hits, n_unpaid, cents, seconds = row
+    hourly = Hourly(int(cents), float(seconds))
+    return Sums(int(owed), int(approved), int(paid), n_hits - n_unpaid, n_unpaid, hourly)
 
 
 def _fetch_rows(query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:

@@ -63,12 +63,13 @@ def _as_json(sums: Sums) -> dict[str, Any]:
         "approved_cents": sums.approved,
         "paid_cents": sums.paid,
         "hits": sums.n_hits,
+        "hits_rejected_unpaid": sums.n_rejected_unpaid,
         "cents_per_hour": sums.hourly.cents_per_hour,
     }
 
 
 def _format_table(found: list[Balance], total: Sums) -> str:
-    rows = [("annotator", "HITs", "awaiting approval", "approved", "paid", "hourly rate")]
+    rows = [("annotator", "HITs", "rejected unpaid", "awaiting approval", "approved", "paid", "hourly rate")]
     for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", total)]:
         rate = sums.hourly.cents_per_hour
         hour = "too little time" if rate is None else format_dollars(rate)
@@ -76,13 +77,14 @@ def _format_table(found: list[Balance], total: Sums) -> str:
             (
                 name,
                 f"{sums.n_hits:,}",
+                f"{sums.n_rejected_unpaid:,}",
                 format_dollars(sums.owed),
                 format_dollars(sums.approved),
                 format_dollars(sums.paid),
                 hour,
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if column else cell.ljust(width)

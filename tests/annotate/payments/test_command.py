@@ -27,7 +27,7 @@ def test_balances_are_shown_as_text_and_as_json(annotator: Membership) -> None:
     earn(annotator, 1_000, is_approved=True)
     text = run()
     assert [line.split() for line in text.splitlines()][1] == [
-        *(annotator.pseudonym, "1", "$0.40", "$10.00", "$0.00", "$2.40"),
+        *(annotator.pseudonym, "1", "0", "$0.40", "$10.00", "$0.00", "$2.40"),
     ]
     answer: dict[str, Any] = json.loads(run("--json"))
     assert answer["owed_cents"] == 40
@@ -37,6 +37,7 @@ def test_balances_are_shown_as_text_and_as_json(annotator: Membership) -> None:
         "approved_cents": 0,
         "paid_cents": 0,
         "hits": 1,
+        "hits_rejected_unpaid": 0,
         "cents_per_hour": 240,
     }
     assert "anna" not in text

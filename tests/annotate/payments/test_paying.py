@@ -17,7 +17,7 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.factories import make_membership, make_project
-from tests.page_reader import condense
+from tests.page_reader import condense, read
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -221,6 +221,36 @@ def test_a_payment_counts_what_it_pays_and_names_the_rest_apart(
     paying.approve_entries(assignment_ids=[work[0].pk, submitted(annotator, batch, 5).pk])
     (line,) = payment_files.list_lines(paying.make_payment(project=project, actor=manager))
     assert (line.n_hits, line.n_rejected_unpaid, line.cents) == (2, 1, 40)
+
+
+def test_hits_that_were_rejected_unpaid_are_counted_apart_everywhere(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    """Also after they were paid, and no more once they are approved after all."""
+    batch = paid_batch(project, n_hits=4)
+    work = [submitted(annotator, batch, n) for n in (1, 2, 3)]
+    earn(annotator, 15)
+    paying.approve_entries(assignment_ids=[work[0].pk])
+    paying.make_payment(project=project, actor=manager)
+    paying.void_entries(assignment_ids=[work[0].pk, work[1].pk])
+
+    def counted() -> set[tuple[int, int]]:
+        sums = [each.sums for each in ledger.list_balances(project)]
+        sums += [each.sums for each in ledger.sum_by_stage(project) if each.sums.has_hits]
+        sums += [ledger.sum_by_annotator([annotator])[annotator.pk]]
+        sums += [ledger.fetch_sums_today([annotator])[annotator.pk].sums]
+        return {(each.n_hits, each.n_rejected_unpaid) for each in sums}
+
+    assert counted() == {(1, 2)}
+    for path in ("", f"of/{annotator.pseudonym}/"):
+        page = client_of(manager).get(f"/p/{project.slug}/payments/{path}").text
+        assert "2 rejected unpaid" in condense(page)
+    paying.approve_entries(assignment_ids=[work[0].pk])
+    assert counted() == {(2, 1)}
+    paying.void_entries(assignment_ids=[each.pk for each in work])
+    assert counted() == {(0, 3)}
+    page = client_of(manager).get(f"/p/{project.slug}/payments/").text
+    assert [row["HITs"] for row in read(page).rows("Stages")] == ["", "0 3 rejected unpaid"]
 
 
 def test_a_debt_waits_until_it_is_earned_back(
