@@ -4,19 +4,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_matrix
+from scipy.special import stdtrit
 
-from measures.agreement import Agreement, alphas, krippendorff_alpha
+from measures.agreement import Agreement, krippendorff_alpha
+from measures.alpha_intervals import jackknife_alphas
 from measures.columns import GROUP, UNIT, VALUE, require_columns
+from measures.jackknife import LEAST_EFFECTIVE, LEAST_UNITS, effective_number
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
 
 POOL = 1500
-"""Items simulated for each number of judgments per item; the simulated studies draw from this pool."""
+"""A larger trial is too slow to jackknife again and again: each draw takes whole groups of about so many items."""
+LEAST_GROUPS = 40
+"""The fewest groups of a draw from such a trial, however large they are: few would tell little of how groups differ."""
+WIDEST = 2.0
+"""A wider interval leaves open whether alpha is near -1 or near 1. The size is left out, as if it had no interval."""
 _NEIGHBOURS = 20
 """A score given by few annotators (rare, or on a slider) borrows pairs of scores near it, up to this many pairs."""
+_OWN_NEIGHBOURS = 8
+"""The same among the pairs of one group, which are fewer."""
+_LEAST_OWN = 4
+"""A group of fewer items borrows pairs of the whole trial."""
+_TRIES = 5
+"""Pairs drawn of a group before one of the whole trial is taken, where each is one of the item itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +43,9 @@ class PlannedWidth:
     n_units : int
         Items.
     width : float
-        Width of the central interval that contains alpha in 95 % (or `confidence`) of the simulated studies.
+        Width of the confidence interval of alpha.
     alpha : float
-        Median of alpha over the simulated studies.
+        Alpha with so many judgments per item, on which the width depends.
     """
 
     n_judgments: int
@@ -52,17 +65,24 @@ class AlphaPlan:
     fewest_judgments, most_judgments : int
         The fewest and the most judgments that an item of the trial has. Up to the fewest, all ratings are drawn from
         the trial; beyond the most, the plan relies on the model for every item.
+    judgments : tuple of int
+        The numbers of judgments per item that were asked for, sorted.
     widths : tuple of PlannedWidth
-        Sorted by judgments per item, then items.
-    n_studies : int
-        Studies simulated for each size.
+        Sorted by judgments per item, then items. Sizes without an interval, or with one that says nothing, are left
+        out.
+    n_draws : int
+        Draws of ratings for each number of judgments.
+    by_group : bool
+        Whether intervals are over groups.
     """
 
     trial: Agreement
     fewest_judgments: int
     most_judgments: int
+    judgments: tuple[int, ...]
     widths: tuple[PlannedWidth, ...]
-    n_studies: int
+    n_draws: int
+    by_group: bool
 
 
 def plan_alpha(
@@ -72,11 +92,11 @@ def plan_alpha(
     judgments: Iterable[int],
     units: Iterable[int],
     rng: np.random.Generator,
-    n_studies: int = 300,
+    n_draws: int = 20,
     confidence: float = 0.95,
     by_group: bool = False,
 ) -> AlphaPlan | Undefined:
-    """Simulate studies from the data of a trial, and measure how much their alpha varies.
+    """Estimate from the data of a trial how wide the jackknife interval of alpha will be in larger studies.
 
     Parameters
     ----------
@@ -91,17 +111,18 @@ def plan_alpha(
         Numbers of items; each 2 or more.
     rng : numpy.random.Generator
         The source of randomness.
-    n_studies : int
-        Studies simulated for each size.
+    n_draws : int
+        Draws of ratings for each number of judgments.
     confidence : float
-        Share of the studies whose alpha lies within `width`, between 0 and 1.
+        Nominal coverage of the intervals, between 0 and 1.
     by_group : bool
-        Draw whole groups (passages) of the trial instead of units, because units of one group are not independent.
+        Intervals over whole groups (passages) instead of units, because units of one group are not independent.
 
     Returns
     -------
     AlphaPlan or Undefined
-        Undefined if alpha of the trial is, and if the trial has only one unit (or group).
+        Undefined if alpha of the trial is, and if no draw has an interval, for the reason of the last one: fewer than
+        three units (or groups), one group that outweighs all others together, or perfect agreement.
 
     Raises
     ------
@@ -110,19 +131,31 @@ def plan_alpha(
 
     Notes
     -----
-    Items of the trial are drawn with replacement. If an item has enough ratings, a random subset of them is taken
-    without replacement; this assumes only that annotators are exchangeable. Drawing ratings with replacement would
-    repeat judgments as if two people agreed, and would overestimate alpha. If an item has too few ratings, the rest
-    are added one by one to its `j` ratings: with probability ``(j - 1) / j`` a copy of one of them, otherwise the
-    score that another annotator gave to an item of the trial on which somebody gave the score of one of them. This
-    keeps the mean difference between two ratings of an item, and the kind of differences, close to the trial's.
-    In simulations with known truth, widths were correct to about 5 % within the trial's number of ratings, and to
-    about 15 % beyond it, more often too wide than too narrow. The plan does not account for what the trial did not
-    include: other items, other annotators, changed instructions.
+    Each draw gives every item of the trial the number of judgments in question. If an item has enough ratings, a random
+    subset of them is taken without replacement; this assumes only that annotators are exchangeable. Drawing ratings
+    with replacement would repeat judgments as if two people agreed, and would overestimate alpha. If an item has too
+    few ratings, the rest are added one by one to its `j` ratings: with probability ``(j - 1) a / (1 + (j - 1) a)``,
+    where `a` is alpha of the trial, a copy of one of them, otherwise the score that another annotator gave to an item
+    of the trial on which somebody gave the score of one of them. Such an answer differs from the other ratings by
+    ``(1 + a)`` times the mean difference of a pair, and the Spearman-Brown weight of the copies makes up for it: alpha
+    stays that of the trial. In groups of four items or more the other item is one of the same group, as groups may be
+    easy or hard to agree on.
+
+    With ``D`` the mean over draws of 1 - alpha, and ``V`` that of ``G (1 - alpha)^2 se^2``, where ``se`` is the
+    jackknife's standard error of log(1 - alpha) over the `G` groups of a draw, a study of ``G'`` groups has the
+    standard error ``sqrt(V / G') / D`` on that scale, and Student's t has the effective number of its groups less one
+    degrees of freedom, as in `measures.jackknife.jackknife_interval`.
+
+    Studies drawn with replacement from the trial, whose alphas were compared before, are as much alike as groups that
+    occur again and again: in simulations their spread was up to a third too small where few groups had most of the
+    items. The jackknife is also what real studies are shown with. How close the widths come:
+    ``python -m benchmarks.planning``. The plan does not account for what the trial did not include: other items, other
+    annotators, changed instructions.
 
     References
     ----------
-    B. Efron and R. Tibshirani (1993), An Introduction to the Bootstrap, chapter 6: simulation from what was observed.
+    B. Efron and C. Stein (1981), The jackknife estimate of variance, Annals of Statistics 9(3): the variance for
+    another sample size follows from its order 1/n.
 
     Examples
     --------
@@ -136,32 +169,36 @@ def plan_alpha(
     True
     """
     judgments, sizes = sorted(set(judgments)), sorted(set(units))
-    if n_studies < 1 or not 0 < confidence < 1 or min([2, *judgments, *sizes]) < 2:
-        raise ValueError("n_studies must be 1 or more, items and judgments 2 or more, and confidence between 0 and 1.")
+    if n_draws < 1 or not 0 < confidence < 1 or min([2, *judgments, *sizes]) < 2:
+        raise ValueError("n_draws must be 1 or more, items and judgments 2 or more, and confidence between 0 and 1.")
     require_columns(frame, UNIT, VALUE, *([GROUP] if by_group else []))
     # Groups are dropped unless they are drawn: a unit in two groups is an error only then.
     trial = krippendorff_alpha(frame.drop(columns=[] if by_group else [GROUP], errors="ignore"), level=level)
     if isinstance(trial, Undefined):
         return trial
-    observed = _Trial.of(frame, by_group=by_group)
-    if observed.n_groups < 2:
-        return Undefined(reason=f"one {'group' if by_group else 'unit'} only, so there is nothing to resample")
+    observed = _Trial.of(frame, trial.alpha, by_group=by_group)
     widths: list[PlannedWidth] = []
+    reason = ""
     for n_judgments in judgments:
-        pool = _Pool.of(observed, n_judgments, rng)
+        found = _Precision.of(observed, n_judgments, Level(level), rng, n_draws=n_draws, by_group=by_group)
+        if isinstance(found, Undefined):
+            reason = found.reason
+            continue
         for n_units in sizes:
-            found = pool.study(n_units, Level(level), rng, n_studies)
-            if len(found):
-                low, middle, high = np.quantile(found, [(1 - confidence) / 2, 0.5, (1 + confidence) / 2])
-                widths.append(
-                    PlannedWidth(n_judgments=n_judgments, n_units=n_units, width=float(high - low), alpha=float(middle))
-                )
+            width = found.expect_width(n_units, confidence)
+            if width is not None:
+                alpha = 1 - found.disagreement
+                widths.append(PlannedWidth(n_judgments=n_judgments, n_units=n_units, width=width, alpha=alpha))
+    if reason and not widths:
+        return Undefined(reason=reason)
     return AlphaPlan(
         trial=trial,
         fewest_judgments=int(observed.counts.min()),
         most_judgments=int(observed.counts.max()),
+        judgments=tuple(judgments),
         widths=tuple(widths),
-        n_studies=n_studies,
+        n_draws=n_draws,
+        by_group=by_group,
     )
 
 
@@ -193,13 +230,13 @@ def units_for_width(widths: Sequence[PlannedWidth], width: float) -> int | Undef
     >>> units_for_width(widths, 0.1), units_for_width(widths, 0.2**0.5 * 0.1**0.5)
     (400, 200)
     >>> units_for_width(widths, 0.05).reason
-    'more than 400 items'
+    'more than 400 candidates'
     """
     if not width > 0:
         raise ValueError("The width must be above 0.")
     widths = sorted(widths, key=lambda each: each.n_units)
     if not widths:
-        return Undefined(reason="alpha is undefined in every simulated study")
+        return Undefined(reason="no planned size has an interval of alpha that says anything")
     before = None
     for each in widths:
         if each.width <= width:
@@ -209,7 +246,7 @@ def units_for_width(widths: Sequence[PlannedWidth], width: float) -> int | Undef
             share = np.log(before.width / width) / np.log(before.width / max(each.width, 1e-12))
             return int(np.ceil(round(before.n_units * (each.n_units / before.n_units) ** share, 6)))
         before = each
-    return Undefined(reason=f"more than {widths[-1].n_units} items")
+    return Undefined(reason=f"more than {widths[-1].n_units:,} candidates")
 
 
 @dataclass(frozen=True)
@@ -221,11 +258,16 @@ class _Trial:
     counts: Ints
     groups: Ints
     n_groups: int
-    pair_given: Floats
-    pair_other: Floats
+    pairs: "_Pairs"
+    own_pairs: "_Pairs | None"
+    """The pairs by group, if groups are drawn: some passages are harder to agree on than others."""
+    lends_own: npt.NDArray[np.bool_]
+    """Whether a group has enough items for pairs of its own."""
+    likeness: float
+    """Alpha, at least 0: how alike ratings of one item are."""
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, *, by_group: bool) -> "_Trial":
+    def of(cls, frame: pd.DataFrame, alpha: float, *, by_group: bool) -> "_Trial":
         frame = frame[frame[VALUE].notna()]
         units = pd.factorize(frame[UNIT])[0]
         order = np.argsort(units, kind="stable")
@@ -236,65 +278,110 @@ class _Trial:
         starts = np.cumsum(counts) - counts
         rows = frame[GROUP].to_numpy()[order][is_kept][starts] if by_group else np.arange(len(counts))
         groups = pd.factorize(rows)[0].astype(np.int64)
-        given, other = _pairs(units, values)
-        return cls(values, starts, counts, groups, int(groups.max()) + 1, given, other)
-
-
-def _pairs(units: Ints, values: Floats) -> tuple[Floats, Floats]:
-    """Return every ordered pair of scores that two annotators gave to one unit, sorted by the first score."""
-    parts = [np.zeros((2, 0))]
-    low, lag = np.arange(len(units)), 0
-    while low.size:
-        lag += 1
-        low = low[low + lag < len(units)]
-        low = low[units[low] == units[low + lag]]
-        parts += [np.stack([values[low], values[low + lag]]), np.stack([values[low + lag], values[low]])]
-    pairs = np.concatenate(parts, axis=1)
-    pairs = pairs[:, np.argsort(pairs[0], kind="stable")]
-    return pairs[0], pairs[1]
+        return cls(
+            values=values, starts=starts, counts=counts, groups=groups, n_groups=int(groups.max()) + 1,
+            pairs=_Pairs.of(units, values, np.zeros_like(groups)),
+            own_pairs=_Pairs.of(units, values, groups) if by_group else None,
+            lends_own=np.bincount(groups) >= _LEAST_OWN, likeness=max(alpha, 0.0),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _Pool:
-    """Simulated units with one number of ratings each, in groups, as patterns that studies draw from."""
+class _Pairs:
+    """Every ordered pair of scores that two annotators gave to one unit, sorted by group and the first score."""
 
-    patterns: Patterns
-    units_of: csr_matrix
-    group_size: float
+    values: Floats
+    """The distinct scores, ascending."""
+    keys: Ints
+    """The group and the first score of each pair, as one number."""
+    other: Floats
+    units: Ints
+    bounds: Ints
+    """Where the pairs of each group begin, and the end."""
 
     @classmethod
-    def of(cls, trial: _Trial, n_judgments: int, rng: np.random.Generator) -> "_Pool":
-        # About POOL units, in whole groups.
-        n_drawn = max(2, round(POOL * trial.n_groups / len(trial.counts)))
-        drawn = rng.integers(trial.n_groups, size=n_drawn)
-        by_group = np.argsort(trial.groups, kind="stable")
-        sizes = np.bincount(trial.groups)
-        ends = np.cumsum(sizes)
-        members = np.concatenate([by_group[ends[group] - sizes[group] : ends[group]] for group in drawn])
-        groups = np.repeat(np.arange(n_drawn), sizes[drawn])
-        ratings = _simulate(trial, members, n_judgments, rng)
-        frame = pd.DataFrame(
-            {UNIT: np.repeat(np.arange(len(members)), n_judgments), VALUE: ratings.ravel(),
-             GROUP: np.repeat(groups, n_judgments)}
-        )  # fmt: skip
-        patterns = Patterns.from_frame(frame)
-        cells = (patterns.cell_units.astype(np.float64), (patterns.cell_pattern, patterns.cell_group))
-        units_of = csr_matrix(cells, shape=(len(patterns.sizes), n_drawn))
-        return cls(patterns, units_of, len(members) / n_drawn)
+    def of(cls, units: Ints, values: Floats, groups: Ints) -> "_Pairs":
+        parts = [np.zeros((3, 0))]
+        low, lag = np.arange(len(units)), 0
+        while low.size:
+            lag += 1
+            low = low[low + lag < len(units)]
+            low = low[units[low] == units[low + lag]]
+            one, another, unit = values[low], values[low + lag], units[low]
+            parts += [np.stack([one, another, unit]), np.stack([another, one, unit])]
+        given, other, unit = np.concatenate(parts, axis=1)
+        distinct = np.unique(values)
+        pair_units = unit.astype(np.int64)
+        keys = groups[pair_units] * len(distinct) + np.searchsorted(distinct, given)
+        order = np.argsort(keys, kind="stable")
+        bounds = np.searchsorted(keys[order], np.arange(int(groups.max()) + 2) * len(distinct))
+        return cls(distinct, keys[order], other[order], pair_units[order], bounds)
 
-    def study(self, n_units: int, level: Level, rng: np.random.Generator, n_studies: int) -> Floats:
-        """Return alpha of `n_studies` studies of about `n_units` units; studies without variation are left out."""
-        n_groups = self.units_of.shape[1]
-        if self.group_size == 1:
-            shares = self.patterns.units / self.patterns.n_units
-            draws = rng.multinomial(n_units, shares, n_studies).astype(np.float64)
-        else:
-            n_drawn = max(2, round(n_units / self.group_size))
-            groups = rng.multinomial(n_drawn, np.full(n_groups, 1 / n_groups), n_studies)
-            draws = np.asarray((self.units_of @ groups.T).T, np.float64)
-        found = alphas(self.patterns, draws, level)
-        defined: Floats = found[~np.isnan(found)]
-        return defined
+    def draw(self, given: Floats, groups: Ints, neighbours: int, rng: np.random.Generator) -> Ints:
+        """Draw, for each score, a pair of its group whose first score is this one, or one close to it."""
+        keys = groups * len(self.values) + np.searchsorted(self.values, given)
+        low, high = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
+        beyond = np.maximum(0, (neighbours - (high - low) + 1) // 2)
+        low, high = np.maximum(self.bounds[groups], low - beyond), np.minimum(self.bounds[groups + 1], high + beyond)
+        drawn: Ints = rng.integers(low, high)
+        return drawn
+
+
+@dataclass(frozen=True)
+class _Precision:
+    """What the jackknife says of studies with one number of judgments: 1 - alpha, and its variance per group."""
+
+    disagreement: float
+    variance: float
+    group_size: float
+    effective_share: float
+    """The effective number of groups, by group."""
+
+    @classmethod
+    def of(
+        cls, trial: _Trial, n_judgments: int, level: Level, rng: np.random.Generator, *, n_draws: int, by_group: bool
+    ) -> "_Precision | Undefined":
+        sizes = np.bincount(trial.groups)
+        disagreements, variances, reason = [], [], ""
+        for _ in range(n_draws):
+            patterns = _draw(trial, sizes, n_judgments, rng)
+            alpha = krippendorff_alpha(patterns, level=level)
+            interval = jackknife_alphas(patterns, levels=[level], by_group=by_group)[level]
+            if isinstance(alpha, Undefined) or isinstance(interval, Undefined):
+                reason = interval.reason if isinstance(interval, Undefined) else ""
+                continue
+            disagreements.append(1 - alpha.alpha)
+            # Not of log(1 - alpha): draws of a small trial that agree nearly perfectly would decide.
+            variances.append(patterns.n_groups * ((1 - alpha.alpha) * interval.se) ** 2)
+        if not disagreements:
+            return Undefined(reason=reason)
+        share = effective_number(sizes) / len(sizes)
+        return cls(float(np.mean(disagreements)), float(np.mean(variances)), float(sizes.mean()), share)
+
+    def expect_width(self, n_units: int, confidence: float) -> float | None:
+        """Return the width of the interval of a study of about `n_units` units; None without one that says anything."""
+        n_groups = n_units / self.group_size
+        n_effective = n_groups * self.effective_share
+        if n_groups < LEAST_UNITS or n_effective < LEAST_EFFECTIVE:
+            return None
+        reach = float(stdtrit(n_effective - 1, (1 + confidence) / 2)) * np.sqrt(self.variance / n_groups)
+        # The ends are 1 - D exp(-reach) and 1 - D exp(reach).
+        width = float(2 * self.disagreement * np.sinh(reach / self.disagreement))
+        return width if width <= WIDEST else None
+
+
+def _draw(trial: _Trial, sizes: Ints, n_judgments: int, rng: np.random.Generator) -> Patterns:
+    """Return the groups of a trial, or some of a large one, with so many ratings of each unit."""
+    drawn = rng.permutation(trial.n_groups)
+    drawn = drawn[: max(LEAST_GROUPS, int(np.searchsorted(np.cumsum(sizes[drawn]), POOL)) + 1)]
+    by_group, ends = np.argsort(trial.groups, kind="stable"), np.cumsum(sizes)
+    members = np.concatenate([by_group[ends[group] - sizes[group] : ends[group]] for group in drawn])
+    ratings = _simulate(trial, members, n_judgments, rng)
+    frame = pd.DataFrame(
+        {UNIT: np.repeat(np.arange(len(members)), n_judgments), VALUE: ratings.ravel(),
+         GROUP: np.repeat(trial.groups[members], n_judgments)}
+    )  # fmt: skip
+    return Patterns.from_frame(frame)
 
 
 def _simulate(trial: _Trial, members: Ints, n_judgments: int, rng: np.random.Generator) -> Floats:
@@ -313,16 +400,22 @@ def _simulate(trial: _Trial, members: Ints, n_judgments: int, rng: np.random.Gen
             ratings[has_own, place] = trial.values[starts[has_own] + order[has_own, place]]
         if not has_own.all():
             given = ratings[everyone, rng.integers(place, size=len(members))]
-            is_new = rng.random(len(members)) < 1 / place
-            added = np.where(is_new, _answer(trial, given, rng), given)
+            is_new = rng.random(len(members)) < 1 / (1 + (place - 1) * trial.likeness)
+            added = np.where(is_new, _answer(trial, members, given, rng), given)
             ratings[~has_own, place] = added[~has_own]
     return ratings
 
 
-def _answer(trial: _Trial, given: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a score that another annotator gave to a unit on which somebody gave this score, or one close to it."""
-    low, high = (np.searchsorted(trial.pair_given, given, side) for side in ("left", "right"))
-    beyond = np.maximum(0, (_NEIGHBOURS - (high - low) + 1) // 2)
-    low, high = np.maximum(0, low - beyond), np.minimum(len(trial.pair_given), high + beyond)
-    answers: Floats = trial.pair_other[rng.integers(low, high)]
+def _answer(trial: _Trial, members: Ints, given: Floats, rng: np.random.Generator) -> Floats:
+    """Draw a score that another annotator gave to a unit with this score, of the same group where it has enough."""
+    answers: Floats = trial.pairs.other[trial.pairs.draw(given, np.zeros_like(members), _NEIGHBOURS, rng)]
+    if (own := trial.own_pairs) is None:
+        return answers
+    left = np.flatnonzero(trial.lends_own[trial.groups[members]])
+    # The pairs of the unit itself would repeat its judgments as if more people agreed.
+    for _ in range(_TRIES):
+        drawn = own.draw(given[left], trial.groups[members[left]], _OWN_NEIGHBOURS, rng)
+        is_other = own.units[drawn] != members[left]
+        answers[left[is_other]] = own.other[drawn[is_other]]
+        left = left[~is_other]
     return answers

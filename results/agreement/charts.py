@@ -116,11 +116,11 @@ def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chart_plan(figures: Figures) -> list[Chart]:
-    """Return the width of the interval by number of items, a line for each number of judgments."""
+    """Return the width of the interval by number of candidates, a line for each number of judgments."""
     widths = figures["plan"].get("widths", [])
     rows = [
         {
-            "items": each["n_units"],
+            "candidates": each["n_units"],
             "judgments": "{n} judgments".format(n=each["n_judgments"]),
             "width": each["width"],
             "alpha": each["alpha"],
@@ -128,13 +128,13 @@ def chart_plan(figures: Figures) -> list[Chart]:
         for each in widths
     ]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = specs.curves("items", "width", "judgments", title="width of the 95 % CI", axis="items", at=sizes)
+    spec = specs.curves("candidates", "width", "judgments", title="width of the 95 % CI", axis="candidates", at=sizes)
     return [
         Chart(
             "widths",
             "Width of the 95 % CI of alpha",
             rows,
             spec,
-            columns=("items", "judgments", "width", "alpha"),
+            columns=("candidates", "judgments", "width", "alpha"),
         )
     ]

@@ -18,7 +18,7 @@ class PlannerForm(JudgmentsForm):
         choices=[("", "level of the criterion"), *Criterion.Level.choices],
     )
     resample = forms.ChoiceField(
-        label="Resample",
+        label="Intervals over",
         required=False,
         choices=[("", "passages, if shared"), ("items", "candidates"), ("passages", "passages")],
     )
@@ -54,7 +54,7 @@ class PlannerForm(JudgmentsForm):
         return (self.cleaned_data.get("width") if self.is_bound else None) or WIDTH
 
     def settings(self, scope: Scope) -> dict[str, Any]:
-        """Return the settings of the report. The width is not among them: it is looked up in the simulated widths."""
+        """Return the settings of the report. The width is not among them: it is looked up in the planned widths."""
         data = self.cleaned_data if self.is_bound else {}
         return {
             **scope_settings(scope),

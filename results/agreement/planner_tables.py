@@ -1,4 +1,4 @@
-"""Tables of the sample-size planner: what a width of the interval requires, and the simulated widths."""
+"""Tables of the sample-size planner: what a width of the interval requires, and the planned widths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ Figures = Mapping[str, Any]
 def tabulate_plan(
     project: Project, figures: Figures, choices: Sequence[Choice], *, criterion: str, width: float
 ) -> list[Table]:
-    """Return the candidates, HITs and costs of each number of judgments, and every simulated size with its width."""
+    """Return the candidates, HITs and costs of each number of judgments, and every size with its width."""
     plan = figures["plan"]
     trial = plan["trial"]
     counts = f"n = {trial['n_units']:,} candidates with {trial['n_ratings']:,} ratings"
-    basis = f"criterion: {criterion.rstrip('. ')}; simulated from {counts}"
+    basis = f"criterion: {criterion.rstrip('. ')}; from {counts}"
     return [_tabulate_choices(project, choices, basis, width), _tabulate_widths(plan, basis)]
 
 
@@ -55,11 +55,25 @@ def _tabulate_widths(plan: Figures, basis: str) -> Table:
         Column("judgments", "Judgments per candidate", "count"),
         Column("candidates", "Candidates", "count"),
         Column("width", "Width of the 95 % CI", "number", hint="ci-width"),
-        Column("alpha", "Median alpha", "number", hint="median-alpha"),
+        Column("alpha", "Alpha", "number", hint="planned-alpha"),
     ]
     rows: list[list[Value]] = [
         [each["n_judgments"], each["n_units"], each["width"], each["alpha"]] for each in plan["widths"]
     ]
-    level, n = plan["trial"]["level"], plan["n_studies"]
-    caption = f"Width of the interval of Krippendorff's alpha ({level}) by study size ({basis}; {n:,} studies each)."
-    return Table("simulation", "Simulation results", columns, rows, caption, n_keys=2, label="planned-widths")
+    level = plan["trial"]["level"]
+    caption = (
+        f"Width of the interval of Krippendorff's alpha ({level}) by study size ({basis}; {_describe_method(plan)})."
+    )
+    return Table("simulation", "Planned widths", columns, rows, caption, n_keys=2, label="planned-widths")
+
+
+def _describe_method(plan: Figures) -> str:
+    if is_of_studies(plan):
+        return f"{plan['n_studies']:,} studies each"
+    over = "passages" if plan["by_group"] else "candidates"
+    return f"95 % intervals by the jackknife with Student's t over {over}, mean of {plan['n_draws']:,} draws of ratings"
+
+
+def is_of_studies(plan: Figures) -> bool:
+    """Return whether an earlier version computed the plan, by the spread of alpha in simulated studies."""
+    return "n_studies" in plan

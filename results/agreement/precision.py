@@ -27,7 +27,7 @@ JUDGMENTS = (2, 3, 5)
 """Numbers of judgments per item that are tried unless others are chosen."""
 # Doubled each time: the width falls with the square root of the number of items.
 UNITS = (50, 100, 200, 400, 800, 1600)
-"""Numbers of items that are simulated."""
+"""Numbers of items that are planned."""
 MOST_JUDGMENTS = 20
 WIDTH = 0.1
 
@@ -50,7 +50,7 @@ class Choice:
 
 
 def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) -> list[Choice]:
-    """Return a choice for each simulated number of judgments, at the project's pay and pace."""
+    """Return a choice for each number of judgments, at the project's pay and pace."""
     from measures.planning_alpha import PlannedWidth, units_for_width
 
     plan, basis = figures["plan"], measure_basis(project)
@@ -59,7 +59,8 @@ def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) 
     hits_per_item = _compute_hits_per_item(figures["passages"], project.hit_size)
     choices = []
     widths = [PlannedWidth(**each) for each in plan["widths"]]
-    for n_judgments in sorted({each.n_judgments for each in widths}):
+    # Plans of earlier versions don't tell which numbers were asked for, if there is no width.
+    for n_judgments in plan.get("judgments") or sorted({each.n_judgments for each in widths}):
         needed = units_for_width([each for each in widths if each.n_judgments == n_judgments], width)
         basis_of_ratings = _describe_basis(plan, n_judgments)
         if isinstance(needed, Undefined):
@@ -93,7 +94,7 @@ def _compute_hits_per_item(passages: list[list[int]], hit_size: int) -> float:
 
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the simulated widths of alpha's interval, and how items are spread over passages."""
+    """Return the planned widths of alpha's interval, and how items are spread over passages."""
     scope = read_scope(project, settings)
     if not scope.criterion.has_one_scale:
         return {"refusal": explain_several_scales(scope.criterion)}

@@ -1,12 +1,15 @@
 """The page that plans how many candidates and judgments a precision of alpha needs."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.agreement import krippendorff_alpha
 from projects.models import Candidate, Membership, Project
-from results.reports import reports
+from results.reports import reports, views
 from tests.page_reader import Screen, number, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
@@ -27,8 +30,8 @@ def test_the_planner_shows_items_and_costs_for_a_width(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     canonical(project)
-    page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
-    widths = page.rows("Simulation results")
+    page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6", resample="items")
+    widths = page.rows("Planned widths")
     assert len(widths) == 18
     assert page.facts["Current alpha, ordinal"].startswith("0.8154")
     rows = page.rows("Requirements for a CI width of 0.2")
@@ -49,11 +52,41 @@ def test_the_planner_shows_items_and_costs_for_a_width(
         assert narrow < 0.2
         assert (n_units > 50) == (wide > 0.2)
     assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
-    address, query = f"{SCORES}planner/tables/", {"width": "0.2", "judgments": "2, 4, 6"}
+    address, query = f"{SCORES}planner/tables/", {"width": "0.2", "judgments": "2, 4, 6", "resample": "items"}
     for name, n in (("requirements", 3), ("simulation", 18)):
         file = client_of(researcher).get(f"{address}{name}.csv", query).content.decode()
         assert len(file.splitlines()) == 1 + n
         check_latex(client_of(researcher).get(f"{address}{name}.tex", query).content.decode())
+
+
+def test_a_plan_needs_three_passages_as_the_interval_does(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    page = client_of(researcher).get(f"{SCORES}planner/").content.decode()
+    assert "A plan can't be computed yet: fewer than three passages." in page
+    page = client_of(researcher).get(f"{SCORES}planner/", {"resample": "items"}).content.decode()
+    assert "by the jackknife with Student&#x27;s t over candidates, mean of 20 draws of ratings" in page
+
+
+def test_a_plan_of_an_earlier_version_says_what_its_widths_are(
+    project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    find_report = reports.find_report
+
+    def find_earlier(*arguments: Any) -> reports.ReportState:
+        state = find_report(*arguments)
+        assert state.figures is not None
+        plan = state.figures["plan"]
+        kept = {name: plan[name] for name in plan if name not in ("judgments", "n_draws", "by_group")}
+        return replace(state, figures={**state.figures, "plan": {**kept, "n_studies": 300}})
+
+    monkeypatch.setattr(views, "find_report", find_earlier)
+    html = client_of(researcher).get(f"{SCORES}planner/", {"resample": "items"}).content.decode()
+    assert "as the spread of alpha in 300 simulated" in html
+    assert "300 studies each" in html
+    assert len(read(html).rows("Planned widths")) == 18
 
 
 def test_the_planner_speaks_of_candidates(project: Project, researcher: Membership, client_of: SignIn) -> None:
@@ -85,7 +118,7 @@ def test_an_impossible_plan_is_refused_by_name(
 def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Project) -> None:
     canonical(project)
     settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
-    found = reports.find_report(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
+    found = reports.find_report(project, "plan", {**settings, "judgments": [2], "by_passage": False}).figures
     assert found is not None
     frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
     alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]
