@@ -25,7 +25,7 @@ from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
-from results.score_import.rows import MetricColumn, list_reasons
+from results.score_import.rows import NO_SCORE, MetricColumn, list_reasons
 
 State, Step = ScoreFile.State, ScoreFile.Step
 
@@ -222,7 +222,7 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
     reasons = {ids[position]: reason for position, reason in list_reasons(column)}
     n_not_numbers = len(column.not_numbers)
     # Reasons by kind: the scores themselves name each cell that was no number.
-    counts = {"not in the file": len(column.missing), "not a number": n_not_numbers}
+    counts = {NO_SCORE: len(column.missing), "not a number": n_not_numbers}
     run = MetricRun.objects.create(
         project=job.project,
         requested_by=job.requested_by,

@@ -27,6 +27,8 @@ PREDICTION = "pred_score"
 # look like numbers.
 PLAIN = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,4})?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[-+]?\d{0,40},\d{1,40}(?:[eE][-+]?\d{1,4})?", re.ASCII)
+NO_SCORE = "no score in the file"
+"""Why a candidate has no score that the file leaves out, or has an empty cell for."""
 # Low, so that a metric with many missing scores written as words is found; a column of texts holds hardly a number.
 LEAST_SHARE = 0.1
 """The least share of numbers among its first cells that makes a column a metric."""
@@ -274,5 +276,5 @@ def explain_no_number(cell: Any, decimal: str = "point") -> str:
 def list_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
     """Yield the position of each candidate without a score, and why it has none."""
     for position in column.missing:
-        yield int(position), "not in the file"
+        yield int(position), NO_SCORE
     yield from column.not_numbers.items()

@@ -72,6 +72,8 @@ class XlsxReader(Reader):
     def open(self) -> None:
         self._check_archive()
         self._row = 0
+        # Cells that are numbers come with a point; beside them, cells of text may have a comma.
+        self.decimal = "either"
         # Given a path, the library judges by the extension, and uploads have none; given a file, by the content.
         self._stream = self.path.open("rb")
         try:

@@ -18,7 +18,9 @@ from results.models import MetricRun, MetricScore, ScoreFile
 from results.score_import import importing
 from results.score_import.problems import KINDS
 from results.score_import.reading import Read, list_names, read_scores
+from results.score_import.rows import list_reasons
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.projects.importing.test_archives import xlsx
 from tests.results.exports.test_mocha import exported as export
 from tests.results.metrics.samples import receive
 
@@ -112,11 +114,11 @@ def test_imported_scores_list_reasons_and_replace_the_run_of_that_name(
         for row in run.scores.values("candidate__external_id", "value", "reason").exclude(candidate__external_id="both")
     }
     assert found_rows == {
-        "a": 0.5, "g": -0.0015, "f": "not in the file", "h": "not in the file", "b": "not a number: “nan”",
+        "a": 0.5, "g": -0.0015, "f": "no score in the file", "h": "no score in the file", "b": "not a number: “nan”",
         "c": "not a number: “0,5”", "d": "not a number: “Infinity”", "e": "not a number: “n/a”",
     }  # fmt: skip
     assert (run.origin, run.metric, run.n_scored, run.n_refused, run.file) == ("uploaded", "bleurt", 2, 8, job)
-    assert run.report["reasons"] == {"not in the file": 4, "not a number": 4}
+    assert run.report["reasons"] == {"no score in the file": 4, "not a number": 4}
     assert importing.find_problems_file(job).is_file()
     path.write_text("candidate_id,bleurt\na,1\n")
     _job, (newer,) = take(corpus, path)
@@ -189,12 +191,27 @@ def test_a_score_whose_square_is_not_finite_is_named_and_left_out(
     path = tmp_path / "scores.jsonl"
     path.write_text('{"id": "a", "x": -1e200}\n{"id": "b", "x": 1' + "0" * 120 + '}\n{"id": "c", "x": 9e99}\n')
     _job, (run,) = take(corpus, path)
-    stored = dict(run.scores.exclude(reason="not in the file").values_list("candidate__external_id", "reason"))
+    stored = dict(run.scores.exclude(reason="no score in the file").values_list("candidate__external_id", "reason"))
     assert stored == {"a": "too large: “-1e+200”", "b": "too large: “1e+120”", "c": ""}
     assert (run.n_scored, run.report["summary"]["high"]) == (1, 9e99)
     found = read(corpus, tmp_path, 'candidate_id,x,y\na,"1e999",1\nb,2,1\n')
     (problem,) = found.report["problems"]["not a number"]
     assert problem["reason"] == "is too large: a score lies between -1e+100 and 1e+100"
+
+
+def test_a_candidate_with_an_empty_cell_has_no_score_in_the_file(corpus: Project, tmp_path: Path) -> None:
+    found = read(corpus, tmp_path, "candidate_id,bleurt,other\na,,1\nb,2,3\n")
+    reasons = dict(list_reasons(found.columns["bleurt"]))
+    place = next(at for at in reasons if found.candidates.find_name(at)[1] == "a")
+    assert reasons[place] == "no score in the file", "the file has the candidate"
+
+
+def test_text_with_a_decimal_comma_is_read_beside_numbers_of_excel(corpus: Project, tmp_path: Path) -> None:
+    found = read(corpus, tmp_path, xlsx(["id", "bleurt"], ["a", 0.25], ["b", "0,5"], ["c", "1,234"]), "scores.xlsx")
+    assert scores(found) == {"a": 0.25, "b": 0.5}
+    assert [each["reason"] for each in found.report["problems"]["not a number"]] == [
+        "may be a decimal or thousands; choose the decimal mark"
+    ]
 
 
 @pytest.mark.parametrize(
