@@ -129,7 +129,7 @@ def read_pairs(
     reason = _find_reasons(pairs, metrics, is_score_needed=not (settings.as_zero or keeps_unscored))
     is_in = (reason == "").to_numpy()
     if not is_in.any():
-        raise Refused(_explain_empty(reason))
+        raise Refused(_explain_empty(pairs, reason, metrics))
     kept = pairs[is_in].reset_index(drop=True)
     scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     out = pairs[~is_in].assign(**{REASON: reason[~is_in]})
@@ -261,6 +261,19 @@ def format_reason(reason: str) -> str:
     }.get(reason, reason)
 
 
-def _explain_empty(reason: pd.Series) -> str:
-    counted = "; ".join(f"{REASONS[name]}: {n}" for name, n in Counter(reason).items())
-    return f"No minimal pairs are left to evaluate. {counted or 'None matches the filters'}."
+def count_reasons(reasons: Mapping[str, int]) -> str:
+    """Return how many pairs are excluded for each reason, as the end of a sentence."""
+    return "; ".join(f"{n:,} because {REASONS.get(name, name)}" for name, n in reasons.items())
+
+
+def _explain_empty(pairs: pd.DataFrame, reason: pd.Series, metrics: tuple[MetricColumn, ...]) -> str:
+    if reason.empty:
+        return "No minimal pairs are left to evaluate: none matches the filters."
+    words = f"No minimal pairs are left to evaluate: {count_reasons(Counter(reason))}."
+    unscored = pairs[reason == NO_METRIC]
+    lacking = [
+        metric.label
+        for metric in metrics
+        if unscored[[make_column(metric.subject, number) for number in NUMBERS]].isna().to_numpy().any()
+    ]
+    return f"{words} Leave out metrics without these scores: {', '.join(lacking)}." if lacking else words

@@ -154,12 +154,13 @@ def _explain_groups(figures: Figures) -> str:
     noun = _NOUNS[figures[GROUP_BY]]
     if figures[GROUP_BY] == NONE:
         return "95 % CI in brackets, over passages."
+    most_constant = max(figures["n_constant"].values(), default=0)
     reasons = [
-        (figures["n_small"], "have fewer than three answers with scores"),
-        (figures["n_equal"], "have equal human scores"),
-        (max(figures["n_constant"].values(), default=0), "or fewer have equal scores by a metric"),
+        (figures["n_small"], "{:,} have fewer than three answers with scores"),
+        (figures["n_equal"], "{:,} have equal human scores"),
+        (most_constant, "up to {:,}, depending on the metric, have equal metric scores"),
     ]
-    listed = "; ".join(f"{n:,} {words}" for n, words in reasons if n)
+    listed = "; ".join(words.format(n) for n, words in reasons if n)
     counted = f"Of {figures['n_groups']:,} {noun}, {figures['n_averaged']:,} are averaged, each with the same weight."
     return f"{counted} 95 % CI in brackets." + (f" Without a correlation: {listed}." if listed else "")
 

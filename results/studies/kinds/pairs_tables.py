@@ -7,7 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.names import spell_out
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.pair_frame import NOT_HIGHER, REASONS, format_reason
+from results.studies.pair_frame import NOT_HIGHER, REASONS, count_reasons, format_reason
 from results.studies.tables import Column, Estimate, Missing, Table, Value, Wording, word_for_page
 
 # A tie counts half, so a metric that knows nothing reaches half of the pairs.
@@ -131,8 +131,8 @@ def _list_excluded(about: About) -> Section:
 def _explain_excluded(figures: Figures, n_listed: int) -> str:
     """Return how many pairs are excluded and why, as the page explains it."""
     n = sum(figures["reasons"].values())
-    counted = "; ".join(f"{REASONS.get(name, name)}: {count:,}" for name, count in figures["reasons"].items())
-    return " ".join([f"{n:,} pairs are excluded. {counted}.", *_note_excluded(figures, n, n_listed)])
+    words = f"Pairs that are excluded: {count_reasons(figures['reasons'])}."
+    return " ".join([words, *_note_excluded(figures, n, n_listed)])
 
 
 def _note_excluded(figures: Figures, n: int, n_listed: int) -> list[str]:

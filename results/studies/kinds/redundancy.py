@@ -159,7 +159,7 @@ def _make_correlations(about: About) -> Section:
     drawn = [(about.labels[subject], read_value(figures["metrics"][subject][UNREPEATED])) for subject in order]
     return Section(
         "redundancy",
-        "Correlation with redundancy",
+        "Correlation with non-redundancy",
         Table("redundancy", title, columns, rows, about.captioned(title, about.resampling), foot=foot),
         charts=[draw_estimates("redundancy", f"Correlation with {other}", drawn, axis="Pearson's r")],
         note=_explain(figures),

@@ -12,6 +12,7 @@ from measures.studies.ranked_answers import DEPTH, Places, RankedAccuracy, Share
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.jobs.running import OnProgress
+from projects.language.amounts import plural
 from projects.models import Project
 from results.models import Study
 from results.studies.charts import WIDTH
@@ -92,6 +93,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         THRESHOLD: threshold,
         HUMAN_THRESHOLD: human_threshold,
         "depth": depth,
+        "longest": int(min(depth, places.places.max(initial=0))),
         "n_lists": len(np.unique(frame.lists())),
         "n_tied": places.n_tied,
         "unranked": dict(frame.unranked),
@@ -150,7 +152,11 @@ def _list_rows(about: About) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _list_first(figures: Figures) -> list[int]:
-    return [n for n in FIRST if n <= figures["depth"]]
+    # Beyond the longest list, every N has the same accuracy. Evaluations of earlier versions don't tell its length.
+    if "longest" not in figures:
+        return [n for n in FIRST if n <= figures["depth"]]
+    longest = figures["longest"]
+    return sorted({min(n, longest) for n in FIRST})
 
 
 def _make_cells(figures: Figures, found: Mapping[str, Any]) -> list[Value]:
@@ -187,7 +193,8 @@ def _make_whole(about: About) -> Section:
 def _draw_curve(about: About) -> Chart:
     rows = []
     for label, found in _list_rows(about):
-        for n, share in enumerate(found["whole"].get("top", ()), start=1):
+        top = found["whole"].get("top", ())
+        for n, share in enumerate(top[: about.figures.get("longest", len(top))], start=1):
             value = read_value(share)
             if isinstance(value, Estimate):
                 # Without an interval the band has no height.
@@ -248,6 +255,9 @@ def _explain(figures: Figures) -> str:
         "count. A list with fewer than N answers counts as it is. 95 % CI over passages in brackets."
     )
     sentences = [words]
+    if figures.get("longest", figures["depth"]) < figures["depth"]:
+        answers = plural(figures["longest"], "answer", "answers")
+        sentences.append(f"The longest list has {figures['longest']} {answers}.")
     if n := figures["n_tied"]:
         sentences.append(f"{n:,} lists have answers of equal rank or confidence, which keep the order of the file.")
     if unranked := figures["unranked"]:

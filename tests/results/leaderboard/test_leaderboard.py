@@ -14,7 +14,6 @@ from measures.studies.permutation import Permuted, permute
 from measures.studies.system_means import correlate_means
 from projects.jobs import running
 from projects.models import Membership, Passage, Project
-from results.leaderboard import figures as leaderboard
 from results.leaderboard.tables import list_notes, tabulate_leaderboard
 from results.models import MetricRun, Report
 from results.reports import reports

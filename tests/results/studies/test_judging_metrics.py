@@ -101,6 +101,8 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     found = rows(made["pairwise"], "pairwise")
     assert found["Near"][2:] == pytest.approx([best.accuracy, best.epsilons[0], best.tie_share, given.accuracy])
     assert found["Floor: everything tied"][0] == found["Flat"][5]
+    note = list_sections(made["groups"])[0].note
+    assert note.endswith("Without a correlation: up to 6, depending on the metric, have equal metric scores.")
     grid = Grid.of(frame.gold, scores, systems=frame.table["source"].to_numpy(str), questions=questions, units=passages)
     soft = compare_system_pairs(grid, rng=np.random.default_rng(1))
     assert isinstance(soft, SoftAccuracies)
@@ -163,6 +165,14 @@ def test_ranked_answers_are_judged_by_metrics_and_people(
     assert section.charts[0].spec["layer"][0]["encoding"]["x"]["axis"]["format"] == "d", "N has no decimals."
     note = section.note
     assert "Left out are lists without ranks or confidences (unranked: 1)." in note
+    assert "The longest list has 2 answers." in note
+    assert [column.title for column in systems.columns[2:5]] == ["Top-1", "Top-2", "Mean reciprocal rank"]
+    assert max(row["n"] for row in section.charts[0].rows) == 2, "beyond the longest list nothing changes"
+    assert made.result is not None
+    made.result["figures"].pop("longest")
+    assert [column.title for column in list_sections(made)[1].table.columns[2:4]] == ["Top-1", "Top-3"], (
+        "an evaluation of an earlier version keeps its columns"
+    )
     partly = give_scores(league, researcher, "Partly", {**scores, second["b"].pk: None})
     both = rows(study(league, researcher, [run, partly], "top_n", **options), "top-n")
     assert both["Metric"] == both["Partly"], "Both on the lists that both have scored."

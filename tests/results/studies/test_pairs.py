@@ -161,10 +161,18 @@ def test_a_study_of_nothing_is_refused(project: Project, manager: Membership) ->
     assert "The project has no minimal pairs." in study(project, manager, [run], kind="pairs").error
     make_pairs(project, "a", 2, score_1=1, score_2=2)
     failed = study(project, manager, [run], kind="pairs")
-    assert (failed.state, "the first candidate has no higher human score: 2" in failed.error) == (
-        Study.State.FAILED,
-        True,
+    assert failed.state == Study.State.FAILED
+    assert failed.error == (
+        "No minimal pairs are left to evaluate: 2 because the first candidate has no higher human score."
     )
+    make_pairs(project, "b", 3)
+    failed = study(project, manager, [run], kind="pairs")
+    assert failed.error.endswith(
+        "2 because the first candidate has no higher human score; 3 because a metric has no score for a candidate. "
+        "Leave out metrics without these scores: Metric."
+    )
+    failed = study(project, manager, [run], kind="pairs", datasets=("nowhere",))
+    assert failed.error == "No minimal pairs are left to evaluate: none matches the filters."
 
 
 def test_a_part_in_which_all_came_out_alike_has_an_interval(project: Project, manager: Membership) -> None:
