@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -114,16 +115,22 @@ def _refuse(
     return render(request, "annotate/desk/arrival_refused.html", context, status=status)
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @never_cache
 @require_safe
 def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
-    """Lead a participant to the next step, or show what they have done and, at the end, the code."""
+    """Lead a participant to the next step, or show what they have done and, at the end, the code.
+
+    Somebody removed reads how a session ended that is over, and nothing else.
+    """
     member = request.membership
     session = sessions.find_session(member)
     if session is None:
         raise Http404("No session.")
     step = session_steps.find_step(member, session)
+    why_ended = explain_refusal(member, Right.MEMBER)
+    if why_ended and step.kind is not Kind.END:
+        raise PermissionDenied(why_ended)
     if step.kind is Kind.CONSENT:
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
     if step.kind in (Kind.SURVEY_BEFORE, Kind.SURVEY_AFTER):
@@ -142,6 +149,7 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_return": bool(_make_return_url(step.session)),
         "host": _find_host(step.session.panel),
         "why_not": why_not,
+        "why_ended": why_ended,
         "notices": fetch_unread([member]).get(member.pk, ()),
         "has_agreed": state.agreed is not None,
         "left": state.withdrawn if state.has_withdrawn else None,
@@ -149,7 +157,7 @@ def session_show(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "annotate/desk/session_show.html", context)
 
 
-@requires(Right.MEMBER)
+@requires(Right.HISTORY)
 @never_cache
 @require_safe
 def session_return(request: ProjectRequest, project: Project) -> HttpResponse:

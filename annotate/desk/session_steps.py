@@ -47,6 +47,8 @@ class Step:
     """Whether there is another HIT to begin, besides that one."""
     is_qualified_since: bool = False
     """Whether a manager qualified them after this session had ended by a failed check."""
+    has_agreed_since: bool = False
+    """Whether they agreed after this session had ended because they had not."""
 
 
 def find_step(annotator: Membership, session: PanelSession) -> Step:
@@ -55,7 +57,8 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     What it stores is true before it is stored, so that asking again, also at the same time, changes nothing.
     """
     is_qualified_since = _is_qualified_since(annotator, session)
-    if is_qualified_since and sessions.may_reopen(session):
+    has_agreed_since = _has_agreed_since(annotator, session)
+    if (is_qualified_since or has_agreed_since) and sessions.may_reopen(session):
         session = sessions.reopen(session)
     ended = _end_if_over(annotator, session)
     open_assignment = Assignment.objects.open().filter(annotator=annotator).first()
@@ -64,7 +67,15 @@ def find_step(annotator: Membership, session: PanelSession) -> Step:
     if ended is not None:
         may_be_late = ended.state == State.TIMED_OUT and not ended.outcome
         late = expired if may_be_late else None
-        return Step(Kind.END, ended, n_done, n_due, expired=late, is_qualified_since=is_qualified_since)
+        return Step(
+            Kind.END,
+            ended,
+            n_done,
+            n_due,
+            expired=late,
+            is_qualified_since=is_qualified_since,
+            has_agreed_since=has_agreed_since,
+        )
     if open_assignment is not None or explain_refusal(annotator, Right.WORK):
         return Step(Kind.HIT, session, n_done, n_due, open_assignment, expired)
     if consent_state(annotator).is_missing:
@@ -160,6 +171,14 @@ def _is_qualified_since(annotator: Membership, session: PanelSession) -> bool:
         return False
     admission = find_admission(annotator)
     return admission is not None and admission.is_qualified
+
+
+def _has_agreed_since(annotator: Membership, session: PanelSession) -> bool:
+    """Return whether a participant who had not agreed, or had left the study, has agreed to the newest text now."""
+    if session.outcome != Outcome.NO_CONSENT or explain_refusal(annotator, Right.WORK):
+        return False
+    state = consent_state(annotator)
+    return state.agreed is not None and not state.is_missing
 
 
 def _has_failed(admission: Admission, session: PanelSession) -> bool:

@@ -36,7 +36,7 @@ MOVES: dict[str, tuple[State, ...]] = {
         *(State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
     ),
     State.FINISHED: (State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
-    # It is open again if a manager qualifies who had failed the check.
+    # It is open again if a manager qualifies who had failed the check, or if somebody agrees after all.
     State.SCREENED_OUT: (
         *(State.ARRIVED, State.SUBMITTED, State.APPROVED, State.RETURNED, State.TIMED_OUT, State.REJECTED),
     ),
@@ -157,14 +157,18 @@ def end(session: PanelSession, outcome: Outcome) -> PanelSession:
 
 
 def may_reopen(session: PanelSession) -> bool:
-    """Return whether a session that ended by a failed check could go on: in its time, and unknown to the platform."""
-    is_failed = session.state == State.SCREENED_OUT and session.outcome == Outcome.FAILED_CHECK
-    return is_failed and session.told_at is None and session.due_at > timezone.now() and not has_newer(session)
+    """Return whether a session that ended by a failed check, or for lack of a consent, could go on.
+
+    It can in its time, and while the platform has said nothing of it.
+    """
+    outcomes = (Outcome.FAILED_CHECK, Outcome.NO_CONSENT)
+    is_ended = session.state == State.SCREENED_OUT and session.outcome in outcomes
+    return is_ended and session.told_at is None and session.due_at > timezone.now() and not has_newer(session)
 
 
 @transaction.atomic
 def reopen(session: PanelSession) -> PanelSession:
-    """Take a failed check back, whose participant is qualified after all, and return the session as it is now.
+    """Take the end of a session back, whose participant may work after all, and return the session as it is now.
 
     Their places were opened to others, so that there may be none left for them. Doing it again changes nothing.
     """

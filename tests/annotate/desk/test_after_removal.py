@@ -10,7 +10,7 @@ from annotate.models import Assignment, Notice
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
 from annotate.moderation.work_filter import WorkFilter
-from annotate.onboarding import notices
+from annotate.onboarding import consent, notices
 from annotate.payments import paying
 from annotate.work import serving
 from projects.models import Membership, Project
@@ -18,6 +18,7 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link
 from tests.annotate.panels.samples import rate as rate_in_session
 from tests.annotate.submitted_work import claim, rate
+from tests.factories import make_consent
 from tests.page_reader import condense
 from tests.people import SignIn
 
@@ -146,3 +147,24 @@ def test_a_removed_participants_link_leads_to_their_history(project: Project, ma
     # Who has done nothing has nothing to read.
     assert open_link(panel, "ben")[1].status_code == 403
     assert idle.get("/p/bridges/session/").status_code == 403
+
+
+def test_a_removed_participant_who_was_done_reads_how_their_session_ended(
+    project: Project, manager: Membership
+) -> None:
+    make_consent(project)
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1)
+    client, _ = open_link(panel, "pia")
+    consent.agree(annotator=member_of(panel, "pia"), version=1)
+    rate_in_session(member_of(panel, "pia"))
+    session = "/p/bridges/session/"
+    assert "CODE-completed" in read(client, session)
+    remove(member_of(panel, "pia"), manager)
+    page = read(client, session)
+    assert "CODE-completed" in page
+    assert "Your membership in this project has ended." in page
+    assert f'href="{HISTORY}"' in page
+    assert client.get("/p/bridges/session/return/")["Location"].startswith("https://")
+    for address in {*re.findall(r'href="(/[^"#?]*)"', page)} - {"/p/bridges/session/return/"}:
+        assert client.get(address, follow=True).status_code == 200, f"{address} is closed"

@@ -256,6 +256,50 @@ def test_a_session_that_is_over_tells_who_was_qualified_since_what_to_do(
     check()
 
 
+def answer_consent(client: Client, project: Project, act: str) -> None:
+    client.post(f"/p/{project.slug}/consent/", {"act": act, "version": 1, "next": "work"}, follow=True)
+
+
+def test_a_session_goes_on_for_who_agrees_after_all(project: Project, manager: Membership) -> None:
+    text, panel = make_consent(project), make_panel(manager)
+    open_batch(project, n_hits=1, consent=text)
+    client, _ = open_link(panel, "ada")
+    answer_consent(client, project, "decline")
+    page = show(client, project)
+    assert "You didn't agree" in page
+    assert "CODE-no_consent" in page
+    answer_consent(client, project, "agree")
+    page = show(client, project)
+    assert "Start rating" in page
+    assert "CODE" not in page
+    rate(member_of(panel, "ada"))
+    assert "CODE-completed" in show(client, project)
+    check()
+
+
+@pytest.mark.parametrize("why", ["time", "platform"])
+def test_a_session_that_is_over_tells_who_agrees_after_all_what_to_do(
+    project: Project, manager: Membership, why: str
+) -> None:
+    text, panel = make_consent(project), make_panel(manager)
+    open_batch(project, n_hits=1, consent=text)
+    client, _ = open_link(panel, "ada")
+    answer_consent(client, project, "decline")
+    if why == "time":
+        PanelSession.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    else:
+        sessions.record(session_of(panel, "ada"), "submitted", at=timezone.now())
+    answer_consent(client, project, "agree")
+    page = show(client, project)
+    assert "You agreed after this session had ended." in page
+    assert "Open the study again from the platform." in page
+    assert "You didn't agree" not in page
+    assert "CODE-no_consent" in page
+    open_link(panel, "ada", client, session=session_id("new"))
+    assert "Start rating" in show(client, project)
+    check()
+
+
 @pytest.mark.parametrize("removes_work", [True, False])
 @pytest.mark.parametrize("n_done", [0, 1, 2])
 def test_who_leaves_reads_that_they_left(
