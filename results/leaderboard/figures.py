@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from annotate.frames.stages import Stage
+from measures.correlation import LEAST_PAIRS
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -34,6 +35,7 @@ from results.studies.metrics_chosen import current_runs
 from results.studies.pair_frame import PairFrame, read_pairs
 from results.studies.settings import Settings
 from results.studies.stored import store, store_correlation
+from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
 from results.studies.warnings import list_warnings
 
 ALPHA = 0.05
@@ -129,7 +131,11 @@ class _Leaderboard:
     def _list_warnings(self) -> list[str]:
         passages, numbers = np.unique(self.frame.table[PASSAGE][self.common].to_numpy(), return_inverse=True)
         few = warn_of_few_passages(len(passages), count_effective(numbers), covering="The ranked metrics rest on")
-        return [*([few] if few else []), *list_warnings(self._select(self.ranked), self.settings)]
+        rows = self.frame.table[self.common]
+        # With two systems there is no correlation over them.
+        lacking = count_lacking(rows[QUESTION].to_numpy(), rows[SOURCE].to_numpy(str))
+        unequal = warn_of_unequal_shares(lacking) if rows[SOURCE].nunique() >= LEAST_PAIRS else ""
+        return [*filter(None, (few, unequal)), *list_warnings(self._select(self.ranked), self.settings)]
 
     def _select(self, metrics: list[MetricColumn]) -> Frame:
         return replace(self.frame, metrics=tuple(metrics))

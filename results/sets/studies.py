@@ -159,6 +159,7 @@ def _store_study(study: Study, *, is_outdated: bool) -> dict[str, Any]:
     result = study.result
     assert result is not None
     from results.studies.kinds import KINDS
+    from results.studies.presentation import list_warnings
 
     figures = {**result["figures"], **KINDS[study.kind].beside(study)}
     return {
@@ -170,6 +171,8 @@ def _store_study(study: Study, *, is_outdated: bool) -> dict[str, Any]:
         "result": {
             **{name: value for name, value in result.items() if name != VERSION},
             **({"judgments_changed_since": True} if is_outdated else {}),
+            # With those that pages find in the figures, as of few passages.
+            "warnings": list_warnings(study),
             "figures": figures,
         },
     }

@@ -166,11 +166,14 @@ def list_caveats(study: Study) -> list[str]:
 
 
 def list_warnings(study: Study) -> list[str]:
-    """Return why figures may mislead, in sentences for the top of the page."""
+    """Return why figures may mislead, in sentences for the top of the page, for scripts and for sets."""
     kind = KINDS.get(study.kind)
     if kind is None or not study.result:
         return []
-    return [*study.result.get("warnings", []), *intervals.list_warnings(study.result["figures"])]
+    figures = study.result["figures"]
+    found = [*study.result.get("warnings", []), *kind.warnings(figures), *intervals.list_warnings(figures)]
+    # An evaluation that is read from a set has them all stored.
+    return list(dict.fromkeys(found))
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:

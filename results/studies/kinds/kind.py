@@ -114,6 +114,8 @@ class Kind:
     sections: Callable[[About], list[Section]]
     limits: Callable[[Settings, Figures], list[str]] = lambda _settings, _figures: []
     """Caveats of the figures, in sentences."""
+    warnings: Callable[[Figures], list[str]] = lambda _figures: []
+    """Why the figures may mislead, in sentences for the top of the page and for scripts."""
     fields: Callable[[Project], Mapping[str, forms.Field]] = lambda _project: {}
     """Form fields of this kind alone; their values are stored in the options."""
     read: Callable[[Project, Settings], Frame] = field(default=read_frame)

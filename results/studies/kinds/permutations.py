@@ -10,13 +10,14 @@ from measures.outcome import Undefined
 from measures.studies.permutation import Level, Permutations, Swap, bootstrap_correlations, permute
 from measures.studies.significance import correct_pairs
 from results.scope.gold_settings import RESAMPLES
-from results.studies.frame import Frame
+from results.studies.frame import QUESTION, SOURCE, Frame
 from results.studies.kinds.groups import sort_by
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.kinds.soft import make_grid
 from results.studies.settings import Settings
 from results.studies.stored import store, store_number
 from results.studies.tables import Column, Missing, Table, Value, read_value
+from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
 
 PERMUTATION, LEVEL = "permutation", "level"
 OFF = "off"
@@ -85,6 +86,11 @@ def permute_metrics(frame: Frame, settings: Settings, seed: int) -> dict[str, An
             for name, each in ends.items()
         },
         "pairs": _list_pairs(found),
+        **(
+            {"lacking": count_lacking(frame.codes(QUESTION), frame.table[SOURCE].to_numpy(str))}
+            if level == Level.SYSTEM
+            else {}
+        ),
     }
 
 
@@ -144,6 +150,12 @@ def explain_permutations(figures: Figures) -> list[str]:
     found = figures[PERMUTATION]
     patterns = "all" if found["is_exact"] else "random"
     return [f"Swapped: {SWAPS[found['swap']]}; {patterns} {found['n_patterns']:,} patterns."]
+
+
+def list_permutation_warnings(figures: Figures) -> list[str]:
+    """Return the warning about means of systems that have answered different questions."""
+    warning = warn_of_unequal_shares(figures.get(PERMUTATION, {}).get("lacking"))
+    return [warning] if warning else []
 
 
 def list_permutation_limits(figures: Figures) -> list[str]:

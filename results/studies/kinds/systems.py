@@ -15,7 +15,6 @@ from measures.studies.system_draws import (
     SystemCorrelation,
     correlate_systems,
     draw_systems,
-    find_lacking,
     take_mean,
 )
 from projects.errors import Refused
@@ -29,6 +28,7 @@ from results.studies.kinds.kind import Figures, Kind
 from results.studies.kinds.systems_tables import make_sections
 from results.studies.settings import Settings
 from results.studies.stored import Steps, store, store_number
+from results.studies.unequal_shares import count_lacking, warn_of_unequal_shares
 
 # As in Yang et al. (2018).
 N_QUESTIONS, N_DRAWS = 30, 100
@@ -75,7 +75,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     whole = correlate_systems(systems, frame.gold, metrics)
     steps.take()
     return {
-        "lacking": store(find_lacking(questions, systems)),
+        "lacking": count_lacking(questions, systems),
         "draws": store(drawn)
         if isinstance(drawn, Undefined)
         else {subject: _store_draws(found, seed) for subject, found in drawn.items()},
@@ -203,6 +203,11 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
     return caveats
 
 
+def list_warnings(figures: Figures) -> list[str]:
+    warning = warn_of_unequal_shares(figures.get("lacking"))
+    return [warning] if warning else []
+
+
 KIND = Kind(
     name=Study.Kind.SYSTEMS,
     title="System-level correlation",
@@ -210,6 +215,7 @@ KIND = Kind(
     compute=compute,
     sections=make_sections,
     limits=list_limits,
+    warnings=list_warnings,
     fields=make_fields,
     read=read,
     check=check_systems,

@@ -15,6 +15,7 @@ from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from results.models import ErrorCause, JudgmentSet, MetricRun, Study
 from results.sets import building, freezing, readme, retiring
 from results.studies.freshness import VERSION, describe_version
+from results.studies.presentation import list_warnings
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import condense
 from tests.people import SignIn
@@ -56,7 +57,9 @@ def test_a_set_holds_what_a_study_was_asked_and_what_came_of_it(
     assert {name: stored[name] for name in ("kind", "settings", "seed")} == {
         name: getattr(studies[0], name) for name in ("kind", "settings", "seed")
     }
-    assert {**stored["result"], VERSION: describe_version(made.project)} == studies[0].result
+    warnings = list_warnings(studies[0])
+    assert warnings[0].startswith("Few passages"), "which pages find in the figures"
+    assert {**stored["result"], VERSION: describe_version(made.project)} == {**studies[0].result, "warnings": warnings}
     causes = json.loads(read(made, "study-2.json"))["result"]["figures"]["causes"]
     assert [list(each.values()) for each in causes.values()] == [["Negation"]]
     client = client_of(researcher)
