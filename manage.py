@@ -4,6 +4,10 @@
 import os
 import sys
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.db.utils import Error as DatabaseError
 
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset(
@@ -53,27 +57,45 @@ def migrate_first() -> None:
     bring_up_to_date()
 
 
+def needs_migrated_tables(arguments: list[str]) -> bool:
+    """Return whether a command line uses tables of the private database."""
+    from config import data_folder
+
+    return needs_servers(arguments) and "postgres" in data_folder.needed() and arguments[0] not in MIGRATE_THEMSELVES
+
+
+def exit_for_database(error: "DatabaseError") -> None:
+    """Exit with what is wrong with the database, unless the command is at fault or its traceback is asked for."""
+    from config.database_errors import explain
+
+    explanation = explain(error)
+    if explanation and "--traceback" not in sys.argv:
+        sys.exit(explanation)
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
-
-    from config import data_folder
+    from django.db.utils import Error as DatabaseError
 
     if needs_servers(sys.argv[1:]):
         try:
             load_while_servers_start()
         except ImproperlyConfigured as reason:
             sys.exit(str(reason))
-        if "postgres" in data_folder.needed() and sys.argv[1] not in MIGRATE_THEMSELVES:
-            migrate_first()
     else:
         # makemigrations checks the history of the database, and warns if there is none running.
         warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
     try:
+        if needs_migrated_tables(sys.argv[1:]):
+            migrate_first()
         execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
         sys.exit(130)
+    except DatabaseError as error:
+        exit_for_database(error)
+        raise
 
 
 if __name__ == "__main__":

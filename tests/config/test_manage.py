@@ -1,6 +1,16 @@
-import pytest
+"""What `manage.py` does before and after a command: servers that it needs, and faults of the database in one line."""
 
+import subprocess
+import sys
+
+import psycopg2
+import pytest
+from django.db import Error, InterfaceError, OperationalError, ProgrammingError, connection
+from pytest_django import Settings
+
+from config import database_errors, env
 from manage import needs_servers
+from tests import database, processes
 
 
 @pytest.mark.parametrize(
@@ -27,3 +37,94 @@ def test_commands_that_need_no_server_start_none(line: str) -> None:
 @pytest.mark.parametrize("line", ["migrate", "serve", "shell", "import_candidates x.csv --project p", "verify"])
 def test_all_other_commands_find_servers_running(line: str) -> None:
     assert needs_servers(line.split())
+
+
+def manage(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=env.BASE_DIR,
+        env={**processes.environment(), "ENV_FILE": "", **over},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["verify", "migrate", "serve", "backup"])
+def test_a_database_that_is_down_is_named_without_a_traceback(command: str) -> None:
+    arguments = ["/tmp/never.tar"] if command == "backup" else []
+    done = manage(
+        command, *arguments, DATABASE_URL=f"postgres://concord:secret@127.0.0.1:{processes.free_port()}/concord"
+    )
+    assert done.returncode == 1
+    assert "The database can't be reached: " in done.stderr
+    assert "Does PostgreSQL run there, and is DATABASE_URL right?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_was_not_migrated_is_told_from_a_fault_of_the_code() -> None:
+    with database.empty("bare") as link:
+        link.close()
+        done = manage("verify")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "The database lacks tables of this version of Concord. Run: manage.py migrate\n",
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_table_that_no_migration_makes_is_a_fault_of_the_code() -> None:
+    with pytest.raises(ProgrammingError) as raised, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM never_made")
+    assert database_errors.explain(raised.value) == ""
+
+
+def fail(error: psycopg2.Error, kind: type[Error] = OperationalError) -> Error:
+    """The error as Django raises it."""
+    raised = kind(*error.args)
+    raised.__cause__ = error
+    return raised
+
+
+@pytest.mark.parametrize(
+    ("error", "is_private", "message"),
+    [
+        (
+            fail(psycopg2.OperationalError("refused")),
+            False,
+            "The database can't be reached: refused\nDoes",
+        ),
+        (fail(psycopg2.OperationalError("refused")), True, "The database can't be reached: refused\nIt is the private"),
+        (fail(psycopg2.InterfaceError("closed"), InterfaceError), False, "The database can't be reached: closed"),
+    ],
+)
+def test_each_fault_of_the_database_is_told_in_its_words(
+    error: Error, is_private: bool, message: str, settings: Settings
+) -> None:
+    settings.IS_EMBEDDED = is_private
+    assert database_errors.explain(error).startswith(message)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("code", "is_private", "message"),
+    [
+        ("53100", False, "The disk of the database is full: "),
+        ("25006", True, "The private database is read-only: it was moved"),
+        ("25006", False, "The database of DATABASE_URL is read-only: "),
+        ("57P03", False, "The database can't be reached: "),
+        ("57014", False, ""),
+        ("23505", False, ""),
+    ],
+)
+def test_faults_are_told_apart_by_postgresqls_codes(
+    code: str, is_private: bool, message: str, settings: Settings
+) -> None:
+    settings.IS_EMBEDDED = is_private
+    with pytest.raises(Error) as raised, connection.cursor() as cursor:
+        cursor.execute(f"DO $$ BEGIN RAISE 'no' USING ERRCODE = '{code}'; END $$")
+    assert database_errors.explain(raised.value).startswith(message)
+    assert bool(database_errors.explain(raised.value)) == bool(message)

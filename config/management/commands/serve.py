@@ -10,12 +10,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from signal import SIGINT, SIGKILL
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
+from django.db import Error
 
-from config import assets, data_folder, embedded, locks, unfinished_restore
+from config import assets, data_folder, database_errors, embedded, locks, unfinished_restore
 from config.backups import moving
 from config.forks import Task
 from config.migrating import bring_up_to_date
@@ -24,6 +25,7 @@ from measures.neural.environment import is_installed
 from projects.options import MOST_PORT, whole_number
 
 DEFAULT_PORT = 8000
+T = TypeVar("T")
 
 
 class Command(BaseCommand):
@@ -68,11 +70,11 @@ class Command(BaseCommand):
         # Not before: the module that counts requests reads when it is loaded where to.
         from config import preloading
 
-        migrating = Task(partial(_migrate, self._say))
+        migrating = Task(partial(_explained, partial(_migrate, self._say)))
         preloading.load_modules()
         collecting = Task(assets.collect)
         migrating.wait()
-        code = Task(partial(self._fill, demo=demo)).wait()
+        code = Task(partial(_explained, partial(self._fill, demo=demo))).wait()
         collecting.wait()
         return code
 
@@ -143,6 +145,16 @@ class Command(BaseCommand):
             chosen: int = probe.getsockname()[1]
         self._say(f"Port {DEFAULT_PORT} is in use; using {chosen} instead.")
         return chosen
+
+
+def _explained(act: Callable[[], T]) -> T:
+    """Return what the act returns. Raises CommandError, without a traceback, if the database is at fault."""
+    try:
+        return act()
+    except Error as error:
+        if reason := database_errors.explain(error):
+            raise CommandError(reason) from error
+        raise
 
 
 def _migrate(say: Callable[[str], object]) -> None:
