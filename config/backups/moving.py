@@ -36,6 +36,8 @@ def move(url: str, *, say: Say = lambda _: None) -> int:
     """
     if not settings.IS_EMBEDDED:
         raise Refused("This site has a server of its own. To move its database, use: manage.py backup and restore.")
+    if is_read_only():
+        raise Refused(MOVED)
     try:
         target = env.database(url)
     except ImproperlyConfigured as error:
@@ -63,12 +65,18 @@ def move(url: str, *, say: Say = lambda _: None) -> int:
     return sum(rows.values())
 
 
-def cancel() -> None:
-    """Make the private database writable again. Raises Refused if the settings name another one."""
+def cancel() -> bool:
+    """Make the private database writable again, and return whether it was read-only.
+
+    Raises Refused if the settings name another one.
+    """
     if not settings.IS_EMBEDDED:
         raise Refused(ANOTHER_SERVER)
+    if not is_read_only():
+        return False
     with connection.cursor() as cursor:
         _allow_writes(cursor)
+    return True
 
 
 def is_read_only() -> bool:

@@ -75,6 +75,9 @@ def test_a_move_gives_the_same_files_and_leaves_no_writer_behind(
     for name in ("SECRET_KEY", "ALLOWED_HOSTS"):
         monkeypatch.delenv(name)
     with database.copy("site"), empty_target(folder, monkeypatch, is_long=scale > 1) as address:
+        out = StringIO()
+        call_command("move", cancel=True, stdout=out)
+        assert out.getvalue().startswith("There is no move to cancel")
         project = make_project("bridges")
         for name in ("b", "B", "ä", "_a", "a b"):
             open_batch(project, n_hits=1)
@@ -106,7 +109,11 @@ def test_a_move_gives_the_same_files_and_leaves_no_writer_behind(
             assert verifying.verify() == []
             make_user("new")  # ids go on where they were
 
-        call_command("move", cancel=True, stdout=StringIO())
+        with pytest.raises(CommandError, match=r"it was moved to another server, or a move was cut off\."):
+            call_command("move", to=address)
+        out = StringIO()
+        call_command("move", cancel=True, stdout=out)
+        assert "with the rows that it had when the move began" in out.getvalue()
         connection.close()
         make_user("late")
         with pytest.raises(CommandError, match="has tables already"):

@@ -9,6 +9,12 @@ from config.backups import moving
 from projects.commands import ReportingCommand
 from projects.errors import Refused
 
+CANCELLED = (
+    "The private database is writable again, with the rows that it had when the move began. If people have used the "
+    "site on the other server since, their work is only there."
+)
+NOTHING_TO_CANCEL = "There is no move to cancel: the private database is writable, and nothing was changed."
+
 
 class Command(ReportingCommand):
     help = (
@@ -25,8 +31,8 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["cancel"]:
-            moving.cancel()
-            self.answer({"cancelled": True}, text="The private database is writable again.")
+            is_cancelled = moving.cancel()
+            self.answer({"cancelled": is_cancelled}, text=CANCELLED if is_cancelled else NOTHING_TO_CANCEL)
             return
         url, path = options["to"], env.find_file()
         if options["write_env"] and path is None:
