@@ -407,6 +407,7 @@ LOGGING = {
         # On the logger itself: a filter of "django" would not see what its children log.
         "django.request": {"filters": ["refusals"]},
         "celery.app.trace": {"filters": ["refusals"]},
+        "projects.tasks": {"filters": ["refusals"]},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
         "concord": {"level": "INFO" if LOG_FORMAT == "json" else "WARNING"},

@@ -2,13 +2,18 @@
 
 import logging
 from typing import Any
+from unittest.mock import Mock
 
+import psycopg2
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 
 from config.log_filters import hide_tokens
-from projects.models import Membership
+from projects import tasks
+from projects.jobs import slots
+from projects.models import Membership, Pulse
 from tests.people import SignIn
 
 
@@ -22,6 +27,27 @@ def test_a_refusal_is_logged_without_a_traceback(
     assert "/p/bridges/batches/" in record.getMessage()
     assert record.exc_info is None
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.django_db
+def test_a_worker_without_its_database_logs_one_line_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It stores every five seconds that it is alive, and a database may be down for hours."""
+
+    def fail(_: str) -> None:
+        raise OperationalError("the server closed") from psycopg2.OperationalError("the server closed")
+
+    monkeypatch.setattr(Pulse, "beat", fail)
+    monkeypatch.setattr(tasks, "connection", Mock())
+    slots.is_ending.set()
+    try:
+        tasks._pulse(["worker"])
+    finally:
+        slots.is_ending.clear()
+    (record,) = caplog.records
+    assert record.getMessage() == "The worker's pulse could not be stored. (the server closed)"
+    assert record.exc_info is None
 
 
 @pytest.mark.parametrize(
