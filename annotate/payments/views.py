@@ -96,8 +96,10 @@ def panel_payments(request: ProjectRequest, project: Project) -> HttpResponse:
     """Compare what is owed to panels' participants with what the platforms say."""
     require_paying(project)
     found = panel_comparison.list_differences(project)
+    sums = panel_comparison.sum_by_panel(project)
     context = {
-        "sums": panel_comparison.sum_by_panel(project),
+        "sums": sums,
+        "has_unfloored": project.hourly_floor_cents and any(each.panel.currency != "USD" for each in sums),
         "page": paginate(request, found),
         "n_differences": len(found),
     }

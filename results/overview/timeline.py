@@ -58,6 +58,8 @@ class Timeline:
     stages: tuple[StageLine, ...]
     money: ledger.Sums | None = None
     floor_cents: int | None = None
+    has_panel_pay: bool = False
+    """Whether platforms pay, too, which is not in the money."""
 
     @property
     def is_under_floor(self) -> bool:
@@ -70,6 +72,8 @@ class Payers:
 
     others: str = ""
     pays_own: bool = True
+    has_panel_pay: bool = False
+    """Whether a platform pays money, or has."""
 
 
 def build_timeline(
@@ -97,6 +101,7 @@ def build_timeline(
         stages=tuple(stage for stage in stages if stage is not None),
         money=sum(sums.values(), ledger.Sums()) if has_money else None,
         floor_cents=project.hourly_floor_cents,
+        has_panel_pay=payers.has_panel_pay,
     )
 
 
@@ -144,13 +149,16 @@ def _list_live(batches: Sequence[Batch]) -> list[Batch]:
 
 def _find_payers(project: Project) -> Payers:
     """Return who pays for the work that is left: the platforms of open panels, the project, or both."""
-    panels = project.panels.filter(paid_by=Panel.Payer.PLATFORM, ended_at=None).order_by()
-    platforms = [Panel.Platform(value) for value in panels.values_list("platform", flat=True).distinct()]
+    panels = list(project.panels.filter(paid_by=Panel.Payer.PLATFORM).order_by())
+    has_panel_pay = any(panel.reward_cents for panel in panels)
+    platforms = {Panel.Platform(panel.platform) for panel in panels if panel.ended_at is None}
     if not platforms:
-        return Payers()
+        return Payers(has_panel_pay=has_panel_pay)
     own = project.memberships.people().active().annotators().filter(is_paid_elsewhere=False)
-    is_known = len(platforms) == 1 and platforms[0] != Panel.Platform.GENERIC
-    return Payers(str(platforms[0].label) if is_known else "the platform", pays_own=own.exists())
+    (platform, *more) = platforms
+    is_known = not more and platform != Panel.Platform.GENERIC
+    others = str(platform.label) if is_known else "the platform"
+    return Payers(others, pays_own=own.exists(), has_panel_pay=has_panel_pay)
 
 
 def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], sums: ledger.Sums, payers: Payers) -> Pay:

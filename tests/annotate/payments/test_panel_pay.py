@@ -298,6 +298,10 @@ def test_hourly_pay_is_measured_by_active_time_and_ids_go_with_the_account(
     (sums,) = sum_by_panel(project)
     assert sums.texts["active"] == "6.00 GBP"
     assert not sums.is_under_floor  # the minimum is in dollars
+    client, address = client_of(manager), f"/p/{project.slug}/payments/panels/"
+    assert "pay in another currency is not compared" not in client.get(address).text
+    Project.objects.update(hourly_floor_cents=950)
+    assert "pay in another currency is not compared" in client.get(address).text
     shown = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text
     assert "9.00 GBP per hour for the 10" in " ".join(shown.split())
     user = member_of(panel, "pia").user

@@ -262,6 +262,7 @@ def test_managers_see_on_the_overview_that_a_study_is_not_up_to_date(
     tending.tend(scene.study.pk, is_prompt=True)
     page = client_of(manager).get(overview).text
     assert f'href="{study}"' in page
+    assert "The study “<bdi>Rate answers</bdi>” on Prolific" in page
     assert "isn’t up to date. Prolific doesn’t accept the API token. Enter it again." in page
     assert "isn’t up to date" not in client_of(researcher).get(overview).text
     assert f'href="{account}"' in client_of(owner).get(study).text
@@ -298,10 +299,16 @@ def test_a_published_study_is_shown_without_its_account(
     person = scene.come()
     person.finish()
     tend(scene)
+    panel = client_of(manager).get(f"/p/{project.slug}/panels/{scene.panel.number}/").text
+    assert "A status that you record here changes nothing there" in panel
+    assert f'href="/p/{project.slug}/submitted/?annotator={person.member.pseudonym}"' in panel
     accounts.disconnect(actor=owner)
     page = client_of(manager).get(f"/p/{project.slug}/panels/{scene.panel.number}/prolific/").text
     assert "No Prolific account is connected" in page
     assert person.submission in page
+    draft = f"/p/{project.slug}/panels/{make_prolific_panel(manager).number}/prolific/"
+    assert "Connect account" in client_of(owner).get(draft).text
+    assert "Connect account" not in client_of(manager).get(draft).text
 
 
 def test_an_owner_connects_the_account_before_there_is_a_panel(owner: Membership, client_of: SignIn) -> None:

@@ -139,7 +139,9 @@ def test_what_a_platform_pays_is_not_named_as_what_the_project_will_owe(
     Membership.objects.filter(is_paid_elsewhere=False, is_participant=True).update(standing="removed")
     open_batch(project, n_hits=1)
     assert remaining() == "about $0.80 the platform pays the rest"
-    Panel.objects.update(ended_at=timezone.now())
+    assert "What platforms pay is not included" not in client.get(project.get_absolute_url()).text
+    Panel.objects.update(ended_at=timezone.now(), reward_cents=150)
+    assert "What platforms pay is not included" in client.get(project.get_absolute_url()).text
     assert remaining() != "about $0.80 the platform pays the rest"
 
 
