@@ -24,6 +24,7 @@ from annotate.models import Batch, Hit
 from annotate.models.pay import compute_hit_pay
 from annotate.rating.pace import Pace
 from measures.outcome import Undefined
+from projects.language.amounts import round_hours
 from projects.models import Project
 
 
@@ -151,6 +152,11 @@ class Cost:
     @property
     def hours(self) -> float:
         return sum(part.hours for part in self.parts)
+
+    @property
+    def shown_hours(self) -> float:
+        """The sum of the parts as they are shown, in minutes, hours or days."""
+        return sum(round_hours(part.hours) for part in self.parts)
 
     @property
     def hours_range(self) -> tuple[float, float] | None:

@@ -72,6 +72,13 @@ def format_hours(value: float) -> str:
     return gettext("{n} days").format(n=_tenths(value / 24))
 
 
+def round_hours(value: float) -> float:
+    """Return hours as `format_hours` shows them, for totals that are the sums of what is shown."""
+    if value < 1:
+        return max(1 if value > 0 else 0, round(value * 60)) / 60
+    return round(value, 1) if value < 48 else round(value / 24, 1) * 24
+
+
 def format_percent(share: float) -> str:
     """Return a share as per cent, never rounded up to 100 nor down to 0: “100 %” means that nothing is missing."""
     rounded = round(share * 100)

@@ -10,16 +10,19 @@ from django.template.loader import render_to_string
 
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Portion, Rates, price_batch
+from annotate.batches.costs import Cost, Portion, Rates, price_batch
 from annotate.batches.creating import plan_batch
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
+from annotate.batches.workload import Redone
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.models.pay import compute_hit_pay, hit_pay
 from annotate.rating.pace import LEAST_OF_ALL, HitSize, Pace, measure_pace
 from annotate.templatetags.costs import expected_cost
+from measures.outcome import Undefined
 from measures.quality.shares import compute_share
+from projects.language.amounts import format_hours, round_hours
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.annotate.open_batches import open_batch
@@ -191,3 +194,25 @@ def test_no_money_is_spoken_of_where_nothing_is_paid(project: Project, manager: 
     page = condense(client_of(manager).get(f"/p/bridges/batches/{batch.number}/").content.decode())
     assert "Expected cost" in page
     assert "$" not in page
+
+
+def test_hours_of_a_cost_add_up_as_they_are_shown() -> None:
+    """14.4, 8.4 and 8.4 minutes are 31.2, and are shown as 14, 8 and 8."""
+    cost = Cost(
+        ordinary=Portion(seconds=0.24 * 3600),
+        personal=Portion(seconds=8.4 * 60),
+        again=Portion(seconds=8.4 * 60),
+        fee_cents=0,
+        pace=Pace(),
+        redone=Redone(Undefined(reason="nothing was submitted yet")),
+        n_annotators=1,
+    )
+    parts = [format_hours(part.hours) for part in cost.parts]
+    assert parts == ["14 minutes", "8 minutes", "8 minutes"]
+    assert format_hours(cost.shown_hours) == "30 minutes"
+    assert format_hours(cost.hours) == "31 minutes"
+
+
+@pytest.mark.parametrize("hours", [0, 0.001, 0.3, 0.99, 1.24, 47.5, 48, 60.3, 1234.5])
+def test_rounded_hours_are_shown_as_they_are(hours: float) -> None:
+    assert format_hours(round_hours(hours)) == format_hours(hours)
