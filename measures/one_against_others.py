@@ -88,7 +88,7 @@ def one_against_others(
     totals = np.bincount(units[order], values)[has_others]
     counts = counts[has_others]
     if len(counts) < LEAST_PAIRS:
-        return Undefined(reason="fewer than three items with two judgments")
+        return Undefined(reason="fewer than three candidates with two judgments")
     found = []
     for _ in range(n_draws):
         # One judgment per item, at random; the mean of its others follows from the total.

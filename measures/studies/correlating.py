@@ -173,7 +173,7 @@ def fisher_z_interval(r: float | Undefined, n: int, *, confidence: float = 0.95)
     if isinstance(r, Undefined):
         return r
     if n < LEAST_FOR_FISHER:
-        return Undefined(reason="fewer than four items")
+        return Undefined(reason="fewer than four candidates")
     if abs(r) >= 1:
         return Undefined(reason=f"the estimate is exactly {round(r)}")
     reach = ndtri((1 + confidence) / 2) / np.sqrt(n - 3)

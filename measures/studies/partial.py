@@ -62,7 +62,7 @@ def correlate_partially(
     if undefined is not None:
         value = undefined
     elif len(human) < 4:
-        value = Undefined(reason="fewer than four items")
+        value = Undefined(reason="fewer than four candidates")
     else:
         found = float(_combine(*(np.array([one], np.float64) for one in each))[0])
         value = Undefined(reason="one column follows from the length alone") if np.isnan(found) else found

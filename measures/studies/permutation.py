@@ -450,7 +450,7 @@ def _find_value(moments: _Moments, is_used: npt.NDArray[np.bool_], reason: str) 
     if moments.level is Level.QUESTION and not is_used.any():
         return Undefined(reason="defined in no question")
     if moments.level is Level.NONE and moments.fixed[0].item() < LEAST_PAIRS:
-        return Undefined(reason="fewer than three items")
+        return Undefined(reason="fewer than three candidates")
     value = float(moments.correlate(moments.total, _of_questions(moments, is_used)).mean())
     return Undefined(reason="all means of the systems are equal") if np.isnan(value) else value
 

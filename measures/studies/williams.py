@@ -99,7 +99,7 @@ def williams_from_correlations(
     (-1.0767, 97, 0.2843)
     """
     if n < 4:
-        return Undefined(reason="fewer than four items")
+        return Undefined(reason="fewer than four candidates")
     for r in (r_a, r_b, r_ab):
         if isinstance(r, Undefined):
             return r

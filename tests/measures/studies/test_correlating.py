@@ -101,7 +101,7 @@ def test_worked_examples_of_the_jackknife_and_fisher_z() -> None:
     assert (normal.pearson.low, normal.pearson.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
     assert normal.spearman == correlate(human, metric, rng=rng()).spearman
     few = correlate(human[:3], metric[:3], rng=rng(), method="fisher_z").pearson
-    assert (few.low, few.why_no_interval) == (None, "fewer than four items")
+    assert (few.low, few.why_no_interval) == (None, "fewer than four candidates")
 
 
 def test_ranks_of_many_items_leave_out_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,5 +37,5 @@ def test_what_is_undefined_is_said() -> None:
     )
     assert correlate_partially(x, np.ones(4), y, units=range(4)).value == Undefined(reason="all scores are equal")
     assert correlate_partially(x[:3], y[:3], np.array([1.0, 5, 2]), units=range(3)).value == Undefined(
-        reason="fewer than four items"
+        reason="fewer than four candidates"
     )

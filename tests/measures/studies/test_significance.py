@@ -64,7 +64,7 @@ def test_williams_is_undefined_where_the_metrics_cannot_differ(a: Floats, b: Flo
 
 
 def test_williams_needs_four_items() -> None:
-    assert williams(HUMAN[:3], NEAR[:3], FAR[:3]) == Undefined(reason="fewer than four items")
+    assert williams(HUMAN[:3], NEAR[:3], FAR[:3]) == Undefined(reason="fewer than four candidates")
     assert isinstance(williams(HUMAN[:4], NEAR[:4], FAR[:4]), Williams)
 
 
