@@ -38,6 +38,8 @@ class Interval:
         ``percentile`` or ``jackknife``.
     n_parts : int or None
         The units or groups that a jackknife left out.
+    n_effective : float or None
+        As how many units or groups of one size they count.
     """
 
     low: float
@@ -48,6 +50,7 @@ class Interval:
     resampled: str
     method: str = PERCENTILE
     n_parts: int | None = None
+    n_effective: float | None = None
 
     @classmethod
     def from_jackknife(cls, found: JackknifeInterval | Undefined, *, by_group: bool) -> "Interval | Undefined":
@@ -69,6 +72,7 @@ class Interval:
         return cls(
             low=found.low, high=found.high, confidence=found.confidence, n_resamples=None, undefined_share=0.0,
             resampled="groups" if by_group else "units", method=JACKKNIFE, n_parts=found.n_units,
+            n_effective=found.n_effective,
         )  # fmt: skip
 
 

@@ -46,6 +46,8 @@ class JackknifeInterval:
         The scale on which it was computed.
     n_units : int
         The units that were left out one at a time.
+    n_effective : float
+        As how many units of one size they count in Student's t.
     """
 
     low: float
@@ -54,6 +56,7 @@ class JackknifeInterval:
     se: float
     scale: Scale
     n_units: int
+    n_effective: float
 
 
 def effective_number(sizes: npt.ArrayLike) -> float:
@@ -157,7 +160,7 @@ def jackknife_interval(
     if (is_end := _is_at_end(each, scale)).any():
         return Undefined(reason=f"the estimate without one {unit} is exactly {round(each[is_end][0])}")
     # Units may be merged into blocks, of which there are fewer.
-    n_effective = n if sizes is None else min(float(n), effective_number(sizes))
+    n_effective = float(n) if sizes is None else min(float(n), effective_number(sizes))
     if n_effective < LEAST_EFFECTIVE:
         return Undefined(reason=f"one {unit} outweighs all others together")
     z = _transform(each, scale)
@@ -167,7 +170,9 @@ def jackknife_interval(
     reach = float(stdtrit(n_effective - 1, (1 + confidence) / 2)) * se
     ends = _transform(np.array([whole]), scale) + np.array([-reach, reach])
     low, high = sorted(float(end) for end in _transform_back(ends, scale))
-    return JackknifeInterval(low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n)
+    return JackknifeInterval(
+        low=low, high=high, confidence=confidence, se=se, scale=scale, n_units=n, n_effective=n_effective
+    )
 
 
 def jackknife(

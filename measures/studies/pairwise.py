@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from measures.jackknife import Scale, jackknife_interval
+from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import LAST_DIGITS, ON_SCALE, differ, merge_sorted, merge_ties
@@ -122,6 +122,8 @@ class AnswerPairs:
         # Only units with a pair can be left out.
         self._unit = np.unique(self._unit, return_inverse=True)[1]
         self.n_units = int(self._unit.max(initial=-1)) + 1
+        # As its intervals count them: by questions.
+        self.n_effective = effective_number(np.bincount(self._unit)) if self.n_units else 0.0
 
     @property
     def floors(self) -> tuple[float, float] | Undefined:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from measures.jackknife import Scale, jackknife_interval
+from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.studies.items import number_groups
@@ -49,6 +49,8 @@ class RankedAccuracy:
         Lists that count, and others, in which one of the first answers has no score.
     n_answers, n_units : int
         The first answers and the passages of the lists that count.
+    n_effective : float
+        As how many passages of one size they count in intervals.
     """
 
     top: tuple[Share, ...]
@@ -57,6 +59,7 @@ class RankedAccuracy:
     n_left_out: int
     n_answers: int
     n_units: int
+    n_effective: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -196,6 +199,7 @@ def measure_ranked(
         n_left_out=int((is_ranked & lacks).sum()),
         n_answers=int(np.bincount(places.lists[is_first], minlength=n_lists)[used].sum()),
         n_units=int(groups.max()) + 1,
+        n_effective=effective_number(np.bincount(groups)),
     )
 
 

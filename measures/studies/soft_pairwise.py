@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measures.jackknife import Scale, jackknife_interval
+from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import IN_SUMS, is_constant
@@ -50,6 +50,8 @@ class SoftAccuracies:
         By metric; undefined for one that gives every answer the same score, which is sure of nothing.
     n_systems, n_pairs, n_questions, n_units : int
         What they rest on; the questions are those that every system has, the units their passages.
+    n_effective : float
+        As how many units of one size they count in intervals.
     n_patterns : int
         The number of patterns of signs.
     is_exact : bool
@@ -61,6 +63,7 @@ class SoftAccuracies:
     n_pairs: int
     n_questions: int
     n_units: int
+    n_effective: float
     n_patterns: int
     is_exact: bool
 
@@ -148,6 +151,7 @@ def compare_system_pairs(
         n_pairs=n_systems * (n_systems - 1) // 2,
         n_questions=n_questions,
         n_units=int(units.max()) + 1,
+        n_effective=effective_number(np.bincount(units)),
         n_patterns=len(signs),
         is_exact=n_signs <= MOST_ENUMERATED,
     )

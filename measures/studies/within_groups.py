@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.correlation import LEAST_PAIRS, kendall
-from measures.jackknife import Scale, jackknife_interval
+from measures.jackknife import Scale, effective_number, jackknife_interval
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints
 from measures.rounding import IN_SUMS
@@ -62,6 +62,8 @@ class WithinGroups:
         By metric: the other groups in which it gives all items the same score.
     n_units : int
         What the jackknife leaves out, one at a time.
+    n_effective : float
+        As how many units of one size they count in its intervals.
     """
 
     metrics: dict[str, dict[str, WithinCorrelation]]
@@ -71,6 +73,7 @@ class WithinGroups:
     n_equal: int
     n_constant: dict[str, int]
     n_units: int
+    n_effective: float
 
 
 def correlate_within(
@@ -173,6 +176,7 @@ def correlate_within(
         n_constant={name: int(each.sum()) for name, each in constant.items()},
         # Units without a group that counts are none of these.
         n_units=max((len(left_out) for each in means.values() for _value, left_out in each), default=0),
+        n_effective=effective_number(sizes) if sizes.any() else 0.0,
     )
 
 

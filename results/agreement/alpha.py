@@ -47,6 +47,8 @@ class AlphaInterval:
     undefined: str = ""
     n_parts: int | None = None
     """The items or passages that a jackknife left out."""
+    n_effective: float | None = None
+    """As how many of one size they count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,10 +161,8 @@ def warn_of_few_by_part(report: Mapping[str, Any]) -> str:
     """
     if report.get("method") != JACKKNIFE or report["unit"] != PASSAGES or report["has_few_passages"]:
         return ""
-    parts = (
-        (group["name"] or UNNAMED, (group["line"]["by_passage"] or {}).get("n_parts") or 0, None)
-        for group in report["groups"]
-    )
+    intervals = ((group["name"] or UNNAMED, group["line"]["by_passage"] or {}) for group in report["groups"])
+    parts = ((name, each.get("n_parts") or 0, each.get("n_effective")) for name, each in intervals)
     return warn_of_few_in_parts(parts, noun="Parts")
 
 
@@ -316,8 +316,9 @@ def _read_interval(interval: Interval | Undefined | None) -> AlphaInterval | Non
     if isinstance(interval, Undefined):
         return AlphaInterval(undefined=interval.reason)
     return AlphaInterval(
-        low=interval.low, high=interval.high, undefined_share=interval.undefined_share, n_parts=interval.n_parts
-    )
+        low=interval.low, high=interval.high, undefined_share=interval.undefined_share, n_parts=interval.n_parts,
+        n_effective=interval.n_effective,
+    )  # fmt: skip
 
 
 def _refuse_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:

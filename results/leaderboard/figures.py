@@ -119,6 +119,7 @@ class _Leaderboard:
             "n_judged": len(self.frame.table),
             "n": int(self.common.sum()),
             "n_passages": int(self.frame.table[PASSAGE][self.common].nunique()),
+            "n_effective": count_effective(self.frame.table[self.common][PASSAGE].factorize()[0]),
             "n_questions": int(self.frame.table[QUESTION][self.common].nunique()),
             "n_systems": int(self.frame.table[SOURCE][self.common].nunique()),
             "n_pairs": n_pairs,
@@ -327,6 +328,7 @@ def _store_soft(found: SoftAccuracies | Undefined, subject: str) -> dict[str, An
     return {
         "value": each.soft, "low": each.low, "high": each.high, "undefined_interval": each.why_no_interval,
         "plain": each.plain, "n_questions": found.n_questions, "n_passages": found.n_units,
+        "n_effective": found.n_effective,
     }  # fmt: skip
 
 

@@ -169,12 +169,12 @@ def _note_soft_accuracy(figures: Figures) -> list[str]:
     found = [each["soft"] for each in figures["metrics"] if "n_questions" in each.get("soft", {})]
     if not found:
         return []
-    n, n_passages = found[0]["n_questions"], found[0]["n_passages"]
+    n, n_passages, n_effective = (found[0].get(name) for name in ("n_questions", "n_passages", "n_effective"))
     # Where all figures rest on few, the page says so above.
-    is_fewer = are_few(n_passages, None) and not are_few(figures["n_passages"], None)
-    few = f" {warn_of_few_passages(n_passages, None, covering='These questions cover')}" if is_fewer else ""
+    is_fewer = not are_few(figures["n_passages"], figures.get("n_effective"))
+    few = warn_of_few_passages(n_passages, n_effective, covering="These questions cover") if is_fewer else ""
     rests_on = f"{plural(n, '1 question', f'{n:,} questions')} about {_count_passages(n_passages)}"
-    return [f"Soft pairwise accuracy uses only the questions that every system has answered: {rests_on}.{few}"]
+    return [f"Soft pairwise accuracy uses only the questions that every system has answered: {rests_on}. {few}".strip()]
 
 
 def chart_leaderboard(figures: Figures) -> list[Chart]:

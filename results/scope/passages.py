@@ -1,4 +1,10 @@
-"""How many passages intervals are over, and the warning where these are few, or few of them have most candidates."""
+"""How many passages intervals are over, and the warning where these are few, or few of them have most candidates.
+
+There is one rule for all pages: passages count as Student's t of the intervals that are shown counts them, by the
+effective number of what the interval is over. That is ratings for alpha, questions for accuracies and means of
+questions, and candidates otherwise. A table of parts has an interval for each part, and so a number for each. Figures
+of earlier versions may know the number of passages alone, which stands in for it then.
+"""
 
 from collections.abc import Iterable
 

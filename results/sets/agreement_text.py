@@ -41,6 +41,24 @@ def choose_interval(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     return interval
 
 
+def warn_of_few_by_criterion(criteria: Sequence[Mapping[str, Any]]) -> str:
+    """Return the warning that the README has of criteria judged on few passages, or nothing."""
+    return _warn_of_few([each for each in criteria if _name_method(each)[1] == PASSAGES])
+
+
+def _warn_of_few(criteria: Sequence[Mapping[str, Any]]) -> str:
+    return warn_of_few_in_parts(map(_count_passages, criteria), noun="Criteria")
+
+
+def _count_passages(criterion: Mapping[str, Any]) -> tuple[str, int, float | None]:
+    """Return a criterion with the passages of its interval, 0 without one, and as how many they count.
+
+    Earlier sets don't tell the latter.
+    """
+    interval = choose_interval(criterion)
+    return criterion["criterion"], interval.get("n_resampled") or 0, interval.get("n_effective")
+
+
 def _describe_intervals(criteria: Sequence[Mapping[str, Any]]) -> str:
     # Criteria of one set may differ: one was asked in another batch, of other passages or of none.
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
@@ -55,8 +73,7 @@ def _describe_intervals(criteria: Sequence[Mapping[str, Any]]) -> str:
         numbers = [(each["criterion"], choose_interval(each).get("n_resampled")) for each in those]
         listed = ", ".join(f"{n:,} for {criterion}" for criterion, n in numbers if n is not None)
         sentences.append(f"{whose} are {method} over {unit}{f' ({listed})' if listed else ''}.")
-        parts = [(criterion, n or 0, None) for criterion, n in numbers if unit == PASSAGES]
-        if few := warn_of_few_in_parts(parts, noun="Criteria"):
+        if unit == PASSAGES and (few := _warn_of_few(those)):
             sentences.append(few)
     sentences.append(
         f"`figures.json` also has the intervals over {' and '.join(others)}, alpha at the other levels of measurement, "

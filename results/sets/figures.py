@@ -77,7 +77,7 @@ def _compute_interval(patterns: Patterns, level: Level, settings: Settings, *, b
         method: Figures = {"confidence": CONFIDENCE, "n_resamples": None, "seed": None, "method": JACKKNIFE}
         if isinstance(jackknifed, Undefined):
             return {"low": None, "high": None, "undefined": jackknifed.reason, **method}
-        n_parts = {"n_resampled": jackknifed.n_units}
+        n_parts = {"n_resampled": jackknifed.n_units, "n_effective": jackknifed.n_effective}
         return {"low": jackknifed.low, "high": jackknifed.high, "undefined_share": 0.0, **method, **n_parts}
     found = bootstrap_alphas(
         patterns,

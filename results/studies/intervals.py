@@ -72,9 +72,11 @@ class Intervals:
         # Only passages have an effective number.
         return stored if self.by_group else {name: each for name, each in stored.items() if name != "n_effective"}
 
-    def store_passages(self, n: int) -> dict[str, Any]:
+    def store_passages(self, n: int, n_effective: float | None) -> dict[str, Any]:
         """Return what is stored where a measure always leaves out whole passages, of which these `n` enter."""
-        return asdict(replace(self, unit=PASSAGES, n=n, is_narrowed=False, n_blocks=None))
+        return asdict(
+            replace(self, unit=PASSAGES, n=n, is_narrowed=False, n_blocks=None, n_effective=n_effective)
+        )  # fmt: skip
 
 
 def make_field(*, with_fisher_z: bool = False) -> dict[str, forms.Field]:
@@ -86,23 +88,34 @@ def make_field(*, with_fisher_z: bool = False) -> dict[str, forms.Field]:
     return {OVER: field}
 
 
-def describe_method(figures: Mapping[str, Any], settings: Settings, seed: int, *, of_parts: bool = False) -> str:
-    """Return how intervals of correlations were computed, as captions have it; a part of a sentence."""
+def describe_method(
+    figures: Mapping[str, Any], settings: Settings, seed: int, *, of_parts: bool = False, wording: int = 1
+) -> str:
+    """Return how intervals of correlations were computed, as captions have it; a part of a sentence.
+
+    In the first wording one passage was “1 passages”.
+    """
     stored = figures.get("intervals")
     if stored is None:
         return f"95 % intervals by the percentile bootstrap, {settings.n_resamples:,} resamples, seed {seed}"
     if stored["method"] == WILSON:
         return "95 % intervals by Wilson's method, of means of datasets by the MOVER"
-    over = f"over {stored['unit']}" if of_parts else f"over {stored['n']:,} {stored['unit']}"
+    n_units = _count_units(stored, wording)
+    over = f"over {stored['unit']}" if of_parts else f"over {n_units}"
     if stored["method"] == Method.FISHER_Z:
         return f"95 % intervals {over}, of Pearson by Fisher's z, of ranks by the jackknife with Student's t"
     blocks = f", of ranks from {stored['n_blocks']:,} random blocks of them (seed {seed})" if stored["n_blocks"] else ""
     return f"95 % intervals by the jackknife with Student's t {over}{blocks}"
 
 
-def describe_jackknife(stored: Mapping[str, Any]) -> str:
+def describe_jackknife(stored: Mapping[str, Any], *, wording: int = 1) -> str:
     """Return the same for Pearson's correlation alone."""
-    return f"95 % intervals by the jackknife with Student's t over {stored['n']:,} {stored['unit']}"
+    return f"95 % intervals by the jackknife with Student's t over {_count_units(stored, wording)}"
+
+
+def _count_units(stored: Mapping[str, Any], wording: int) -> str:
+    unit = stored["unit"].removesuffix("s") if stored["n"] == 1 and wording > 1 else stored["unit"]
+    return f"{stored['n']:,} {unit}"
 
 
 def describe_bootstrap(figures: Mapping[str, Any], settings: Settings, seed: int) -> str:

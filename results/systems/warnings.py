@@ -43,10 +43,12 @@ def _warn_of_few_passages(figures: Mapping[str, Any], key: str) -> str:
     if key not in by_criterion and (warning := warn_of_few_in_parts(by_criterion.values(), noun="Criteria")):
         return warning
     # A system may have answered only a part of the questions.
-    systems = ((score["source"], _count_passages(score), None) for score in figures["scores"].get(key, []))
+    systems = ((score["source"], *_count_passages(score)) for score in figures["scores"].get(key, []))
     return warn_of_few_in_parts(systems, noun="Systems")
 
 
-def _count_passages(score: Mapping[str, Any]) -> int:
-    """Return the passages that the intervals of a score left out; 0 where it has none."""
-    return max(score[measure]["by_group"].get("n_parts") or 0 for measure in ("z", "raw"))
+def _count_passages(score: Mapping[str, Any]) -> tuple[int, float | None]:
+    """Return the passages that the intervals of a score left out, 0 where it has none, and as how many they count."""
+    intervals = (score[measure]["by_group"] for measure in ("z", "raw"))
+    found = ((each.get("n_parts") or 0, each.get("n_effective")) for each in intervals)
+    return max(found, key=lambda each: each[0])

@@ -124,6 +124,7 @@ def test_units_of_uneven_size_have_as_many_as_their_effective_number() -> None:
     assert not isinstance(found, Undefined)
     assert (found.high - found.low) / 2 == pytest.approx(t.ppf(0.975, 28**2 / 230 - 1) * found.se)
     assert found.n_units == 5
+    assert found.n_effective == pytest.approx(28**2 / 230)
     # The sizes of rows in groups are counted.
     values, groups = np.arange(28.0) % 7, np.repeat(range(5), sizes)
     of_rows = jackknife(lambda rows: float(values[rows].mean()), groups, scale="plain")

@@ -78,7 +78,9 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         undefined_as=settings.options.get(UNDEFINED_AS, UndefinedAs.LEFT_OUT),
     )
     steps.take()
-    intervals = Intervals.choose(frame, settings).store() | {"unit": PASSAGES, "n": found.n_units}
+    intervals = Intervals.choose(frame, settings).store() | {
+        "unit": PASSAGES, "n": found.n_units, "n_effective": found.n_effective,
+    }  # fmt: skip
     return {GROUP_BY: group_by, "intervals": intervals, **_as_dict(found)}
 
 

@@ -70,7 +70,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         steps.take()
     return {
         # Passages without a question with two answers are in no pair, and so in no interval.
-        "intervals": Intervals.choose(frame, settings).store_passages(pairs.n_units),
+        "intervals": Intervals.choose(frame, settings).store_passages(pairs.n_units, pairs.n_effective),
         "metrics": found,
         "floors": store_number(floors) if isinstance(floors, Undefined) else list(floors),
         EPSILON: epsilon,

@@ -102,7 +102,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         return {"intervals": intervals.store(), **store(found), "metrics": nothing}
     return {
         **store(found),
-        "intervals": intervals.store_passages(found.n_units),
+        "intervals": intervals.store_passages(found.n_units, found.n_effective),
         "metrics": {subject: store(each) for subject, each in found.metrics.items()},
     }
 

@@ -81,12 +81,12 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
             },
         }
         steps.take()
-    n_passages = [each["whole"]["n_units"] for each in found.values() if "reason" not in each["whole"]]
+    measured = [each["whole"] for each in found.values() if "reason" not in each["whole"]]
+    nothing: dict[str, Any] = {"n_units": frame.table[PASSAGE].nunique(), "n_effective": None}
+    fewest = min(measured, key=lambda each: each["n_effective"], default=nothing)
     return {
         # Metrics and people may be measured on different lists; the fewest passages tell whether an interval is rough.
-        "intervals": Intervals.choose(frame, settings).store_passages(
-            min(n_passages, default=frame.table[PASSAGE].nunique())
-        ),
+        "intervals": Intervals.choose(frame, settings).store_passages(fewest["n_units"], fewest["n_effective"]),
         "metrics": {subject: found[subject] for subject in scores},
         PEOPLE: found[PEOPLE],
         "systems": sorted(set(systems)),
@@ -121,6 +121,7 @@ def _as_dict(found: RankedAccuracy | Undefined) -> dict[str, Any]:
         "n_left_out": found.n_left_out,
         "n_answers": found.n_answers,
         "n_units": found.n_units,
+        "n_effective": found.n_effective,
     }
 
 

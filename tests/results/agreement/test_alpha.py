@@ -342,13 +342,17 @@ def test_a_part_with_few_passages_is_named_where_all_have_enough(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     people, ratings = [make_membership(project) for _ in range(2)], {}
-    for name, n_passages in (("wide", 22), ("narrow", 4), ("single", 1)):
+    for name, n_passages in (("wide", 22), ("narrow", 4), ("single", 1), ("uneven", 22)):
         dataset = make_dataset(project, name)
         for n in range(n_passages):
-            for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 2)):
-                ratings[candidate] = dict(zip(people, (n % 4 + 1, n % 4 + 1 + place), strict=True))
+            n_candidates = 12 if name == "uneven" and not n else 2
+            for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), n_candidates)):
+                ratings[candidate] = dict(zip(people, (n % 4 + 1, n % 4 + 1 + place % 2), strict=True))
     judge(project, ratings)
-    few = "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow, 4."
+    few = (
+        "Few passages: with fewer than 20 the intervals are rough. Parts with fewer: narrow, 4; uneven, 22, which "
+        "count as 13 because some weigh much more than others."
+    )
     client = client_of(researcher)
     page = read_text(client)
     assert few in page

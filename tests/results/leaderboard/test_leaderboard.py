@@ -230,7 +230,7 @@ def test_soft_accuracies_name_the_passages_that_every_system_has(judged: Project
     rests_on = f"{uses}: 3 questions about 3 passages."
     assert rests_on in list_notes(figures), "the warning above is of all figures"
     few = "Few passages: with fewer than 20 the intervals are rough. These questions cover 3."
-    assert f"{rests_on} {few}" in list_notes({**figures, "n_passages": 20})
+    assert f"{rests_on} {few}" in list_notes({**figures, "n_passages": 20, "n_effective": 20.0})
 
 
 def test_a_single_passage_and_random_patterns_are_named_in_plain_words(judged: Project, runs: list[MetricRun]) -> None:

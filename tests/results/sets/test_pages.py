@@ -23,12 +23,12 @@ from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from tests import sized_projects
-from tests.factories import make_dataset
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import condense
 from tests.page_reader import read as read_page
 from tests.people import SignIn
 from tests.previews import confirm
-from tests.results.judged_batches import canonical
+from tests.results.judged_batches import canonical, judge
 from tests.results.sets.frozen_sets import freeze, lines, read, table
 from tests.test_counts import Site, make_site
 
@@ -118,6 +118,20 @@ def test_wrong_input_is_shown_again(project: Project, desk: Client, asked: dict[
     assert response.status_code == 422
     assert words in response.content.decode()
     assert not JudgmentSet.objects.exists()
+
+
+def test_a_set_warns_of_few_passages_as_its_files_do(project: Project, manager: Membership, desk: Client) -> None:
+    people, dataset = [make_membership(project) for _ in range(2)], make_dataset(project, "news")
+    ratings = {
+        candidate: dict(zip(people, (n % 4 + 1.0, n % 4 + 1.0 + place), strict=True))
+        for n in range(5)
+        for place, candidate in enumerate(make_candidates(make_question(make_passage(dataset)), 2))
+    }
+    judge(project, ratings)
+    made = freeze(project, manager)
+    few = "Few passages: with fewer than 20 the intervals are rough. Criteria with fewer: correctness, 5."
+    assert few in read(made, "README.md").decode()
+    assert few in condense(desk.get(f"{LIST}{made.number}/").content.decode())
 
 
 def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, desk: Client) -> None:

@@ -133,6 +133,26 @@ def test_the_figures_are_those_of_the_measures_and_the_page_has_them(
     assert read(page).rows("Pearson's r for conclusions about new systems and new passages")[0]["Metric"]
 
 
+def test_passages_count_as_in_the_intervals(league: Project, criteria: list[str], researcher: Membership) -> None:
+    """A question with one answer is in no pair and no group, and weighs on no passage there."""
+    passage = Question.objects.order_by("pk")[0].passage
+    person = league.memberships.get(role=Membership.Role.ANNOTATOR)
+    (alone,) = make_candidates(make_question(passage, "alone"), source="a")
+    rubric = league.rubrics.order_by("-version")[0]
+    judge(league, {alone: {person: 3.0}}, rubric=rubric, criterion=rubric.criteria.get(key=criteria[0]))
+    run = score(league, researcher, "Near", 1, 0.3)
+    for kind, n_effective in (
+        ("correlation", 25**2 / (9**2 + 8**2 + 8**2)),
+        ("groups", 3),
+        ("pairwise", 3),
+        ("soft", 3),
+    ):
+        made = study(league, researcher, [run], kind, criterion=criteria[0], n_resamples=100)
+        assert made.result is not None, (kind, made.error)
+        assert made.result["figures"]["intervals"]["n"] == 3
+        assert made.result["figures"]["intervals"]["n_effective"] == pytest.approx(n_effective), kind
+
+
 def test_ranked_answers_are_judged_by_metrics_and_people(
     league: Project, criteria: list[str], researcher: Membership
 ) -> None:

@@ -230,12 +230,13 @@ def test_a_system_with_few_passages_is_named_where_all_have_enough(
     dataset = make_dataset(project, "study")
     for n in range(30):
         question = make_question(make_passage(dataset))
-        for source in ("wide", "narrow") if n < 4 else ("wide",):
-            for candidate in make_candidates(question, 2, source=source):
+        for source in ("wide", "narrow", "uneven") if n < 4 else ("wide", "uneven"):
+            for candidate in make_candidates(question, 12 if source == "uneven" and not n else 2, source=source):
                 ratings[candidate] = {person: float(n % 5 + 1)}
     judge(project, ratings, rubric=rubric)
     page = client_of(researcher).get(SYSTEMS, {"criterion": "correctness"}).content.decode()
-    assert "with fewer than 20 the intervals are rough. Systems with fewer: narrow, 4." in page
+    few = "with fewer than 20 the intervals are rough. Systems with fewer: "
+    assert f"{few}uneven, 30, which count as 19 because some weigh much more than others; narrow, 4." in page
 
 
 def test_systems_without_shared_questions_are_unpaired(
