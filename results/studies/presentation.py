@@ -13,6 +13,7 @@ from results.studies import intervals
 from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
+from results.studies.stored import WORDING
 from results.studies.tables import Column, ColumnKind, Estimate, Table, Value, Wording, word_for_page
 
 
@@ -34,6 +35,7 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
     criterion = result["criterion"]["name"]
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
     least = settings.least_judgments
+    wording = result.get(WORDING, 1)
     notes = ["Missing scores count as zero."] if settings.as_zero else []
     notes.append("Metrics: {metrics}.".format(metrics="; ".join(map(format_metric, result["metrics"]))))
     return About(
@@ -48,9 +50,10 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         counted=f"n = {result['n']:,} {name_counted_unit(study)}, judgments of each at least {least}",
         least_judgments=least,
         notes=notes,
-        resampling=describe_method(result["figures"], settings, study.seed),
-        resampling_of_parts=describe_method(result["figures"], settings, study.seed, of_parts=True),
+        resampling=describe_method(result["figures"], settings, study.seed, wording=wording),
+        resampling_of_parts=describe_method(result["figures"], settings, study.seed, of_parts=True, wording=wording),
         bootstrap=describe_bootstrap(result["figures"], settings, study.seed),
+        wording=wording,
         figures={**result["figures"], **_fetch_additions(study, with_texts=with_texts)},
     )
 

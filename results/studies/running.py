@@ -22,7 +22,7 @@ from results.studies.frame import Frame
 from results.studies.freshness import VERSION, describe_version
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings
-from results.studies.stored import store
+from results.studies.stored import NEWEST_WORDING, WORDING, store
 from results.studies.warnings import list_warnings
 
 NAME_LENGTH = 120
@@ -183,6 +183,7 @@ def describe_data(frame: Frame, settings: Settings, seed: int) -> dict[str, Any]
         "ceiling": store(frame.one_against_others(seed=seed)),
         "has_simulated": frame.has_simulated,
         "warnings": list_warnings(frame, settings),
+        WORDING: NEWEST_WORDING,
     }
 
 

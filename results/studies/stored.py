@@ -7,6 +7,11 @@ from measures.outcome import Undefined
 from measures.studies.correlating import Correlation
 from projects.jobs.running import OnProgress
 
+WORDING = "wording"
+"""The key of the version of the words that files of an evaluation have; without it they have the first."""
+NEWEST_WORDING = 2
+"""Captions say since 2 what brackets of one person against the others hold, and “1 passage”."""
+
 
 def store(found: Any) -> dict[str, Any]:
     """Return a dataclass of the measures by its fields; an undefined one as its reason alone."""

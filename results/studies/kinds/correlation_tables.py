@@ -89,7 +89,7 @@ def _make_whole(about: About) -> Section:
             "Correlation with human scores",
             columns,
             rows,
-            about.captioned("Correlation of metrics with human scores", about.resampling),
+            about.captioned("Correlation of metrics with human scores", about.resampling, *about.drawn),
             foot=foot,
             notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
         ),
@@ -156,7 +156,7 @@ def _table_by_part(about: About, parts: list[Figures], coefficient: str, key: st
             title,
             columns,
             rows,
-            _caption_parts(about, title, has_mean=mean is not None),
+            _caption_parts(about, title, has_mean=mean is not None, is_drawn=coefficient == "pearson"),
             foot=foot,
             notes=_list_notes(parts),
         ),
@@ -188,8 +188,9 @@ def _table_by_source(about: About, parts: list[Figures], coefficient: str, key: 
     ]
     title = f"{COEFFICIENTS[coefficient]} {_BY['dataset_source']}"
     cells = _make_cells(about, parts, [_name_part(part) for part in parts], order, coefficient)
+    caption = _caption_parts(about, title, is_drawn=coefficient == "pearson")
     return (
-        Table(key, title, columns, rows, _caption_parts(about, title), n_keys=2, notes=_list_notes(parts)),
+        Table(key, title, columns, rows, caption, n_keys=2, notes=_list_notes(parts)),
         draw_heat_map(f"{key}-map", title, cells, row="part", column="metric"),
     )
 
@@ -210,8 +211,9 @@ def _make_cells(
     ]
 
 
-def _caption_parts(about: About, title: str, *, has_mean: bool = False) -> str:
-    return about.captioned(title, about.resampling_of_parts, *([f"of means {about.bootstrap}"] if has_mean else []))
+def _caption_parts(about: About, title: str, *, has_mean: bool = False, is_drawn: bool = False) -> str:
+    methods = [f"of means {about.bootstrap}"] if has_mean else []
+    return about.captioned(title, about.resampling_of_parts, *methods, *(about.drawn if is_drawn else ()))
 
 
 def _list_notes(parts: list[Figures]) -> list[str]:

@@ -52,6 +52,8 @@ class About:
     """The same for parts of the candidates, which have fewer passages."""
     bootstrap: str
     """How intervals of means and differences are computed."""
+    wording: int = 1
+    """The version of the words of captions: files of evaluations that were stored before the newest keep theirs."""
 
     @property
     def one_person(self) -> str:
@@ -60,6 +62,12 @@ class About:
         Files of evaluations that were stored under the earlier name keep it.
         """
         return ONE_PERSON if self.reliability is not None else Wording("Human ceiling", page=ONE_PERSON)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """What the brackets of one person against the others hold, as captions have it; empty without them."""
+        is_drawn = "n_draws" in self.one_against_others
+        return (f"brackets of “{ONE_PERSON}” hold 95 % of its draws",) if self.wording > 1 and is_drawn else ()
 
     def captioned(self, title: str, *methods: str, counted: str = "") -> str:
         """Return the caption of a table, as files have it: one sentence with n, unit and methods.

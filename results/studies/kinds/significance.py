@@ -150,7 +150,7 @@ def _make_metrics(about: About) -> Section:
     return Section(
         "metrics",
         "The metrics",
-        Table("metrics", title, columns, rows, about.captioned(caption, about.resampling), foot=foot),
+        Table("metrics", title, columns, rows, about.captioned(caption, about.resampling, *about.drawn), foot=foot),
         charts=[draw_metrics("metrics", title, found, about.one_against_others, about.reliability, axis="Pearson's r")],
         note=" ".join(
             [

@@ -190,8 +190,8 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
     foot: list[list[Value]] = [[about.one_person, read_one_person(found["ceiling"]), *blanks]]
     if "reliability" in found:
         foot.append([CEILING, read_ceiling(found["reliability"]), *blanks])
-    method = describe_jackknife(found["intervals"]) if "intervals" in found else about.resampling
-    caption = about.captioned(f"{title}, n = {found['n']:,}", method, about.bootstrap)
+    method = describe_jackknife(found["intervals"], wording=about.wording) if "intervals" in found else about.resampling
+    caption = about.captioned(f"{title}, n = {found['n']:,}", method, about.bootstrap, *about.drawn)
     return Section(
         name,
         title,

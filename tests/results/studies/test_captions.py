@@ -62,6 +62,32 @@ def test_top_n_accuracy_counts_what_metrics_and_people_have_scored(judged: Proje
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "name"), [("correlation", "overall"), ("correlation", "dataset-pearson"), ("significance", "metrics")]
+)
+def test_captions_say_what_the_brackets_of_one_person_hold(
+    judged: Project, owner: Membership, kind: str, name: str
+) -> None:
+    runs = [
+        give_scores(judged, owner, title, {each.pk: float(each.pk % n) for each in list_candidates(judged)})
+        for title, n in (("One", 5), ("Other", 7))
+    ]
+    made = study(judged, owner, runs, kind, n_resamples=100)
+    assert made.result is not None, made.error
+    words = "; brackets of “Single annotator vs. rest” hold 95 % of its draws"
+    assert words in _read_caption(made, name)
+    figures = made.result["figures"]
+    figures["intervals"]["n"] = 1
+    if name != "dataset-pearson":
+        assert "with Student's t over 1 passage" in _read_caption(made, name)
+        assert "over 1 passages" not in _read_caption(made, name)
+    del made.result["wording"]
+    assert words not in _read_caption(made, name), "files in sets of earlier versions keep their words"
+    if name != "dataset-pearson":
+        assert "over 1 passages" in _read_caption(made, name)
+
+
+@pytest.mark.django_db
 def test_evaluations_of_an_earlier_version_keep_their_captions(judged: Project, owner: Membership) -> None:
     Candidate.objects.update(rank=1)
     run = give_scores(judged, owner, "All", {each.pk: 0.5 for each in list_candidates(judged)})
