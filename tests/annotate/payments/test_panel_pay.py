@@ -303,7 +303,9 @@ def test_hourly_pay_is_measured_by_active_time_and_ids_go_with_the_account(
     Project.objects.update(hourly_floor_cents=950)
     assert "pay in another currency is not compared" in client.get(address).text
     shown = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/").text
-    assert "9.00 GBP per hour for the 10 minutes announced, 6.00 GBP per hour" in " ".join(shown.split())
+    facts = read(shown).facts
+    assert facts["Reward"] == "1.50 GBP, 9.00 GBP per hour for the 10 minutes announced"
+    assert facts["Hourly pay so far"] == "6.00 GBP by active time"
     user = member_of(panel, "pia").user
     assert user is not None
     erasing.erase(user=user, removes_work=False)
