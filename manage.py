@@ -73,11 +73,18 @@ def exit_for_database(error: "DatabaseError") -> None:
         sys.exit(explanation)
 
 
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+def exit_for_rights(error: PermissionError) -> None:
+    """Exit with the file that this user may not use, unless the traceback is asked for."""
+    from config.data_folder import explain_rights
+
+    explanation = explain_rights(error)
+    if explanation and "--traceback" not in sys.argv:
+        sys.exit(explanation)
+
+
+def run_command() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
-    from django.db.utils import Error as DatabaseError
 
     if needs_servers(sys.argv[1:]):
         try:
@@ -87,14 +94,24 @@ def main() -> None:
     else:
         # makemigrations checks the history of the database, and warns if there is none running.
         warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
+    if needs_migrated_tables(sys.argv[1:]):
+        migrate_first()
+    execute_from_command_line(sys.argv)
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.db.utils import Error as DatabaseError
+
     try:
-        if needs_migrated_tables(sys.argv[1:]):
-            migrate_first()
-        execute_from_command_line(sys.argv)
+        run_command()
     except KeyboardInterrupt:
         sys.exit(130)
     except DatabaseError as error:
         exit_for_database(error)
+        raise
+    except PermissionError as error:
+        exit_for_rights(error)
         raise
 
 

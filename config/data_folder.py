@@ -122,6 +122,13 @@ def explain_disk(path: Path) -> str:
     return ""
 
 
+def explain_rights(error: PermissionError) -> str:
+    """Return what a file's refusal means for a command; empty if the error names no file."""
+    if not error.filename:
+        return ""
+    return f"This user may not use {error.filename}. Run commands as the user of the site, to whom its files belong."
+
+
 def explain_closed(path: Path) -> str:
     """Return which folder keeps the private servers of root from a path, and what to do; empty if none does.
 

@@ -97,6 +97,11 @@ def database(url: str, variable: str = "DATABASE_URL") -> dict[str, Any]:
         raise ImproperlyConfigured(f"{variable} must have the form postgres://user:password@host:port/name.") from None
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(f"{variable} must start with postgres:// (PostgreSQL 15 or newer).")
+    if set(parts.path.removeprefix("/")) & set("/@:"):  # a slash in the password ends the host
+        raise ImproperlyConfigured(
+            f"{variable} has special characters in its password or name. Percent-encode them, such as %2F for /, %40 "
+            "for @ and %3A for a colon."
+        )
     name = unquote(parts.path.removeprefix("/"))
     if not name:
         raise ImproperlyConfigured(
@@ -125,7 +130,12 @@ def inherit(**over: str) -> dict[str, str]:
 def _from_file() -> Mapping[str, str]:
     path = find_file()
     if path and path.exists() and not path.is_dir():
-        return read_file(path)
+        try:
+            return read_file(path)
+        except PermissionError:
+            raise ImproperlyConfigured(
+                f"This user may not read the settings in {path}. Run commands as the user of the site."
+            ) from None
     if path and path != BASE_DIR / DEFAULT_FILE:
         raise ImproperlyConfigured(
             f"ENV_FILE names {path}, which is no file. Correct it, or leave it empty to read no file."

@@ -99,6 +99,7 @@ def test_a_database_may_be_behind_a_socket(url: str) -> None:
         ("postgres://ann:secret@db.example/", "names no database"),
         ("postgres://ann:secret@db.example:port/x", "must have the form"),
         ("postgres://ann:secret@db.example/x?pool=3", "unknown options: pool"),
+        ("postgres://ann:p@ss/secret@db.example/x", "Percent-encode them, such as %2F for /"),
     ],
 )
 def test_a_bad_database_address_is_refused_without_telling_it(url: str, reason: str) -> None:
@@ -118,6 +119,18 @@ def test_a_line_that_is_no_setting_is_refused_with_its_number(tmp_path: Path) ->
     path.write_text("A=1\nnonsense\n", encoding="utf-8")
     with pytest.raises(ImproperlyConfigured, match=r"\.env, line 2"):
         env.read_file(path)
+
+
+def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(path: Path) -> dict[str, str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    path = tmp_path / ".env"
+    path.touch()
+    monkeypatch.setenv("ENV_FILE", str(path))
+    monkeypatch.setattr(env, "read_file", refuse)
+    with pytest.raises(ImproperlyConfigured, match=r"This user may not read the settings in /.+env"):
+        env._from_file.__wrapped__()
 
 
 def test_a_file_that_is_named_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

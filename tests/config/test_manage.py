@@ -8,6 +8,7 @@ import pytest
 from django.db import Error, InterfaceError, OperationalError, ProgrammingError, connection
 from pytest_django import Settings
 
+import manage as manage_py
 from config import database_errors, env
 from manage import needs_servers
 from tests import database, processes
@@ -80,6 +81,15 @@ def test_a_table_that_no_migration_makes_is_a_fault_of_the_code() -> None:
     with pytest.raises(ProgrammingError) as raised, connection.cursor() as cursor:
         cursor.execute("SELECT * FROM never_made")
     assert database_errors.explain(raised.value) == ""
+
+
+def test_a_file_that_belongs_to_another_user_is_named_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise PermissionError(13, "Permission denied", "/var/lib/concord/backup.lock")
+
+    monkeypatch.setattr(manage_py, "run_command", refuse)
+    with pytest.raises(SystemExit, match=r"This user may not use /var/lib/concord/backup\.lock\. Run commands as"):
+        manage_py.main()
 
 
 def fail(error: psycopg2.Error, kind: type[Error] = OperationalError) -> Error:
