@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, get_commands, load_command_class
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 from pytest_django import Settings
 
 from config import env
-from config.management.commands.serve import refuse_plain_http
+from config.management.commands.serve import _is_free, refuse_plain_http
 from tests import processes
 from tests.processes import wait_until
 
@@ -157,6 +157,24 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         output, _ = served.process.communicate(timeout=processes.PATIENCE)
     assert served.process.returncode == 1
     assert f"Port {port} of 127.0.0.1 is in use" in output
+
+
+def test_an_address_of_another_machine_is_not_called_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CommandError, match=r"192\.0\.2\.7 is no address of this machine"):
+        _is_free("192.0.2.7", 8000)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("socket.socket.bind", refuse)
+    with pytest.raises(CommandError, match="Only root may listen on port 80"):
+        _is_free("127.0.0.1", 80)
+
+
+def test_a_wrong_setting_is_told_before_anything_is_started(settings: Settings) -> None:
+    settings.SECRET_KEY = "short"
+    with pytest.raises(CommandError, match="SECRET_KEY is too short"):
+        call_command("serve")
 
 
 def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve: Callable[..., Served]) -> None:

@@ -1,5 +1,6 @@
 """Run the whole site: database, broker, web server and worker."""
 
+import errno
 import os
 import socket
 import sys
@@ -13,11 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, TypeVar
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 from django.db import Error
 
-from config import assets, data_folder, database_errors, embedded, locks, unfinished_restore
+from config import assets, data_folder, database_errors, embedded, locks
 from config.backups import moving
+from config.checks import refuse_wrong_settings
 from config.forks import Task
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, Upkeep, supervise
@@ -25,6 +28,7 @@ from measures.neural.environment import is_installed
 from projects.options import MOST_PORT, whole_number
 
 DEFAULT_PORT = 8000
+NO_ADDRESS = "{host} is no address of this machine. Give one with --host."
 T = TypeVar("T")
 
 
@@ -55,8 +59,10 @@ class Command(BaseCommand):
     ) -> None:
         if not allow_plain_http:
             refuse_plain_http(host)
-        if reason := unfinished_restore.explain():
-            raise CommandError(reason)
+        try:
+            refuse_wrong_settings()
+        except ImproperlyConfigured as reason:
+            raise CommandError(str(reason)) from reason
         with _shared_request_metrics():
             code = self._prepare(demo=demo)
             self._supervise(host, port, workers, code)
@@ -72,7 +78,7 @@ class Command(BaseCommand):
 
         migrating = Task(partial(_explained, partial(_migrate, self._say)))
         preloading.load_modules()
-        collecting = Task(assets.collect)
+        collecting = Task(partial(_explained, assets.collect))
         migrating.wait()
         code = Task(partial(_explained, partial(self._fill, demo=demo))).wait()
         collecting.wait()
@@ -148,13 +154,15 @@ class Command(BaseCommand):
 
 
 def _explained(act: Callable[[], T]) -> T:
-    """Return what the act returns. Raises CommandError, without a traceback, if the database is at fault."""
+    """Return what the act returns. Raises CommandError if it fails by the database or by the rights to a file."""
     try:
         return act()
     except Error as error:
         if reason := database_errors.explain(error):
             raise CommandError(reason) from error
         raise
+    except PermissionError as error:
+        raise CommandError(data_folder.explain_rights(error) or str(error)) from error
 
 
 def _migrate(say: Callable[[str], object]) -> None:
@@ -241,7 +249,7 @@ def _resolve(host: str) -> set[str]:
     try:
         return {str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError:
-        raise CommandError(f"{host} is no address of this machine. Give one with --host.") from None
+        raise CommandError(NO_ADDRESS.format(host=host)) from None
 
 
 def _make_probe(host: str) -> socket.socket:
@@ -249,11 +257,16 @@ def _make_probe(host: str) -> socket.socket:
 
 
 def _is_free(host: str, port: int) -> bool:
+    """Return whether nobody listens there. Raises CommandError if this process can't listen there at all."""
     with _make_probe(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
+        except PermissionError:
+            raise CommandError(f"Only root may listen on port {port}. Choose one from 1024 on with --port.") from None
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise CommandError(NO_ADDRESS.format(host=host)) from None
             return False
     return True
 
