@@ -467,6 +467,9 @@ def test_old_backups_are_deleted_once_a_new_one_is_there(site: Path, db: None) -
         os.utime(site / name, (then, then))
     with pytest.raises(CommandError, match="needs a folder"):
         call_command("backup", str(site / "x.tar"), keep_days=30)
+    with pytest.raises(CommandError, match=r"/none is no folder\. To create one: install -d"):
+        call_command("backup", f"{site}/none/")
+    assert not (site / "none").exists()
     for wrong in ("0", "99999999"):
         with pytest.raises(CommandError, match="--keep-days: must be at"):
             call_command("backup", str(site), f"--keep-days={wrong}")

@@ -31,7 +31,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", metavar="FILE", type=Path, help="a new file, or a folder")
+        parser.add_argument("file", metavar="FILE", help="a new file, or a folder")
         parser.add_argument(
             "--keep-days",
             type=whole_number(least=1, most=MOST_DAYS),
@@ -40,11 +40,12 @@ class Command(ReportingCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["file"]
+        path = Path(options["file"])
         days: int | None = options["keep_days"]
         is_folder = archive.is_folder(path)
-        if days is not None and not is_folder:
-            raise Refused("--keep-days needs a folder.")
+        if not is_folder and (days is not None or options["file"].endswith("/")):
+            needs = "" if days is None else " --keep-days needs a folder."
+            raise Refused(f"{path} is no folder.{needs} To create one: install -d -m 0700 FOLDER")
         if is_folder:
             path /= f"concord-{timezone.now():%Y-%m-%dT%H%M%SZ}.tar"
         made = backing_up.make_backup(path)
@@ -54,7 +55,8 @@ class Command(ReportingCommand):
         n_files = len(made.manifest.files)
         lines = [f"{made.path}: {made.n_bytes / 1e6:,.1f} MB, {n_files:,} {plural(n_files, 'file', 'files')}.", SECRETS]
         if deleted:
-            lines.append(f"Deleted {len(deleted):,} older than {days} days.")
+            n_deleted = len(deleted)
+            lines.append(f"Deleted {n_deleted:,} {plural(n_deleted, 'backup', 'backups')} older than {days} days.")
         answer = {"file": str(made.path), "n_bytes": made.n_bytes, "n_files": n_files}
         self.answer({**answer, "deleted": deleted, "lost": lost}, text="\n".join(lines))
         if lost:

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from config.backups import restoring
 from projects.commands import ReportingCommand
+from projects.language.amounts import plural
 
 
 class Command(ReportingCommand):
@@ -23,22 +24,23 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         restored = restoring.restore(options["file"], replace=options["replace"], say=self._say)
         manifest = restored.manifest
+        n_rows, n_files = sum(manifest.rows.values()), len(manifest.files)
         lines = [
             f"Restored the backup of {manifest.made_at} ({manifest.concord}).",
-            f"{sum(manifest.rows.values()):,} rows, {len(manifest.files):,} files. Everybody has to sign in again.",
+            f"{n_rows:,} rows, {n_files:,} {plural(n_files, 'file', 'files')}. Everybody has to sign in again.",
         ]
-        if restored.n_migrated:
-            lines.append(f"Applied {restored.n_migrated} migrations that came after it.")
-        if restored.n_erased:
-            lines.append(f"Repeated {restored.n_erased} erasures that came after it.")
+        if n := restored.n_migrated:
+            lines.append(f"Applied {n} {plural(n, 'migration', 'migrations')} that came after it.")
+        if n := restored.n_erased:
+            lines.append(f"Repeated {n} {plural(n, 'erasure', 'erasures')} that came after it.")
         lines += explain_other_key(restored)
         if manifest.lost:
             lines.append(f"{len(manifest.lost):,} files were lost before the backup: {', '.join(manifest.lost[:10])}")
         self.answer(
             {
                 "made_at": manifest.made_at,
-                "n_rows": sum(manifest.rows.values()),
-                "n_files": len(manifest.files),
+                "n_rows": n_rows,
+                "n_files": n_files,
                 "n_migrated": restored.n_migrated,
                 "n_erased": restored.n_erased,
                 "n_webhooks_without_secret": restored.n_webhooks_without_secret,
