@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db.utils import DatabaseError, Error, InterfaceError, InternalError, OperationalError
 
 from projects.database.outages import is_disk_full
@@ -33,7 +33,7 @@ def drop_refusal_traceback(record: logging.LogRecord) -> bool:
         reason = " ".join(str(error).split())
         record.msg, record.args = f"{record.getMessage()} ({reason})", ()
         record.exc_info = record.exc_text = None
-    elif isinstance(error, PermissionDenied):
+    elif isinstance(error, PermissionDenied | SuspiciousOperation):
         record.exc_info = record.exc_text = None
     return True
 

@@ -406,6 +406,7 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         # On the logger itself: a filter of "django" would not see what its children log.
         "django.request": {"filters": ["refusals"]},
+        "django.security.DisallowedHost": {"filters": ["refusals"]},
         "celery.app.trace": {"filters": ["refusals"]},
         "projects.tasks": {"filters": ["refusals"]},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},

@@ -30,6 +30,15 @@ def test_a_refusal_is_logged_without_a_traceback(
 
 
 @pytest.mark.django_db
+def test_a_request_for_another_host_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Programs that look for weak sites send them all day."""
+    assert Client().get("/sign-in/", headers={"host": "elsewhere.example"}).status_code == 400
+    (record,) = [record for record in caplog.records if record.name == "django.security.DisallowedHost"]
+    assert "elsewhere.example" in record.getMessage()
+    assert record.exc_info is None
+
+
+@pytest.mark.django_db
 def test_a_worker_without_its_database_logs_one_line_at_a_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
