@@ -8,6 +8,9 @@ each other. The true values are those of a study of 300,000 items. `jackknife`: 
 items where each passage has one. `percentile`: resamples of the same units. `items`: the jackknife as if items were
 independent. `Fisher z`: Pearson's alike. `counted`: the jackknife over passages as if they had one size, so that only
 their number counts. `none`: the share of studies without a jackknife interval, which do not count.
+
+The second table is of lists of answers: how often the interval of Top-1 accuracy covers the true share, where passages
+are `alike` in it or `unlike`, as pages show it, and symmetric about the share as the jackknife's is (`plain`).
 """
 
 import argparse
@@ -28,6 +31,7 @@ from measures.patterns import Floats, Ints, Patterns
 from measures.rubric import Level
 from measures.studies.correlating import correlate
 from measures.studies.items import COEFFICIENTS, Items
+from measures.studies.ranked_answers import Places, measure_ranked
 
 N_RATINGS = 3
 N_TRUE = 300_000
@@ -165,6 +169,30 @@ def measure_coverage(
     return {key: (float(np.mean(each)) if each else np.nan, 1 - len(each) / n_runs) for key, each in covered.items()}
 
 
+def measure_shares(sizes: Sequence[int], *, share: float, differ: float, n_runs: int) -> tuple[float, float, float]:
+    """Return how often the interval of a share covers it, as pages show it and the plain one, and is undefined.
+
+    `differ` is the correlation of two lists of a passage: passages have shares of their own, by a beta distribution.
+    """
+    rng, covered = np.random.default_rng(2), []
+    passages = np.repeat(np.arange(len(sizes)), sizes)
+    spread = (1 - differ) / differ if differ else np.inf
+    for _ in range(n_runs):
+        own = rng.beta(share * spread, (1 - share) * spread, len(sizes)) if differ else np.full(len(sizes), share)
+        is_good = (rng.random(len(passages)) < own[passages]).astype(float)
+        places = Places(lists=np.arange(len(passages)), places=np.ones(len(passages), int), n_unranked=0, n_tied=0)
+        found = measure_ranked(is_good, places, threshold=1, units=passages, depth=1)
+        left_out = (is_good.sum() - np.bincount(passages, is_good)) / (len(passages) - np.bincount(passages))
+        plain = jackknife_interval(float(is_good.mean()), left_out, scale=Scale.PLAIN, sizes=sizes)
+        if isinstance(found, Undefined) or isinstance(plain, Undefined):
+            continue
+        shown = found.top[0]
+        if shown.low is not None and shown.high is not None:
+            covered.append((shown.low <= share <= shown.high, plain.low <= share <= plain.high))
+    wilson, symmetric = np.mean(covered, axis=0)
+    return float(wilson), float(symmetric), 1 - len(covered) / n_runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
@@ -181,6 +209,14 @@ def main() -> None:
                 scale = "skewed" if is_skewed else "symmetric"
                 none = 100 * found[name, "jackknife"][1]
                 print(f"{called:>14}{scale:>11}{name:>11}{cells}{none:>8.1f}", flush=True)
+    print(f"\n{'passages':>14}{'share':>8}{'passages are':>14}{'as shown':>10}{'plain':>8}{'none':>8}")
+    for called in ("8 of 5", "20 of 5", "40 of 5", "10 of 1-30", "20 of 1-30", "40 of 1-30"):
+        for share in (0.05, 0.1, 0.3, 0.5):
+            for differ in (0.0, 0.3):
+                each = measure_shares(DESIGNS[called], share=share, differ=differ, n_runs=options.runs)
+                wilson, plain, none = (100 * value for value in each)
+                passages = "unlike" if differ else "alike"
+                print(f"{called:>14}{share:>8}{passages:>14}{wilson:>10.1f}{plain:>8.1f}{none:>8.1f}", flush=True)
 
 
 if __name__ == "__main__":

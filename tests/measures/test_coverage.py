@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchmarks.coverage import TO_30, measure_coverage
+from benchmarks.coverage import DESIGNS, TO_30, measure_coverage, measure_shares
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,13 @@ def test_the_jackknife_covers_as_often_as_it_says(sizes: Sequence[int], is_skewe
     if sizes == TO_30:
         # Few passages have most of the items, and count as few.
         assert found["alpha", "counted"][0] < found["alpha", "jackknife"][0]
+
+
+@pytest.mark.parametrize(("share", "differ"), [(0.05, 0.0), (0.1, 0.3), (0.5, 0.3)])
+def test_intervals_of_shares_near_0_cover_as_often_as_others(share: float, differ: float) -> None:
+    shown, plain, undefined = measure_shares(DESIGNS["20 of 5"], share=share, differ=differ, n_runs=400)
+    # Three standard errors of 400 runs are 3.3 %.
+    assert 0.917 <= shown <= 0.983
+    assert undefined < 0.03
+    if share < 0.5:
+        assert plain < shown

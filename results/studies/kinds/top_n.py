@@ -236,9 +236,12 @@ def _caption(about: About, title: str, *methods: str) -> str:
 def _describe_intervals(about: About) -> str:
     of_metrics, of_people = _read_counts(about.figures, "n_units")
     if of_metrics is None or of_people is None or of_metrics == of_people:
-        return about.resampling
-    over = f"{of_metrics:,} passages for metrics and {of_people:,} for people"
-    return f"95 % intervals by the jackknife with Student's t over {over}"
+        words = about.resampling
+    else:
+        over = f"{of_metrics:,} passages for metrics and {of_people:,} for people"
+        words = f"95 % intervals by the jackknife with Student's t over {over}"
+    # Evaluations of the first wording have symmetric intervals.
+    return words.replace("the jackknife with", "Wilson's method, the jackknife and") if about.wording > 1 else words
 
 
 def _read_counts(figures: Figures, name: str) -> tuple[int | None, int | None]:

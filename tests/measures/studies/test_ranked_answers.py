@@ -45,6 +45,21 @@ def test_it_equals_a_loop_and_the_function_for_one_n() -> None:
     assert 0 <= low < found.top[0].value < high <= 1
 
 
+def test_the_interval_is_wilsons_where_each_list_has_a_passage_of_its_own() -> None:
+    # The ends are the shares that lie t standard errors of their own from the estimate.
+    values, lists = [1.0] * 3 + [0.0] * 22, [str(n) for n in range(25)]
+    found = measure_ranked(values, Places.by([1.0] * 25, lists), threshold=1, units=lists, depth=1)
+    assert isinstance(found, RankedAccuracy)
+    # The jackknife's variance of a share is p (1 - p) / (n - 1).
+    t, n = 2.0638986, 24
+    for end in (found.top[0].low, found.top[0].high):
+        assert end is not None
+        assert (0.12 - end) ** 2 == pytest.approx(t**2 * end * (1 - end) / n, rel=1e-6)
+    none = measure_ranked([0.0] * 25, Places.by([1.0] * 25, lists), threshold=1, units=lists, depth=1)
+    assert isinstance(none, RankedAccuracy)
+    assert none.top[0].low is None, "No passage changes a share of 0."
+
+
 def test_an_answer_without_a_score_leaves_its_list_out_only_among_the_first() -> None:
     values, keys = [np.nan, 1, 1, np.nan, 0, 1], [1.0, 2, 1, 2, 1, 2]
     shallow = measure(values, keys, "aabbcc", depth=1)

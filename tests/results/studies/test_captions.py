@@ -53,8 +53,8 @@ def test_top_n_accuracy_counts_what_metrics_and_people_have_scored(judged: Proje
     Judgment.objects.filter(candidate__in=unjudged).update(is_counted=False, not_counted_reason="set aside")
     made = study(judged, owner, [run], "top_n")
     assert _read_caption(made, "top-n").endswith(
-        "(n = 12 answers for metrics; 8 for people, judgments of each at least 1; 95 % intervals by the jackknife with "
-        "Student's t over 6 passages for metrics and 4 for people)."
+        "(n = 12 answers for metrics; 8 for people, judgments of each at least 1; 95 % intervals by Wilson's method, "
+        "the jackknife and Student's t over 6 passages for metrics and 4 for people)."
     )
     by_system = _read_caption(made, "top-n-systems")
     assert by_system.endswith("(n = 12 answers for metrics; 8 for people, judgments of each at least 1).")
@@ -92,7 +92,9 @@ def test_evaluations_of_an_earlier_version_keep_their_captions(judged: Project, 
     Candidate.objects.update(rank=1)
     run = give_scores(judged, owner, "All", {each.pk: 0.5 for each in list_candidates(judged)})
     made = study(judged, owner, [run], "top_n")
-    figures: dict[str, Any] = (made.result or {})["figures"]
+    assert made.result is not None
+    del made.result["wording"]
+    figures: dict[str, Any] = made.result["figures"]
     for found in (*figures["metrics"].values(), figures["people"]):
         for name in ("n_units", "n_answers"):
             del found["whole"][name]
