@@ -2,8 +2,12 @@
 
 import time
 from collections.abc import Callable
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
+from django.apps import apps
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -21,8 +25,14 @@ PAUSE_SECONDS = 0.2
 def bring_up_to_date(say: Callable[[str], object] = lambda _text: None) -> None:
     """Apply missing migrations; of several processes at once, one applies them while the others wait.
 
-    It takes seconds, so `say` is told first, if there are any.
+    It takes seconds, so `say` is told first, if there are any. It is also told if a newer version has migrated the
+    database; refusing would keep down the hosts that are updated last.
     """
+    if unknown := _find_unknown():
+        say(
+            f"A newer version of Concord has migrated this database ({unknown}). This version may fail or store what "
+            "the newer one can't read: update it, or restore a backup that was made before."
+        )
     if not _is_behind():
         return
     say("Preparing the database …")
@@ -72,6 +82,15 @@ class StateFromNothing(ProjectState):
         super().alter_field(app_label, model_name, name, field, preserve_default)
         if field_is_referenced(self, (app_label, model_name), (name, field)):
             super().reload_model(app_label, model_name, delay=True)
+
+
+def _find_unknown() -> str:
+    """Return the latest migration of this project that the code doesn't have, as its app and name, or an empty text."""
+    loader = MigrationExecutor(connection).loader
+    known = {key for each in loader.disk_migrations.values() for key in each.replaces} | set(loader.disk_migrations)
+    ours = {each.label for each in apps.get_app_configs() if Path(each.path).parent == settings.BASE_DIR}
+    unknown = [key for key in loader.applied_migrations if key[0] in ours and key not in known]
+    return " ".join(max(unknown, key=itemgetter(1))) if unknown else ""
 
 
 def _is_behind() -> bool:

@@ -8,7 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate as django_migrate
 from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 
+from config import migrating
 from config.management.commands import migrate
 from tests import database
 
@@ -72,3 +74,19 @@ def test_another_error_is_not_tried_again(attempts: list[str], monkeypatch: pyte
     with pytest.raises(Exception, match="division by zero"):
         call_command("migrate")
     assert len(attempts) == 1
+
+
+def test_a_database_that_a_newer_version_has_migrated_is_named() -> None:
+    said: list[str] = []
+    migrating.bring_up_to_date(said.append)
+    assert not said
+    recorder = MigrationRecorder(connection)
+    recorder.record_applied("annotate", "9999_from_the_future")
+    recorder.record_applied("elsewhere", "9999_of_a_package_that_is_gone")
+    try:
+        migrating.bring_up_to_date(said.append)
+    finally:
+        recorder.record_unapplied("annotate", "9999_from_the_future")
+        recorder.record_unapplied("elsewhere", "9999_of_a_package_that_is_gone")
+    (words,) = said
+    assert words.startswith("A newer version of Concord has migrated this database (annotate 9999_from_the_future).")
