@@ -18,6 +18,8 @@ NAME_WIDTH = 200
 TURNED_WIDTH = 140
 """The length of names that are turned below a plot."""
 LEGEND_WIDTH = 160
+DASHES = ([1, 0], [6, 3], [2, 2])
+"""The dashes of lines, one after the other as the colours begin again."""
 MOST_PLACED = 200
 """The most points whose names are placed."""
 
@@ -29,7 +31,7 @@ def fit_spec(spec: Spec, rows: Rows, *, name_width: float = NAME_WIDTH) -> tuple
     return _place_names(fitted, rows)
 
 
-def _fit(part: Spec, rows: Rows, *, width: float, name_width: float) -> Spec:
+def _fit(part: Spec, rows: Rows, *, width: float, name_width: float, has_lines: bool = False) -> Spec:
     fitted = dict(part)
     if isinstance(part.get("width"), int | float):
         width = part["width"]
@@ -47,12 +49,24 @@ def _fit(part: Spec, rows: Rows, *, width: float, name_width: float) -> Spec:
             encoding["x"] = _fit_across(encoding["x"], rows, part, width)
         if _is_named(encoding.get("color")):
             encoding["color"] = _fold_legend(encoding["color"], rows, width)
+            if has_lines or _has_lines(part):
+                encoding |= _dash_repeated(encoding["color"], rows, is_line=_has_lines(part))
     if "facet" in part:
         fitted["facet"] = {**part["facet"], **_fold_header(part["facet"], rows, part["spec"]["width"])}
         fitted["spec"] = _fit(part["spec"], rows, width=width, name_width=name_width)
     if "layer" in part:
-        fitted["layer"] = [_fit(layer, rows, width=width, name_width=name_width) for layer in part["layer"]]
+        has_lines = any(map(_has_lines, part["layer"]))
+        fitted["layer"] = [
+            _fit(layer, rows, width=width, name_width=name_width, has_lines=has_lines) for layer in part["layer"]
+        ]
     return fitted
+
+
+def _has_lines(part: Spec) -> bool:
+    """Return whether this part, its own layers left out, draws a line for each name."""
+    mark = part.get("mark")
+    kind = mark.get("type") if isinstance(mark, dict) else mark
+    return kind == "line" and _is_named(part["encoding"].get("color"))
 
 
 def _is_named(channel: Any) -> bool:
@@ -118,6 +132,19 @@ def _fold_legend(channel: Spec, rows: Rows, width: float) -> Spec:
         widest = max((measure_text(lines[0], SIZE) for lines in folded.values()), default=0.0)
         legend["columns"] = max(1, min(len(folded), int(width // (widest + 60))))
     return {**channel, "legend": legend}
+
+
+def _dash_repeated(colour: Spec, rows: Rows, *, is_line: bool) -> dict[str, Spec]:
+    """Return channels by which lines are told apart that have the same colour, as there are more names than colours."""
+    names, n_colours = _list_names(rows, colour["field"]), len(colour["scale"]["range"])
+    if len(names) <= n_colours:
+        return {}
+    # The legends of two channels are drawn as one only if they are alike, and the domains given and equal.
+    legend = {**colour["legend"], "symbolType": "stroke", "symbolSize": 260}
+    coloured = {**colour, "legend": legend, "scale": {**colour["scale"], "domain": names}}
+    dashes = [DASHES[place // n_colours % len(DASHES)] for place in range(len(names))]
+    dashed = {**coloured, "scale": {"domain": names, "range": dashes}}
+    return {"color": coloured, **({"strokeDash": dashed} if is_line else {})}
 
 
 def _fold_header(facet: Spec, rows: Rows, width: float) -> Spec:

@@ -143,3 +143,18 @@ def test_names_are_folded_and_then_shortened_where_they_tell_least() -> None:
     one, other = (" ".join(lines) for lines in fold_names(alike, 90, most_lines=1).values())
     assert one != other
     assert ("1" in one, "2" in other) == (True, True)
+
+
+def test_lines_of_one_colour_differ_in_their_dashes_and_in_one_legend() -> None:
+    rows: list[Row] = [
+        {"name": f"metric {at}", "x": x, "v": at / 20 + x / 9, "low": 0.0, "high": 1.0}
+        for at in range(16)
+        for x in (1, 2)
+    ]
+    swept = specs.swept("x", "v", "low", "high", "name", title="share", axis="N")
+    for spec in (swept, specs.curves("x", "v", "name", title="width", axis="candidates", at=[1, 2])):
+        drawn = draw(Chart("lines", "Lines", rows, spec))
+        # The legend's own lines begin and end at the same height.
+        looks = re.findall(r'<path d="M0,[^"]*" stroke="([^"]*)" stroke-width="2" stroke-dasharray="([^"]*)"', drawn)
+        assert len(set(looks)) == 16
+        assert len(re.findall(r">metric 3<", drawn)) == 1, "one legend"
