@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +88,9 @@ def _find_unknown() -> str:
     loader = MigrationExecutor(connection).loader
     known = {key for each in loader.disk_migrations.values() for key in each.replaces} | set(loader.disk_migrations)
     ours = {each.label for each in apps.get_app_configs() if Path(each.path).parent == settings.BASE_DIR}
-    unknown = [key for key in loader.applied_migrations if key[0] in ours and key not in known]
-    return " ".join(max(unknown, key=itemgetter(1))) if unknown else ""
+    unknown = [(name, app) for app, name in loader.applied_migrations if app in ours and (app, name) not in known]
+    name, app = max(unknown, default=("", ""))
+    return f"{app} {name}".strip()
 
 
 def _is_behind() -> bool:
