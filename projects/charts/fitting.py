@@ -55,6 +55,7 @@ def _fit(part: Spec, rows: Rows, *, width: float, name_width: float, has_lines: 
         fitted["facet"] = {**part["facet"], **_fold_header(part["facet"], rows, part["spec"]["width"])}
         fitted["spec"] = _fit(part["spec"], rows, width=width, name_width=name_width)
     if "layer" in part:
+        fitted["encoding"] = _keep_order(fitted.get("encoding", {}), part["layer"], rows)
         has_lines = any(map(_has_lines, part["layer"]))
         fitted["layer"] = [
             _fit(layer, rows, width=width, name_width=name_width, has_lines=has_lines) for layer in part["layer"]
@@ -75,6 +76,24 @@ def _is_named(channel: Any) -> bool:
 
 def _list_names(rows: Rows, field: str) -> list[str]:
     return list(dict.fromkeys(str(row[field]) for row in rows if row.get(field) is not None))
+
+
+def _keep_order(encoding: Spec, layers: Sequence[Spec], rows: Rows) -> Spec:
+    """Return the channels of the layers with the names of axes in the order of the rows.
+
+    Each layer leaves out the rows that it has no numbers for, and the names of the first layer would come first: those
+    with an interval before those without.
+    """
+    channels = [channel for layer in layers for channel in layer["encoding"].values() if isinstance(channel, Mapping)]
+    drawn = {channel["field"] for channel in channels if channel.get("type") == "quantitative" and "field" in channel}
+    shown = [row for row in rows if any(row.get(field) is not None for field in drawn)]
+    ordered = dict(encoding)
+    for axis in ("x", "y"):
+        channel = encoding.get(axis) or {}
+        if _is_named(channel) and channel.get("sort", "") is None:
+            names = list(dict.fromkeys(row[channel["field"]] for row in shown if row.get(channel["field"]) is not None))
+            ordered[axis] = {**channel, "scale": {**(channel.get("scale") or {}), "domain": names}}
+    return ordered
 
 
 def _fold_title(channel: Spec, length: Any) -> Spec:

@@ -99,6 +99,21 @@ def test_intervals_lie_inside_the_plot() -> None:
     assert all(min(ends) >= -0.5 and max(ends) <= 400.5 for ends in rules)
 
 
+@pytest.mark.parametrize("kind", ["line", "intervals"])
+def test_rows_without_an_interval_keep_their_place(kind: str) -> None:
+    names = ["first", "second", "third", "fourth"]
+    ends = {"second": 0.1, "fourth": 0.2}
+    rows = [{"name": name, "v": 0.5, "low": ends.get(name), "high": 0.9 if name in ends else None} for name in names]
+    rows.append({"name": "undefined", "v": None, "low": None, "high": None})
+    columns = ("name", "v", "low", "high")
+    spec = specs.line(*columns, title="v", axis="day") if kind == "line" else specs.intervals(*columns, title="v")
+    for drawn in (
+        write(Chart("chart", "A chart", rows, spec), "svg").decode(),
+        draw(Chart("c", "A chart", rows, spec)),
+    ):
+        assert [text for text in re.findall(r">(\w+)</text>", drawn) if text in (*names, "undefined")] == names
+
+
 def test_a_name_that_is_shown_in_part_has_the_whole_as_its_tooltip() -> None:
     name = NAMES[4] % 7
     rows: list[Row] = [{"name": name, "v": 0.5, "low": 0.4, "high": 0.6}]
