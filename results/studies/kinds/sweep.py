@@ -191,7 +191,12 @@ def _make_section(about: About, name: str, found: Figures) -> Section:
     if "reliability" in found:
         foot.append([CEILING, read_ceiling(found["reliability"]), *blanks])
     method = describe_jackknife(found["intervals"], wording=about.wording) if "intervals" in found else about.resampling
-    caption = about.captioned(f"{title}, n = {found['n']:,}", method, about.bootstrap, *about.drawn)
+    counted, gains, caption_title = "", about.bootstrap, f"{title}, n = {found['n']:,}"
+    if about.wording > 2:
+        caption_title = title
+        counted = f"n = {found['n']:,} answers, judgments of each at least {about.least_judgments}"
+        gains = about.bootstrap.replace("95 % intervals", "those of gains", 1)
+    caption = about.captioned(caption_title, method, gains, *about.drawn, counted=counted)
     return Section(
         name,
         title,
@@ -241,6 +246,28 @@ def list_limits(settings: Settings, figures: Figures) -> list[str]:
     ]
 
 
+def list_warnings(figures: Figures) -> list[str]:
+    lacking = {
+        "alpha": "no answer to a yes-no question has the opinion of a reference, so none has a bonus. Import opinions "
+        "of answers and references",
+        "beta": "no answer to an entity question names an entity of its question, so none has a bonus. Import entities "
+        "of questions",
+    }
+    return [
+        f"{name.capitalize()} changes nothing: {why} to study it."
+        for name, why in lacking.items()
+        if _is_without_effect(figures["sweeps"][name])
+    ]
+
+
+def _is_without_effect(found: Figures) -> bool:
+    """Return whether no weight changes any correlation, where one is defined."""
+    points = [point["gain"] for each in found["metrics"].values() for point in each]
+    gains = {gain["value"] for gain in points if isinstance(gain["value"], float)}
+    ends = {gain[end] for gain in points for end in ("low", "high") if gain[end] is not None}
+    return bool(gains) and gains | ends == {0.0}
+
+
 def make_fields(project: Project) -> dict[str, forms.Field]:
     return {
         **make_field(),
@@ -256,6 +283,7 @@ KIND = Kind(
     compute=compute,
     sections=make_sections,
     limits=list_limits,
+    warnings=list_warnings,
     fields=make_fields,
     check=check_types,
     has_intervals=True,

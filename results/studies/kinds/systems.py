@@ -82,6 +82,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "whole": {subject: _store_whole(found) for subject, found in whole.items()},
         "is_corpus": {subject: metric.combine is not take_mean for subject, metric in metrics.items()},
         "ceiling": _draw_one_person(frame, questions, systems, seed, draws, steps),
+        "drawing": {**draws, "seed": seed},
     }
 
 

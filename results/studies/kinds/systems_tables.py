@@ -7,7 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, draw_scatter
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.tables import Column, Missing, Table, Value, Wording, read_number, read_one_person
+from results.studies.tables import ONE_PERSON, Column, Missing, Table, Value, Wording, read_number, read_one_person
 
 # Texts of tables stand in frozen sets; pages word them by `Wording`.
 UNNAMED = Wording("none named", page="unspecified")
@@ -44,10 +44,11 @@ def _make_draws(about: About, *, is_drawn: bool) -> Section:
     # The points are the same for every metric.
     n = figures["draws"][order[0]]["n"] if is_drawn else 0
     note = f"{n:,} points, one for each system and draw." if is_drawn else ""
+    note = f"{note} {_explain_brackets(about, 'draws')}".strip()
     return Section(
         "draws",
         "Drawn questions",
-        Table("draws", title, columns, rows, _make_caption(about, caption), foot=foot),
+        Table("draws", title, columns, rows, _caption_draws(about, caption, n, with_one_person=True), foot=foot),
         charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis="Pearson's r")],
         note=note,
     )
@@ -76,7 +77,7 @@ def _make_clouds(about: About) -> Iterator[Section]:
         ]
         chart = draw_scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
         note = _explain_points(len(rows), found["n"])
-        whole = Table(f"draw-{place}", title, columns, table, _make_caption(about, title))
+        whole = Table(f"draw-{place}", title, columns, table, _caption_draws(about, title, found["n"]))
         yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
 
 
@@ -105,8 +106,9 @@ def _make_systems(about: About) -> Section:
     return Section(
         "systems",
         "One point per system",
-        Table("systems", title, columns, rows, _make_caption(about, caption), foot=foot),
+        Table("systems", title, columns, rows, _caption_whole(about, caption), foot=foot),
         charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's r")],
+        note=_explain_brackets(about, "whole"),
     )
 
 
@@ -146,6 +148,33 @@ def _sort_metrics(about: About) -> list[str]:
         return value if isinstance(value, float) else -2.0
 
     return sorted(about.labels, key=lambda subject: -height(subject))
+
+
+def _caption_draws(about: About, title: str, n: int, *, with_one_person: bool = False) -> str:
+    """Return the caption of figures over draws, of which there are `n` points; without intervals."""
+    drawing = about.figures.get("drawing")
+    if about.wording < 3 or drawing is None or not n:
+        return about.captioned(title)
+    drawn = f"{drawing['n_draws']:,} draws of {drawing['n_questions']:,} questions, seed {drawing['seed']}"
+    brackets = _describe_brackets(about, "draws") if with_one_person else ()
+    return about.captioned(title, drawn, *brackets, counted=f"n = {n:,} points, one for each system and draw")
+
+
+def _caption_whole(about: About, title: str) -> str:
+    return about.captioned(title, *(_describe_brackets(about, "whole") if about.wording > 2 else ()))
+
+
+def _explain_brackets(about: About, name: str) -> str:
+    return "".join(f"{words[0].upper()}{words[1:]}." for words in _describe_brackets(about, name))
+
+
+def _describe_brackets(about: About, name: str) -> tuple[str, ...]:
+    """Return what the brackets of one person against the others hold; nothing where there are none."""
+    # As many are drawn here as over single candidates.
+    n = about.one_against_others.get("n_draws")
+    if n is None or "reason" in about.figures["ceiling"][name]:
+        return ()
+    return (f"brackets of “{ONE_PERSON}” hold 95 % of {n:,} draws of one judgment of each answer",)
 
 
 def _make_caption(about: About, title: str) -> str:

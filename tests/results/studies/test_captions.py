@@ -88,6 +88,29 @@ def test_captions_say_what_the_brackets_of_one_person_hold(
 
 
 @pytest.mark.django_db
+def test_captions_of_drawn_questions_say_what_was_drawn(judged: Project, owner: Membership) -> None:
+    for place, each in enumerate(list_candidates(judged)):
+        Candidate.objects.filter(pk=each.pk).update(source=f"system {place % 2}")
+    run = give_scores(judged, owner, "One", {each.pk: float(each.pk % 5) for each in list_candidates(judged)})
+    made = study(judged, owner, [run], "systems", options={"n_questions": 3, "n_draws": 20})
+    assert made.result is not None, made.error
+    brackets = "; brackets of “Single annotator vs. rest” hold 95 % of 100 draws of one judgment of each answer"
+    drawn = f"(n = 40 points, one for each system and draw; 20 draws of 3 questions, seed {made.seed}"
+    assert _read_caption(made, "draws").endswith(f"{drawn}{brackets}).")
+    assert _read_caption(made, "draw-1").endswith(f"{drawn}).")
+    whole = (made.result or {})["figures"]["ceiling"]["whole"]
+    assert "reason" in whole, "two systems have no correlation"
+    assert _read_caption(made, "systems").endswith("(n = 20 answers, judgments of each at least 1).")
+    whole |= {"r": 0.5, "low": 0.4, "high": 0.6}
+    del whole["reason"]
+    assert _read_caption(made, "systems").endswith(f"(n = 20 answers, judgments of each at least 1{brackets}).")
+    made.result["wording"] = 2
+    for name in ("draws", "draw-1", "systems"):
+        earlier = "(n = 20 answers, judgments of each at least 1)."
+        assert _read_caption(made, name).endswith(earlier), "files in sets of earlier versions keep their words"
+
+
+@pytest.mark.django_db
 def test_evaluations_of_an_earlier_version_keep_their_captions(judged: Project, owner: Membership) -> None:
     Candidate.objects.update(rank=1)
     run = give_scores(judged, owner, "All", {each.pk: 0.5 for each in list_candidates(judged)})

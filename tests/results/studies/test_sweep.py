@@ -1,8 +1,9 @@
 import pytest
 
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project
 from results.metrics import computing
 from results.models import MetricRun, Study
+from results.studies.presentation import find_table, list_warnings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import read
 from tests.people import SignIn
@@ -76,3 +77,28 @@ def test_a_metric_without_a_bonus_is_not_offered_and_refused(
     assert steps.error == "Choose weights up to 100, in at most 100 steps."
     emptied = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": None, "step": None})
     assert emptied.result["figures"]["weights"] == [n / 2 for n in range(11)]
+
+
+def test_a_weight_without_effect_is_told_and_captions_count_the_answers_of_the_sweep(
+    project: Project, owner: Membership, adapted: list[MetricRun]
+) -> None:
+    made = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 1.0, "step": 0.5})
+    assert made.result is not None, made.error
+    assert len(list_warnings(made)) == 1, "of few passages"
+    table = find_table(made, "alpha")
+    assert table is not None
+    words = "n = 24 answers, judgments of each at least 1; 95 % intervals by the jackknife with Student's t over 12"
+    assert words in table.caption
+    assert "; those of gains by the percentile bootstrap over passages, 100 resamples, seed" in table.caption
+    made.result["wording"] = 2
+    table = find_table(made, "alpha")
+    assert table is not None
+    assert ", n = 24 (criterion" in table.caption
+    assert "; 95 % intervals by the percentile" in table.caption, "files in sets of earlier versions keep their words"
+
+    Candidate.objects.update(opinion="")
+    made = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 1.0, "step": 0.5})
+    assert list_warnings(made)[0] == (
+        "Alpha changes nothing: no answer to a yes-no question has the opinion of a reference, so none has a bonus. "
+        "Import opinions of answers and references to study it."
+    )
