@@ -10,10 +10,11 @@ from annotate.frames.judgments_frame import fetch_judgments
 from measures.agreement import krippendorff_alpha
 from projects.models import Candidate, Membership, Project
 from results.reports import reports, views
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import Screen, number, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
-from tests.results.judged_batches import canonical
+from tests.results.judged_batches import canonical, judge
 
 pytestmark = pytest.mark.django_db
 
@@ -65,8 +66,19 @@ def test_a_plan_needs_three_passages_as_the_interval_does(
     canonical(project)
     page = client_of(researcher).get(f"{SCORES}planner/").content.decode()
     assert "A plan can't be computed yet: fewer than three passages." in page
+    assert "Intervals over candidates may still be defined." in page
     page = client_of(researcher).get(f"{SCORES}planner/", {"resample": "items"}).content.decode()
     assert "by the jackknife with Student&#x27;s t over candidates, mean of 20 draws of ratings" in page
+
+
+def test_a_plan_that_candidates_would_not_have_either_advises_nothing(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    people, question = [make_membership(project) for _ in range(2)], make_question(make_passage(make_dataset(project)))
+    judge(project, {candidate: dict.fromkeys(people, 3.0) for candidate in make_candidates(question, 4)})
+    page = client_of(researcher).get(f"{SCORES}planner/").content.decode()
+    assert "A plan can't be computed yet: all ratings are equal." in page
+    assert "Intervals over candidates" not in page
 
 
 def test_a_plan_of_an_earlier_version_says_what_its_widths_are(
