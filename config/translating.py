@@ -62,7 +62,8 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 def read_sources() -> Catalog:
     """Return every sentence for annotators in templates and code, without translations.
 
-    Raises ValueError if one sentence has two plural forms, because a catalogue has only one.
+    Raises ValueError if one sentence has two plural forms, because a catalogue has only one; or if it has one in one
+    place and none in another, because gettext doesn't find it there.
     """
     catalog = _new_catalog()
     for path in _annotators_files():
@@ -75,6 +76,11 @@ def read_sources() -> Catalog:
             if known is not None and isinstance(known.id, tuple) and isinstance(message, tuple) and known.id != message:
                 raise ValueError(
                     f"{where}: “{message[0]}” has a different plural elsewhere. Use the same plural in both places."
+                )
+            if known is not None and known.pluralizable is isinstance(message, str):
+                raise ValueError(
+                    f"{where}: “{known.id[0] if known.pluralizable else known.id}” is counted in one place and not in "
+                    "another. Give it a context in one of them."
                 )
             catalog.add(message, auto_comments=comments, context=context)
     return catalog

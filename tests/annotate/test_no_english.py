@@ -50,6 +50,8 @@ NAMES = re.compile(
     r"|\S*Zz\S*|{\w*}"
 )
 """What is written the same in every language: names, addresses, placeholders."""
+OWN_WORDS = {"ar": {"HIT", "HITs"}}
+"""Which of these names the language has a word of its own for."""
 N_NEEDED = 500
 """How many sentences of the catalogue the tour meets at least, so that it can't shrink unseen."""
 
@@ -427,7 +429,8 @@ def test_no_sentence_stays_in_english(sources: Catalog) -> None:
         wrong += [
             f"{language}: {text}"
             for text in sorted(same)
-            if WORD.search(NAMES.sub("", text)) and not any(pattern.fullmatch(text) for pattern in shared)
+            if (text in OWN_WORDS.get(language, ()) or WORD.search(NAMES.sub("", text)))
+            and not any(pattern.fullmatch(text) for pattern in shared)
         ]
     met = count_met(sources, set().union(*english.values()))
     assert not wrong, "\n".join(wrong)
