@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotate.models import Outcome, Panel, PanelPayment, PanelSession
@@ -120,21 +120,23 @@ def follow_session(session: PanelSession, *, told_at: datetime | None = None) ->
     """Owe, approve or cancel the reward of a session by its state, as platforms do; its row is locked by the caller.
 
     Finished and screened-out sessions are owed their reward, and approved ones are approved. Returned, timed-out and
-    rejected ones are owed nothing, until the platform approves them after all. `told_at` is the time of the platform's
-    word, None for a state that it has not spoken of.
+    rejected ones are owed nothing, until the platform approves them after all; another submission for the same set,
+    which waits for the platform, is owed then. `told_at` is the time of the platform's word, None for a state that it
+    has not spoken of.
     """
     key = make_reward_key(session)
     stored = PanelPayment.objects.filter(panel=session.panel_id, key=key)
     if session.state in (State.RETURNED, State.TIMED_OUT, State.REJECTED):
-        cancel(stored)
+        is_cancelled = cancel(stored) > 0
+        if is_cancelled and (waiting := _find_waiting(session)) is not None:
+            follow_session(waiting, told_at=waiting.told_at)
     elif cents := find_reward(session):
         # Of several submissions for one set, the one that the platform approves is owed, and no longer another.
-        others = _find_other_rewards(session)
-        # The panel's terms may have changed since: who has finished is owed what was announced to them.
-        before = (stored.exclude(cents=None) | others).values_list("cents", flat=True).first()
-        cancel(others)
+        cancel(_find_other_rewards(session))
         annotator = session.participant.membership
-        owe(panel=session.panel, key=key, kind=Kind.REWARD, cents=before or cents, annotator=annotator, session=session)
+        # The panel's terms may have changed since: who has finished is owed what was announced to them.
+        cents = _find_announced(session) or cents
+        owe(panel=session.panel, key=key, kind=Kind.REWARD, cents=cents, annotator=annotator, session=session)
     if session.state == State.APPROVED:
         approve(stored)
     if told_at is not None and session.state in _SAID and stored.exists():
@@ -169,6 +171,24 @@ def _find_other_rewards(session: PanelSession) -> QuerySet[PanelPayment]:
     same = PanelPayment.objects.filter(panel=session.panel_id, annotator=session.participant.membership_id)
     owed = same.filter(kind=Kind.REWARD, cents__isnull=False, cancelled_at=None)
     return owed.exclude(key=make_reward_key(session))
+
+
+def _find_waiting(session: PanelSession) -> PanelSession | None:
+    """Return the participant's newest other session that has the set's code and waits for the platform."""
+    same = PanelSession.objects.filter(participant=session.participant_id, outcome=Outcome.COMPLETED)
+    waiting = same.filter(state__in=(State.FINISHED, State.SUBMITTED)).exclude(pk=session.pk)
+    return waiting.select_related("panel", "participant__membership").order_by("-pk").first()
+
+
+def _find_announced(session: PanelSession) -> int | None:
+    """Return the reward that was owed for the same work before, also if it was cancelled since; None if none was."""
+    rewards = PanelPayment.objects.filter(panel=session.panel_id, kind=Kind.REWARD, cents__isnull=False)
+    own = rewards.filter(key=make_reward_key(session))
+    others = rewards.filter(annotator=session.participant.membership_id)
+    is_screened_out = Q(session__outcome=Outcome.SCREENED_OUT)
+    alike = others.filter(is_screened_out if session.outcome == Outcome.SCREENED_OUT else ~is_screened_out)
+    found = own.first() or alike.order_by("pk").first()
+    return found.cents if found else None
 
 
 def pays_by_panels(project: Project) -> bool:

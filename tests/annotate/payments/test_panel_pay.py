@@ -203,6 +203,26 @@ def test_the_submission_that_the_platform_approves_is_the_one_that_is_owed(
     assert sum_by_panel(project)[0].texts["active"] == "$6.00"
 
 
+@pytest.mark.parametrize("state", [State.RETURNED, State.REJECTED])
+def test_a_submission_that_waits_is_owed_once_the_other_for_the_same_hits_is_not(
+    project: Project, manager: Membership, state: str
+) -> None:
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    first, client = finish(panel, "pia")
+    second = come_again(panel, "pia", client)
+    sessions.record(second, State.SUBMITTED, at=NOW)
+    Panel.objects.update(reward_cents=200)
+    for _ in range(2):
+        sessions.record(first, state, at=NOW)
+        assert reward_of(first).cancelled_at is not None
+        owed = reward_of(second)
+        assert (owed.cents, owed.cancelled_at, owed.told) == (150, None, "waiting"), "what was announced for these HITs"
+        assert list_differences(project) == []
+    sessions.record(second, State.RETURNED, at=NOW + timedelta(minutes=1))
+    assert not PanelPayment.objects.filter(cancelled_at=None).exists()
+
+
 def test_who_comes_again_is_owed_once_also_after_a_return_or_when_screened_out(
     project: Project, manager: Membership
 ) -> None:
