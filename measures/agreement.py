@@ -97,8 +97,8 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
     Returns
     -------
     Agreement or UndefinedAgreement
-        Undefined without judgments, without a unit that has two ratings, if all paired ratings are equal, and at
-        ratio level with negative ratings. At ratio level the difference of two zeros is 0.
+        Undefined without judgments, with fewer than two units that have two ratings, if all paired ratings are equal,
+        and at ratio level with negative ratings. At ratio level the difference of two zeros is 0.
 
     Notes
     -----
@@ -223,4 +223,7 @@ def _why_undefined(patterns: Patterns, level: Level) -> str:
         return "the ratio level needs a scale without negative values"
     if len(patterns.values) == 1:
         return "all ratings are equal"
+    if patterns.n_units == 1:
+        # Its ratings are all that could be expected, whatever they are.
+        return "one unit only, for which alpha is always 0"
     return ""

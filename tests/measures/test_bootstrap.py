@@ -117,7 +117,7 @@ def test_where_alpha_is_undefined_so_is_its_interval() -> None:
     lone = bootstrap(Patterns.from_rows([([4, 5], 1)]))
     group = bootstrap(Patterns.from_rows([([4, 5], [1] * 7)]), by_group=True)
     assert equal == Undefined(reason="all ratings are equal")
-    assert lone == Undefined(reason="one unit only, so there is nothing to resample")
+    assert lone == Undefined(reason="one unit only, for which alpha is always 0")
     assert group == Undefined(reason="one group only, so there is nothing to resample")
 
 

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from measures.agreement import Agreement, krippendorff_alpha
+from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
 from measures.courses import Period, alpha_course
 from measures.outcome import Undefined
 
@@ -26,6 +26,15 @@ def test_an_item_belongs_to_the_day_of_its_last_rating() -> None:
     assert [period.name for period in periods] == ["2026-01-05", "2026-01-07"]
     assert [period.outcome.n_units for period in periods] == [1, 2], "units 1 and 3 were finished on the 7th"
     assert periods[1].outcome.n_single == 1
+
+
+def test_a_day_of_one_item_has_no_alpha() -> None:
+    rows = [(1, 1, "2026-01-05"), (1, 2, "2026-01-05"), (2, 4, "2026-01-06"), (2, 4, "2026-01-06")]
+    first, second = course([*rows, (3, 1, "2026-01-06"), (3, 2, "2026-01-06")])
+    assert isinstance(first.outcome, UndefinedAgreement)
+    assert first.outcome.reason == "one unit only, for which alpha is always 0"
+    assert first.so_far is None
+    assert isinstance(second.outcome, Agreement)
 
 
 def test_until_the_end_it_is_the_alpha_of_everything_dated() -> None:

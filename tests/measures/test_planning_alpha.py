@@ -201,7 +201,7 @@ def test_items_with_few_and_many_ratings_and_with_one_may_be_mixed() -> None:
 
 def test_what_cannot_be_planned_says_why() -> None:
     rng = np.random.default_rng(1)
-    alone = pd.DataFrame({"unit": [1, 1, 2], "value": [1.0, 2.0, 3.0]})
+    alone = pd.DataFrame({"unit": [1, 1, 2, 2], "value": [1.0, 2.0, 3.0, 3.0]})
     asked = {"level": "ordinal", "judgments": [2], "units": [10], "rng": rng}
     assert plan_alpha(alone, **asked) == Undefined(reason="fewer than three candidates")  # type: ignore[arg-type]
     in_passages = pd.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "group": [1] * 4 + [2] * 2, "value": [1.0, 2, 3, 3, 4, 5]})
