@@ -118,14 +118,14 @@ def heat_map(
 
 
 def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, domain: Domain | None = None) -> Spec:
-    """Return a line over an ordered axis, each value with its interval."""
+    """Return a line over an ordered axis, each value with its interval, which ends where a `domain` does."""
     x = {"field": at, "type": "ordinal", "title": axis, "sort": None, "axis": {"labelAngle": -40, "labelOverlap": True}}
     y = {"type": "quantitative", "title": title, "scale": _scale(domain)}
     return {
         "height": 220,
         "encoding": {"x": x},
         "layer": [
-            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.45, "color": "@series-1"},
+            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.45, "color": "@series-1", "clip": bool(domain)},
              "encoding": {"y": {**y, "field": low}, "y2": {"field": high}}},
             {"mark": {"type": "line", "point": {"size": 50, "color": "@series-1"}, "color": "@series-1"},
              "encoding": {"y": {**y, "field": value}}},

@@ -11,6 +11,8 @@ from results.scope.gold_settings import PASSAGES
 
 Figures = Mapping[str, Any]
 TIME_COLUMNS = ("period", "alpha", "low", "high", "so_far", "n_units")
+LOWEST = -1.0
+"""Where the axis of alpha over time ends at the latest, if no alpha lies below."""
 MOST_IN_MAP = 25
 """The most annotators in the heat map of pairs: those of the pairs with most common items."""
 
@@ -96,11 +98,18 @@ def chart_time(figures: Figures) -> list[Chart]:
             row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
             rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
     title = "Alpha ({level})".format(level=figures["level"])
-    spec = specs.line("period", "alpha", "low", "high", title=title, axis="last rating of the candidate")
+    # The interval of a few passages may end far below -1, and would leave no room for the others.
+    is_cut = any(row["low"] is not None and row["low"] < LOWEST for row in rows)
+    spec = specs.line(
+        *("period", "alpha", "low", "high"),
+        title=title,
+        axis="last rating of the candidate",
+        domain=(min(LOWEST, *(row["alpha"] for row in rows)), 1.0) if is_cut else None,
+    )
     return [
         Chart(
             "time",
-            "Alpha by period, with 95 % CI",
+            "Alpha by period, with 95 % CI" + (" (cut at −1)" if is_cut else ""),
             rows,
             spec,
             columns=TIME_COLUMNS,
