@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Now
 
-from annotate.models import Panel, PanelPayment, PanelSession
+from annotate.models import Outcome, Panel, PanelPayment, PanelSession
 from annotate.models.conditions import is_begun_for, is_submitted
 from annotate.payments.ledger import Hourly
 from annotate.payments.panel_pay import Kind, Told
@@ -200,14 +200,15 @@ def _find_unowed(project: Project) -> QuerySet[PanelSession]:
     told = PanelSession.objects.filter(panel__project=project, state__in=(State.SUBMITTED, State.APPROVED))
     paying = told.filter(panel__paid_by=Panel.Payer.PLATFORM, panel__reward_cents__gt=0)
     unowed = paying.exclude(Exists(PanelPayment.objects.filter(session=OuterRef("pk"), kind=Kind.REWARD)))
-    unowed = unowed.annotate(is_sent_again=Exists(_find_owed_rewards("participant__membership")))
+    is_again = ~Q(outcome=Outcome.SCREENED_OUT) & Exists(_find_owed_rewards("participant__membership"))
+    unowed = unowed.annotate(is_sent_again=is_again)
     return unowed.select_related("panel", "participant__membership").order_by("-panel__number", "pk")
 
 
 def _find_owed_rewards(annotator: str) -> QuerySet[PanelPayment]:
-    """Return the rewards that are owed to the annotator of an outer row, in its panel."""
+    """Return the rewards that are owed for sets to the annotator of an outer row, in its panel."""
     rewards = PanelPayment.objects.filter(panel=OuterRef("panel"), annotator=OuterRef(annotator), kind=Kind.REWARD)
-    return rewards.filter(cents__isnull=False, cancelled_at=None)
+    return rewards.filter(cents__isnull=False, cancelled_at=None).exclude(session__outcome=Outcome.SCREENED_OUT)
 
 
 def _describe_ours(entry: PanelPayment) -> str:

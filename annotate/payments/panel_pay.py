@@ -167,10 +167,16 @@ def find_reward(session: PanelSession) -> int:
 
 
 def _find_other_rewards(session: PanelSession) -> QuerySet[PanelPayment]:
-    """Return the rewards that are owed to a session's participant for other sessions in the same panel."""
-    same = PanelPayment.objects.filter(panel=session.panel_id, annotator=session.participant.membership_id)
-    owed = same.filter(kind=Kind.REWARD, cents__isnull=False, cancelled_at=None)
-    return owed.exclude(key=make_reward_key(session))
+    """Return the rewards that are owed to a session's participant for the same by other sessions in the same panel."""
+    return _find_alike(session).filter(cancelled_at=None).exclude(key=make_reward_key(session))
+
+
+def _find_alike(session: PanelSession) -> QuerySet[PanelPayment]:
+    """Return the rewards of a session's participant for the same: for their set, or for being screened out of it."""
+    rewards = PanelPayment.objects.filter(panel=session.panel_id, annotator=session.participant.membership_id)
+    is_screened_out = Q(session__outcome=Outcome.SCREENED_OUT)
+    alike = rewards.filter(is_screened_out if session.outcome == Outcome.SCREENED_OUT else ~is_screened_out)
+    return alike.filter(kind=Kind.REWARD, cents__isnull=False)
 
 
 def _find_waiting(session: PanelSession) -> PanelSession | None:
@@ -181,13 +187,9 @@ def _find_waiting(session: PanelSession) -> PanelSession | None:
 
 
 def _find_announced(session: PanelSession) -> int | None:
-    """Return the reward that was owed for the same work before, also if it was cancelled since; None if none was."""
-    rewards = PanelPayment.objects.filter(panel=session.panel_id, kind=Kind.REWARD, cents__isnull=False)
-    own = rewards.filter(key=make_reward_key(session))
-    others = rewards.filter(annotator=session.participant.membership_id)
-    is_screened_out = Q(session__outcome=Outcome.SCREENED_OUT)
-    alike = others.filter(is_screened_out if session.outcome == Outcome.SCREENED_OUT else ~is_screened_out)
-    found = own.first() or alike.order_by("pk").first()
+    """Return the reward that was owed for the same before, also if it was cancelled since; None if none was."""
+    own = PanelPayment.objects.filter(panel=session.panel_id, key=make_reward_key(session), cents__isnull=False)
+    found = own.first() or _find_alike(session).order_by("pk").first()
     return found.cents if found else None
 
 

@@ -223,6 +223,39 @@ def test_a_submission_that_waits_is_owed_once_the_other_for_the_same_hits_is_not
     assert not PanelPayment.objects.filter(cancelled_at=None).exists()
 
 
+def test_who_was_screened_out_and_completes_the_set_after_all_is_owed_both(
+    project: Project, manager: Membership
+) -> None:
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **TERMS)
+    client, _ = open_link(panel, "pia")
+    sessions.record(session_of(panel, "pia"), State.SCREENED_OUT, actor=manager)
+    second = come_again(panel, "pia", client)
+    rate(member_of(panel, "pia"))
+    sessions.end(second, Outcome.COMPLETED)
+    assert reward_of(second).cents == 150
+    sessions.record(second, State.APPROVED, at=NOW)
+    assert list_differences(project) == []
+    (sums,) = sum_by_panel(project)
+    assert (sums.owed, sums.approved, sums.paid) == (0, 0, 164)
+
+
+def test_a_screened_out_session_that_is_not_paid_here_is_no_second_submission(
+    project: Project, manager: Membership
+) -> None:
+    open_batch(project, n_hits=2)
+    panel = make_panel(manager, **{**TERMS, "screened_out_cents": None})
+    client, _ = open_link(panel, "pia")
+    sessions.end(session_of(panel, "pia"), Outcome.SCREENED_OUT)
+    first = session_of(panel, "pia")
+    second = come_again(panel, "pia", client)
+    rate(member_of(panel, "pia"))
+    sessions.end(second, Outcome.COMPLETED)
+    sessions.record(second, State.APPROVED, at=NOW)
+    sessions.record(first, State.APPROVED, at=NOW)
+    assert [found.what for found in list_differences(project)] == [NOT_OWED]
+
+
 def test_who_comes_again_is_owed_once_also_after_a_return_or_when_screened_out(
     project: Project, manager: Membership
 ) -> None:
