@@ -66,7 +66,7 @@ class BalanceSerializer(StrictSerializer):
     annotator = serializers.CharField(source="pseudonym")
     kind = serializers.ChoiceField(choices=Membership.Kind.choices)
     standing = serializers.ChoiceField(choices=Membership.Standing.choices)
-    n_hits = serializers.IntegerField(source="sums.n_hits", help_text="Paid HITs.")
+    n_hits = serializers.IntegerField(source="sums.n_hits", help_text="HITs with pay of their own.")
     n_rejected_unpaid = serializers.IntegerField(source="sums.n_rejected_unpaid", help_text="HITs rejected unpaid.")
     owed = serializers.IntegerField(source="sums.owed", help_text="US cents that await approval.")
     approved = serializers.IntegerField(source="sums.approved", help_text="Approved, not yet paid.")
