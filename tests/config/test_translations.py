@@ -254,6 +254,19 @@ def test_marks_and_spaces_are_those_of_the_language(language: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+MARK_AFTER_TAG = re.compile(r"</(?:a|bdi|strong|time)>[.,;!?]")
+
+
+def test_the_marks_of_a_sentence_are_translated_with_it() -> None:
+    """A stop that a template sets after a time stays a stop of half the width in Chinese, and a comma in Arabic."""
+    wrong = []
+    for path in translating.list_templates():
+        source = re.sub(r"{% blocktranslate.*?{% endblocktranslate %}", "", path.read_text(), flags=re.DOTALL)
+        if translating.is_for_annotators(format_path(path)) and MARK_AFTER_TAG.search(source):
+            wrong.append(format_path(path))
+    assert wrong == []
+
+
 def test_a_wrong_address_is_told_as_formally_as_everything_else() -> None:
     with translation.override("de"):
         assert AccountForm({"email": "nobody"}).errors["email"] == ["Geben Sie eine gültige E-Mail-Adresse ein."]
@@ -261,7 +274,7 @@ def test_a_wrong_address_is_told_as_formally_as_everything_else() -> None:
 
 NEVER = [
     ("es", "unos %(time)s"),
-    *(("ar", words) for words in ("إعادة المهمة", "إعادة هذه المهمة", "أعدت هذه المهمة", "منصة توظيف", "لا قيود")),
+    *(("ar", words) for words in ("إعادة المهمة", "تعيد هذه المهمة", "أعدت هذه المهمة", "منصة توظيف", "لا قيود")),
     *(("zh-hans", word) for word in ("账户", "会话")),
 ]
 """What is not said: some one minute in Spanish.
