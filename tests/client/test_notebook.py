@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotate.models import Batch, Judgment
 from config.celery import app
 from config.schedule import SCHEDULE
+from measures.bootstrap import JACKKNIFE
 from projects.api import tokens
 from projects.models import Delivery, Membership, Project, Webhook
 from projects.webhooks import endpoints
@@ -90,12 +91,20 @@ def run_notebook(
     assert names["imported"]["report"]["candidates"] == 2
     assert Study.objects.get(project=project).state == "done"
     assert project.batches.get(name="From the notebook").state == Batch.State.DRAFT
-    assert JudgmentSet.objects.get(project=project).number == names["frozen"]["number"]
+    frozen = JudgmentSet.objects.get(project=project)
+    assert frozen.number == names["frozen"]["number"]
+    assert frozen.settings["intervals"] == JACKKNIFE, "intervals of a set for a paper are those of the pages"
     assert len(names["long"]) == Judgment.objects.filter(assignment__hit__batch__project=project).count()
     assert names["long"]["is_counted"].sum() == len(names["judgments"])
     assert "409" in capsys.readouterr().out
     assert secret not in repr(names)
     return names
+
+
+def test_the_notebook_names_what_projects_with_several_criteria_need() -> None:
+    text = "".join(read_cells())
+    assert "criterion=criterion" in text
+    assert '["enters"]' in text, "counted judgments may lie outside the selection of a set"
 
 
 def let_the_worker_deliver(webhook: Webhook) -> None:
