@@ -273,11 +273,12 @@ def test_a_wrong_address_is_told_as_formally_as_everything_else() -> None:
 
 
 NEVER = [
+    *(("de", words) for words in (". Sie werden", ". Sie zählen")),
     ("es", "unos %(time)s"),
     *(("ar", words) for words in ("إعادة المهمة", "تعيد هذه المهمة", "أعدت هذه المهمة", "منصة توظيف", "لا قيود")),
     *(("zh-hans", word) for word in ("账户", "会话")),
 ]
-"""What is not said: some one minute in Spanish.
+"""What is not said. In German: they, where it reads as you. In Spanish: some one minute.
 
 In Arabic: to do a HIT again, where it is given back; a platform of employers; and that nothing is restricted, where
 there are no entries. In Chinese: account and session by another word than elsewhere.
