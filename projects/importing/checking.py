@@ -214,7 +214,7 @@ def _read_rows(
                 rows.is_ragged = reader.is_ragged
             else:
                 rows = JudgmentRows(plan, options, limits, notes, spool, report, known)
-            rows.values.decimal = options.decimal or reader.decimal
+            rows.values.decimal = reader.find_decimal(options.decimal)
             rows.values.labels = options.labels
             with SkippedFile(spool.folder / SKIPPED_NAME, reader.columns, skipped) as left_out:
                 _take_all(reader, rows, report, limits, on_progress, skipped, left_out)

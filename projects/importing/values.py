@@ -48,7 +48,7 @@ class Values:
         self.limits = limits
         self.notes = notes
         self.decimal = "point"
-        """The decimal mark of numbers in texts: point, comma, or either."""
+        """The decimal mark of numbers in texts: point, comma, both, or either if that isn't known."""
         self.labels: Mapping[str, float | None] = {}
         self._problem = notes.problem
         self._short = limits.cell_bytes // 4  # a character has at most four bytes: no shorter text is encoded to count

@@ -64,7 +64,7 @@ def read_scores(
                 problems,
                 is_mocha=reader.format == "mocha",
                 dataset=options.dataset,
-                decimal=options.decimal or reader.decimal,
+                decimal=reader.find_decimal(options.decimal),
             )
             rows.name_columns(reader.columns, dict(options.mapping))
             for line, record in reader.records():

@@ -246,7 +246,7 @@ def _parse_number(cell: Any, decimal: str) -> float | None:
     if type(cell) is str:
         text = cell.strip()
         if "," in text and decimal != "point" and DECIMAL_COMMA.fullmatch(text):
-            is_clear = decimal == "comma" or not MAYBE_THOUSANDS.fullmatch(text)
+            is_clear = decimal != "either" or not MAYBE_THOUSANDS.fullmatch(text)
             cell = float(text.replace(",", ".")) if is_clear else None
         else:
             has_other_mark = decimal == "comma" and "." in text

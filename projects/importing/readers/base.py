@@ -43,6 +43,16 @@ class Reader:
         """Read the beginning of the file, until the columns are known. Raises Broken."""
         raise NotImplementedError
 
+    def find_decimal(self, chosen: str) -> str:
+        """Return the decimal mark of numbers, as chosen or else found: point, comma, either, or both.
+
+        In Excel files a comma is chosen for cells of text. Cells that are numbers have a point whatever is chosen, so
+        both are right there.
+        """
+        if chosen == "comma" and self.format == "xlsx":
+            return "both"
+        return chosen or self.decimal
+
     def for_judgments(self) -> None:
         """Read the file as judgments, if its items and its judgments are different rows. Raises Broken."""
 

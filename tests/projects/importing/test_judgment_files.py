@@ -13,6 +13,7 @@ from projects.importing.checking import check
 from projects.importing.options import ADDED_LATER, Options, fingerprint, parse_label, parse_labels
 from projects.rubric.forms import CriterionForm
 from tests.projects.importing.conftest import Desk
+from tests.projects.importing.test_archives import xlsx
 
 WIDE = "item_id,rater,correctness_1to5,coverage,note\nc1,w1,4,80,x\nc1,w2,5,,y\nc2,w1,1,12.5,z\n"
 CRITERIA = tuple(map(CriterionColumn.parse, ("correctness_1to5=correctness:1-5", "coverage=coverage:0-100")))
@@ -292,6 +293,14 @@ def test_a_decimal_comma_is_read_where_commas_do_not_separate(
     assert float(values(checked)[0][3]) == read
     is_mixed = "7,5" in written and "7.5" in written
     assert ("with a comma, such as 7,5" in desk.warnings(checked)) == is_mixed
+
+
+def test_numbers_of_excel_have_a_point_whatever_mark_is_chosen(desk: Desk) -> None:
+    known = {"ease": CriterionColumn(key="ease", low=0, high=100, kind=ScaleKind.CONTINUOUS)}
+    sheet = xlsx(["id", "annotator", "ease"], ["c1", "a", 7.5], ["c2", "a", "1,234"])
+    path, folder, options = desk.put(sheet), desk.folder / "spool", Options(decimal="comma")
+    checked = check(path=path, name="a.xlsx", folder=folder, kind=Kind.JUDGMENTS, known=known, options=options)
+    assert [row[3] for row in values(checked)] == ["7.5", "1.234"]
 
 
 def test_options_added_later_leave_the_fingerprints_of_earlier_imports(desk: Desk) -> None:

@@ -207,11 +207,14 @@ def test_a_candidate_with_an_empty_cell_has_no_score_in_the_file(corpus: Project
 
 
 def test_text_with_a_decimal_comma_is_read_beside_numbers_of_excel(corpus: Project, tmp_path: Path) -> None:
-    found = read(corpus, tmp_path, xlsx(["id", "bleurt"], ["a", 0.25], ["b", "0,5"], ["c", "1,234"]), "scores.xlsx")
+    sheet = xlsx(["id", "bleurt"], ["a", 0.25], ["b", "0,5"], ["c", "1,234"])
+    found = read(corpus, tmp_path, sheet, "scores.xlsx")
     assert scores(found) == {"a": 0.25, "b": 0.5}
     assert [each["reason"] for each in found.report["problems"]["not a number"]] == [
         "may be a decimal or thousands; choose the decimal mark"
     ]
+    chosen = read(corpus, tmp_path, sheet, "scores.xlsx", decimal="comma")
+    assert scores(chosen) == {"a": 0.25, "b": 0.5, "c": 1.234}, "numbers have a point whatever mark is chosen"
 
 
 @pytest.mark.parametrize(
