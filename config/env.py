@@ -13,6 +13,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DEFAULT_FILE = ".env"
 ON = frozenset({"1", "true", "yes", "on"})
 OFF = frozenset({"0", "false", "no", "off"})
+FORM_OF_ADDRESS = "postgres://user:password@host:port/name, with special characters percent-encoded, such as %23 for #"
 DATABASE_OPTIONS = frozenset(
     {"application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode", "sslrootcert"}
 )
@@ -94,7 +95,7 @@ def database(url: str, variable: str = "DATABASE_URL") -> dict[str, Any]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ImproperlyConfigured(f"{variable} must have the form postgres://user:password@host:port/name.") from None
+        raise ImproperlyConfigured(f"{variable} must have the form {FORM_OF_ADDRESS}.") from None
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(f"{variable} must start with postgres:// (PostgreSQL 15 or newer).")
     if set(parts.path.removeprefix("/")) & set("/@:"):  # a slash in the password ends the host
@@ -104,9 +105,7 @@ def database(url: str, variable: str = "DATABASE_URL") -> dict[str, Any]:
         )
     name = unquote(parts.path.removeprefix("/"))
     if not name:
-        raise ImproperlyConfigured(
-            f"{variable} names no database. Use the form postgres://user:password@host:port/name."
-        )
+        raise ImproperlyConfigured(f"{variable} names no database. Use the form {FORM_OF_ADDRESS}.")
     options = dict(parse_qsl(parts.query))
     host = options.pop("host", "") or unquote(parts.hostname or "")
     if unknown := sorted(options.keys() - DATABASE_OPTIONS):
