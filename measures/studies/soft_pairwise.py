@@ -47,7 +47,8 @@ class SoftAccuracies:
     Attributes
     ----------
     metrics : dict of str to SoftAccuracy or Undefined
-        By metric; undefined for one that gives every answer the same score, which is sure of nothing.
+        By metric; undefined for one that gives every answer the same score, which is sure of nothing, and for all where
+        people do.
     n_systems, n_pairs, n_questions, n_units : int
         What they rest on; the questions are those that every system has, the units their passages.
     n_effective : float
@@ -99,7 +100,7 @@ def compare_system_pairs(
     SoftAccuracies or Undefined
         Undefined with fewer than four systems, or fewer than two questions that every system has. Intervals leave out
         one passage at a time. A metric whose scores are all equal is undefined: it has p = 1 for every pair, in
-        whichever order.
+        whichever order. So are all metrics where the human scores are all equal.
 
     References
     ----------
@@ -128,10 +129,14 @@ def compare_system_pairs(
     signs = _draw_signs(n_signs, n_patterns, rng)
     human = _Leads(grid.human[:, is_used], signs[:, flipped])
     p_human, p_human_without = human.whole(), list(human.without(units))
+    has_no_order = is_constant(grid.human[:, is_used])
     found: dict[str, SoftAccuracy | Undefined] = {}
     for name, scores in grid.metrics.items():
         if is_constant(scores[:, is_used]):
             found[name] = Undefined(reason="all scores of the metric are equal")
+            continue
+        if has_no_order:
+            found[name] = Undefined(reason="all human scores are equal")
             continue
         metric = _Leads(scores[:, is_used], signs[:, flipped])
         soft = _soften(p_human, metric.whole())
