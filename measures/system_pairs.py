@@ -20,7 +20,7 @@ QUESTION = "question"
 LEAST_GROUPS = 2
 _NO_DIFFERENCE = "no difference on any shared question"
 _FEW_GROUPS = "fewer than two shared passages"
-_UNPAIRED = "no shared question"
+_UNPAIRED, NO_VALUES = "no shared question", "a system has no values"
 
 
 class PairTest(StrEnum):
@@ -224,8 +224,8 @@ def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
     p: float | Undefined
     difference: float | Undefined
     superiority: float | Undefined
-    if not len(one) or not len(other):
-        p = difference = superiority = Undefined(reason="a system has no values")
+    if has_none := not len(one) or not len(other):
+        p = difference = superiority = Undefined(reason=NO_VALUES)
     else:
         difference = float(one.mean() - other.mean())
         away = one[:, None] - other
@@ -247,9 +247,9 @@ def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
         n_questions=0,
         n_groups=len(one) + len(other),
         difference=difference,
-        interval=Undefined(reason=_UNPAIRED),
+        interval=Undefined(reason=NO_VALUES if has_none else _UNPAIRED),
         superiority=superiority,
-        d_z=Undefined(reason=_UNPAIRED),
+        d_z=Undefined(reason=NO_VALUES if has_none else _UNPAIRED),
         p=p,
     )
 

@@ -14,7 +14,7 @@ from measures.corrections import least_groups
 from measures.jackknife import FEW_UNITS
 from measures.outcome import Undefined
 from measures.system_comparisons import compare_systems
-from measures.system_pairs import QUESTION, PairTest, SystemPair, compare_pairs
+from measures.system_pairs import NO_VALUES, QUESTION, PairTest, SystemPair, compare_pairs
 from measures.system_scores import SystemScore, mean_over_criteria
 from projects.database.frames import copy_frame
 from results.scope.gold_settings import CONFIDENCE, SEED
@@ -84,10 +84,16 @@ def fetch_questions(sums: Mapping[str, pd.DataFrame]) -> pd.Series:
 
 
 def list_notes(pairs: Sequence[SystemPair]) -> list[str]:
-    """Return what a reader of the comparisons has to know: too few passages, and pairs without a shared question."""
+    """Return what a reader of the comparisons has to know: few passages, no shared question, or no values."""
     tested = [pair for pair in pairs if pair.is_paired and not isinstance(pair.p, Undefined)]
     notes = [_explain_few_passages(tested, sum(pair.p_holm is not None for pair in pairs))] if tested else []
-    if n := sum(not pair.is_paired for pair in pairs):
+    without_values = Undefined(reason=NO_VALUES)
+    if n := sum(pair.p == without_values for pair in pairs):
+        notes.append(
+            f"{n:,} of {len(pairs):,} pairs can't be compared by z scores: a system has none, as its annotators always "
+            "gave the same score or are unknown. Compare by ratings."
+        )
+    if n := sum(not pair.is_paired and pair.p != without_values for pair in pairs):
         notes.append(
             f"{n:,} of {len(pairs):,} pairs share no question: they are unpaired, and the means of their passages are "
             "compared as independent samples (Mann-Whitney)."

@@ -1,8 +1,10 @@
 """Tables of the pages of systems and of replication."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from measures.rounding import ON_SCALE
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
 from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
@@ -82,7 +84,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     # Sorted by z if any has one: a system without one stands below the others, and is no worse than they are.
     rows = [
         [rank if own or not any(has_z) else None, *_make_score_cells(score, shows_n_z=shows_n_z)]
-        for rank, (own, score) in enumerate(zip(has_z, scores, strict=True), start=1)
+        for rank, own, score in zip(_rank([_find_height(score) for score in scores]), has_z, scores, strict=True)
     ]
     people = [
         [None, *_make_score_cells(score, shows_n_z=shows_n_z, badge="human source")]
@@ -103,6 +105,21 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     if not key and len(figures["criteria"]) > 1:
         tables.append(_tabulate_criteria(figures, criterion_urls or {}))
     return tables
+
+
+def _find_height(score: Figures) -> float:
+    """Return what systems are sorted by: the mean z, or the mean where there is none."""
+    found = (read_number(score[name]["mean"]) for name in ("z", "raw"))
+    return next((value for value in found if isinstance(value, float)), math.nan)
+
+
+def _rank(heights: Sequence[float]) -> list[int]:
+    """Return the rank of each of these sorted means; equal ones share the first."""
+    ranks: list[int] = []
+    for place, height in enumerate(heights):
+        is_tied = place > 0 and math.isclose(height, heights[place - 1], abs_tol=ON_SCALE)
+        ranks.append(ranks[-1] if is_tied else place + 1)
+    return ranks
 
 
 def _make_score_cells(score: Figures, *, shows_n_z: bool, badge: str = "") -> list[Value]:

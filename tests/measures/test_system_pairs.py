@@ -92,7 +92,7 @@ def test_systems_without_a_shared_question_are_compared_by_passage_means() -> No
     [few] = compare(items[items["group"].isin(["a1", "b1", "b2"])], "ab")
     assert (few.p, few.p_holm) == (Undefined(reason="fewer than two passages of a system"), None)
     [nobody] = compare(items[items["source"] == "a"], "ab")
-    assert nobody.p == nobody.difference == Undefined(reason="a system has no values")
+    assert nobody.p == nobody.difference == nobody.d_z == Undefined(reason="a system has no values")
 
 
 def test_it_is_undefined_with_a_reason() -> None:

@@ -256,6 +256,23 @@ def test_systems_without_shared_questions_are_unpaired(
     assert "no shared question" in row["d_z"]
 
 
+def test_systems_with_equal_scores_share_a_rank_and_share_questions(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    person, ratings = make_membership(project), {}
+    for n in range(4):
+        question = make_question(make_passage(make_dataset(project, f"d{n}"), f"p{n}"))
+        for source in ("even", "equal"):
+            (candidate,) = make_candidates(question, text=source, source=source)
+            ratings[candidate] = {person: 3.0}
+    judge(project, ratings)
+    page = client_of(researcher).get(SYSTEMS).content.decode()
+    assert [row["Rank"] for row in read(page).rows("System scores")] == ["1", "1"]
+    assert "share no question" not in page
+    assert "no shared question" not in page
+    assert "1 of 1 pairs can&#x27;t be compared by z scores: a system has none" in " ".join(page.split())
+
+
 def test_work_that_does_not_count_is_in_no_score_and_is_mentioned(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
