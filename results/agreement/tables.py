@@ -134,7 +134,7 @@ def _tabulate_people(figures: Figures, judged: str) -> Table:
         rows.append(row)
     caption = "Each annotator compared with the mean of the others' ratings of the same candidates"
     method = "bias in points of the scale, 95 % intervals by the jackknife with Student's t over passages"
-    counted = f"{judged}{len(rows):,} annotators; {method}"
+    counted = f"{judged}{len(rows):,} {plural(len(rows), 'annotator', 'annotators')}; {method}"
     return Table("annotators", "Annotator vs. rest", columns, rows, f"{caption} ({counted}).")
 
 

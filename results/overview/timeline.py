@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, Q
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.costs import Rates
@@ -106,17 +106,23 @@ def build_timeline(
 
 
 def _make_qualification_stage(project: Project, sums: dict[str, ledger.Sums] | None) -> StageLine | None:
-    test = QualificationTest.objects.filter(project=project).exclude(state=QualificationTest.State.DRAFT).first()
+    taken = Q(attempts__purpose=QualificationItem.Purpose.TEST, attempts__finished_at__isnull=False)
+    test = (
+        QualificationTest.objects.filter(project=project)
+        .exclude(state=QualificationTest.State.DRAFT)
+        .annotate(
+            n_people=Count("attempts__annotator", distinct=True, filter=taken),
+            n_passed=Count(
+                "attempts__annotator", distinct=True, filter=taken & Q(attempts__state=Attempt.State.PASSED)
+            ),
+        )
+        .first()
+    )
     if test is None:
         return None
-    finished = Attempt.objects.filter(test=test, purpose=QualificationItem.Purpose.TEST, finished_at__isnull=False)
-    taken = finished.aggregate(
-        n_people=Count("annotator", distinct=True),
-        n_passed=Count("annotator", distinct=True, filter=Q(state=Attempt.State.PASSED)),
-    )
     return StageLine(
         label=str(ledger.STAGES["qualification"]),
-        taken=StageProgress(**taken),
+        taken=StageProgress(n_people=test.n_people, n_passed=test.n_passed),
         is_live=test.state == QualificationTest.State.OPEN,
         pay=None if sums is None else Pay(sums.get("qualification", ledger.Sums())),
     )
@@ -149,16 +155,16 @@ def _list_live(batches: Sequence[Batch]) -> list[Batch]:
 
 def _find_payers(project: Project) -> Payers:
     """Return who pays for the work that is left: the platforms of open panels, the project, or both."""
-    panels = list(project.panels.filter(paid_by=Panel.Payer.PLATFORM).order_by())
+    own = project.memberships.people().active().annotators().filter(is_paid_elsewhere=False)
+    panels = list(project.panels.filter(paid_by=Panel.Payer.PLATFORM).order_by().annotate(pays_own=Exists(own)))
     has_panel_pay = any(panel.reward_cents for panel in panels)
     platforms = {Panel.Platform(panel.platform) for panel in panels if panel.ended_at is None}
     if not platforms:
         return Payers(has_panel_pay=has_panel_pay)
-    own = project.memberships.people().active().annotators().filter(is_paid_elsewhere=False)
     (platform, *more) = platforms
     is_known = not more and platform != Panel.Platform.GENERIC
     others = str(platform.label) if is_known else "the platform"
-    return Payers(others, pays_own=own.exists(), has_panel_pay=has_panel_pay)
+    return Payers(others, pays_own=panels[0].pays_own, has_panel_pay=has_panel_pay)
 
 
 def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], sums: ledger.Sums, payers: Payers) -> Pay:

@@ -347,7 +347,9 @@ def restore_with_surplus(walk: Walk) -> None:
     expect(stat(desk, "Surplus")).to_have_text(str(n_surplus))
     desk.get_by_label("Reason").fill("Our mistake.")
     desk.get_by_role("button", name="Restore").click()
-    expect(desk.get_by_text(f"{n_free} assignments count again; {n_surplus} are surplus.")).to_be_visible()
+    counted = "1 assignment counts" if n_free == 1 else f"{n_free} assignments count"
+    surplus = "1 is surplus" if n_surplus == 1 else f"{n_surplus} are surplus"
+    expect(desk.get_by_text(f"{counted} again; {surplus}.")).to_be_visible()
     go_to(desk, "Review", "Submissions")
     desk.get_by_role("combobox", name="Counted").select_option("surplus")
     desk.get_by_role("button", name="Filter").click()

@@ -127,6 +127,10 @@ def _content(name: str, content: bytes) -> Any:
         # Signatures of metrics came later.
         columns = json.loads(content)["columns"]
         return [{key: value for key, value in each.items() if key != "signature"} for each in columns]
+    if name.startswith("study-") and name.endswith(".json"):
+        # Warnings that pages show, and files have since.
+        study = json.loads(content)
+        return {**study, "result": {key: value for key, value in study["result"].items() if key != "warnings"}}
     return pq.read_table(io.BytesIO(content)).to_pydict() if name.endswith(".parquet") else content
 
 
