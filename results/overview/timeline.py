@@ -156,15 +156,20 @@ def _list_live(batches: Sequence[Batch]) -> list[Batch]:
 def _find_payers(project: Project) -> Payers:
     """Return who pays for the work that is left: the platforms of open panels, the project, or both."""
     own = project.memberships.people().active().annotators().filter(is_paid_elsewhere=False)
-    panels = list(project.panels.filter(paid_by=Panel.Payer.PLATFORM).order_by().annotate(pays_own=Exists(own)))
-    has_panel_pay = any(panel.reward_cents for panel in panels)
-    platforms = {Panel.Platform(panel.platform) for panel in panels if panel.ended_at is None}
+    panels = list(
+        project.panels.filter(paid_by=Panel.Payer.PLATFORM)
+        .order_by()
+        .values_list("platform", "reward_cents", "ended_at", Exists(own))
+    )
+    has_panel_pay = any(reward for _, reward, _, _ in panels)
+    platforms = {Panel.Platform(platform) for platform, _, ended_at, _ in panels if ended_at is None}
     if not platforms:
         return Payers(has_panel_pay=has_panel_pay)
     (platform, *more) = platforms
     is_known = not more and platform != Panel.Platform.GENERIC
     others = str(platform.label) if is_known else "the platform"
-    return Payers(others, pays_own=panels[0].pays_own, has_panel_pay=has_panel_pay)
+    # The last column is the same in every row: asked with them, it takes no statement of its own.
+    return Payers(others, pays_own=panels[0][-1], has_panel_pay=has_panel_pay)
 
 
 def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], sums: ledger.Sums, payers: Payers) -> Pay:
