@@ -4,10 +4,6 @@
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from django.db.utils import Error as DatabaseError
 
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset(
@@ -64,20 +60,8 @@ def needs_migrated_tables(arguments: list[str]) -> bool:
     return needs_servers(arguments) and "postgres" in data_folder.needed() and arguments[0] not in MIGRATE_THEMSELVES
 
 
-def exit_for_database(error: "DatabaseError") -> None:
-    """Exit with what is wrong with the database, unless the command is at fault or its traceback is asked for."""
-    from config.database_errors import explain
-
-    explanation = explain(error)
-    if explanation and "--traceback" not in sys.argv:
-        sys.exit(explanation)
-
-
-def exit_for_rights(error: PermissionError) -> None:
-    """Exit with the file that this user may not use, unless the traceback is asked for."""
-    from config.data_folder import explain_rights
-
-    explanation = explain_rights(error)
+def exit_with(explanation: str) -> None:
+    """Exit with what is wrong outside of the command, if that is known and no traceback is asked for."""
     if explanation and "--traceback" not in sys.argv:
         sys.exit(explanation)
 
@@ -108,10 +92,14 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except DatabaseError as error:
-        exit_for_database(error)
+        from config.database_errors import explain
+
+        exit_with(explain(error))
         raise
     except PermissionError as error:
-        exit_for_rights(error)
+        from config.data_folder import explain_rights
+
+        exit_with(explain_rights(error))
         raise
 
 

@@ -8,6 +8,7 @@ from psycopg2 import errorcodes as codes
 
 from config import data_folder
 from config.backups import moving
+from config.migrating import is_behind
 
 UNREACHABLE = frozenset(
     {None, codes.ADMIN_SHUTDOWN, codes.CRASH_SHUTDOWN, codes.CANNOT_CONNECT_NOW, codes.TOO_MANY_CONNECTIONS}
@@ -41,7 +42,6 @@ def _advise() -> str:
 def _is_behind() -> bool:
     connection.close()
     try:
-        executor = MigrationExecutor(connection)
-        return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+        return is_behind(MigrationExecutor(connection))
     except DatabaseError:
         return False

@@ -27,12 +27,13 @@ def bring_up_to_date(say: Callable[[str], object] = lambda _text: None) -> None:
     It takes seconds, so `say` is told first, if there are any. It is also told if a newer version has migrated the
     database; refusing would keep down the hosts that are updated last.
     """
-    if unknown := _find_unknown():
+    executor = MigrationExecutor(connection)
+    if unknown := _find_unknown(executor):
         say(
             f"A newer version of Concord has migrated this database ({unknown}). This version may fail or store what "
             "the newer one can't read: update it, or restore a backup that was made before."
         )
-    if not _is_behind():
+    if not is_behind(executor):
         return
     say("Preparing the database …")
     with connection.cursor() as cursor:
@@ -41,7 +42,7 @@ def bring_up_to_date(say: Callable[[str], object] = lambda _text: None) -> None:
             time.sleep(PAUSE_SECONDS)
         try:
             # Another process may have migrated while this one waited for the lock.
-            if _is_behind():
+            if is_behind(MigrationExecutor(connection)):
                 _fill_if_empty()
                 call_command("migrate", interactive=False, verbosity=0)
         finally:
@@ -83,9 +84,9 @@ class StateFromNothing(ProjectState):
             super().reload_model(app_label, model_name, delay=True)
 
 
-def _find_unknown() -> str:
+def _find_unknown(executor: MigrationExecutor) -> str:
     """Return the latest migration of this project that the code doesn't have, as its app and name, or an empty text."""
-    loader = MigrationExecutor(connection).loader
+    loader = executor.loader
     known = {key for each in loader.disk_migrations.values() for key in each.replaces} | set(loader.disk_migrations)
     ours = {each.label for each in apps.get_app_configs() if Path(each.path).parent == settings.BASE_DIR}
     unknown = [(name, app) for app, name in loader.applied_migrations if app in ours and (app, name) not in known]
@@ -93,6 +94,6 @@ def _find_unknown() -> str:
     return f"{app} {name}".strip()
 
 
-def _is_behind() -> bool:
-    executor = MigrationExecutor(connection)
+def is_behind(executor: MigrationExecutor) -> bool:
+    """Return whether the database lacks migrations of the code."""
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -49,8 +49,9 @@ def _fit(part: Spec, rows: Rows, *, width: float, name_width: float, has_lines: 
             encoding["x"] = _fit_across(encoding["x"], rows, part, width)
         if _is_named(encoding.get("color")):
             encoding["color"] = _fold_legend(encoding["color"], rows, width)
-            if has_lines or _has_lines(part):
-                encoding |= _dash_repeated(encoding["color"], rows, is_line=_has_lines(part))
+            is_line = _has_lines(part)
+            if has_lines or is_line:
+                encoding |= _dash_repeated(encoding["color"], rows, is_line=is_line)
     if "facet" in part:
         fitted["facet"] = {**part["facet"], **_fold_header(part["facet"], rows, part["spec"]["width"])}
         fitted["spec"] = _fit(part["spec"], rows, width=width, name_width=name_width)

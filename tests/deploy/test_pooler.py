@@ -14,6 +14,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.backends.signals import connection_created
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from pytest_django import Settings
 
@@ -150,12 +151,12 @@ def test_cancelling_a_job_cancels_no_statement_of_another(manager: Membership) -
 def test_what_needs_a_session_goes_past_the_pooler(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     ports, said = list[str](), list[str]()
 
-    def is_behind() -> bool:
+    def is_behind(_executor: MigrationExecutor) -> bool:
         ports.append(connection.settings_dict["PORT"])
         return len(ports) < 3  # again under the lock, so that it migrates
 
     with monkeypatch.context() as patched:
-        patched.setattr(migrating, "_is_behind", is_behind)
+        patched.setattr(migrating, "is_behind", is_behind)
         migrating.bring_up_to_date(said.append)
         migrating.bring_up_to_date(said.append)
     assert said == ["Preparing the database …"], "It is said once, before seconds pass without a word."

@@ -131,7 +131,7 @@ def _make_points(about: About) -> Iterator[Section]:
         spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
-        whole = Table(f"system-{place}", title, columns, table, _make_caption(about, title))
+        whole = Table(f"system-{place}", title, columns, table, about.captioned(title))
         yield Section(f"system-{place}", "Each system", whole, charts=[chart], choice=label)
 
 
@@ -175,8 +175,3 @@ def _describe_brackets(about: About, name: str) -> tuple[str, ...]:
     if n is None or "reason" in about.figures["ceiling"][name]:
         return ()
     return (f"brackets of “{ONE_PERSON}” hold 95 % of {n:,} draws of one judgment of each answer",)
-
-
-def _make_caption(about: About, title: str) -> str:
-    """Return the caption without an interval, as nothing is resampled here."""
-    return about.captioned(title)

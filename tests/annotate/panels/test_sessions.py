@@ -235,15 +235,20 @@ def test_a_qualification_comes_too_late_for_the_last_place(project: Project, man
     check()
 
 
+def end_for_good(session: PanelSession, why: str) -> None:
+    """Let the time of a session pass, or let the platform have spoken of it."""
+    if why == "time":
+        PanelSession.objects.filter(pk=session.pk).update(due_at=timezone.now() - timedelta(minutes=1))
+    else:
+        sessions.record(session, "submitted", at=timezone.now())
+
+
 @pytest.mark.parametrize("why", ["time", "platform"])
 def test_a_session_that_is_over_tells_who_was_qualified_since_what_to_do(
     project: Project, manager: Membership, why: str
 ) -> None:
     panel, client, ben = fail_test(project, manager)
-    if why == "time":
-        PanelSession.objects.update(due_at=timezone.now() - timedelta(minutes=1))
-    else:
-        sessions.record(session_of(panel, "ben"), "submitted", at=timezone.now())
+    end_for_good(session_of(panel, "ben"), why)
     admission.grant(annotator=ben, actor=manager, why="The key was wrong.")
     page = show(client, project)
     assert "A project manager has qualified you since." in page
@@ -285,10 +290,7 @@ def test_a_session_that_is_over_tells_who_agrees_after_all_what_to_do(
     open_batch(project, n_hits=1, consent=text)
     client, _ = open_link(panel, "ada")
     answer_consent(client, project, "decline")
-    if why == "time":
-        PanelSession.objects.update(due_at=timezone.now() - timedelta(minutes=1))
-    else:
-        sessions.record(session_of(panel, "ada"), "submitted", at=timezone.now())
+    end_for_good(session_of(panel, "ada"), why)
     answer_consent(client, project, "agree")
     page = show(client, project)
     assert "You agreed after this session had ended." in page

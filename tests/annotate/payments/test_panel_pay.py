@@ -166,12 +166,17 @@ def finish(panel: Panel, name: str) -> tuple[PanelSession, Client]:
     return session_of(panel, name), client
 
 
-def test_the_second_of_two_submissions_for_the_same_hits_is_not_owed(project: Project, manager: Membership) -> None:
-    """It is named as such, while it waits and once the platform has paid both."""
+def finish_twice(project: Project, manager: Membership) -> tuple[PanelSession, PanelSession]:
+    """Somebody does their set, comes again, and gets the same code in a second session."""
     open_batch(project, n_hits=2)
     panel = make_panel(manager, **TERMS)
     first, client = finish(panel, "pia")
-    second = come_again(panel, "pia", client)
+    return first, come_again(panel, "pia", client)
+
+
+def test_the_second_of_two_submissions_for_the_same_hits_is_not_owed(project: Project, manager: Membership) -> None:
+    """It is named as such, while it waits and once the platform has paid both."""
+    first, second = finish_twice(project, manager)
     sessions.record(first, State.SUBMITTED, at=NOW)
     sessions.record(second, State.SUBMITTED, at=NOW)
     assert [found.what for found in list_differences(project)] == [DIFFERENCES["sent again"]]
@@ -186,10 +191,7 @@ def test_the_submission_that_the_platform_approves_is_the_one_that_is_owed(
     project: Project, manager: Membership
 ) -> None:
     """Not the first one, which then no longer awaits approval in the ledger, with what was announced for it."""
-    open_batch(project, n_hits=2)
-    panel = make_panel(manager, **TERMS)
-    first, client = finish(panel, "pia")
-    second = come_again(panel, "pia", client)
+    first, second = finish_twice(project, manager)
     sessions.record(first, State.SUBMITTED, at=NOW)
     Panel.objects.update(reward_cents=200)
     sessions.record(second, State.APPROVED, at=NOW)
@@ -207,10 +209,7 @@ def test_the_submission_that_the_platform_approves_is_the_one_that_is_owed(
 def test_a_submission_that_waits_is_owed_once_the_other_for_the_same_hits_is_not(
     project: Project, manager: Membership, state: str
 ) -> None:
-    open_batch(project, n_hits=2)
-    panel = make_panel(manager, **TERMS)
-    first, client = finish(panel, "pia")
-    second = come_again(panel, "pia", client)
+    first, second = finish_twice(project, manager)
     sessions.record(second, State.SUBMITTED, at=NOW)
     Panel.objects.update(reward_cents=200)
     for _ in range(2):
