@@ -64,9 +64,8 @@ def format_units(units: int, currency: str) -> str:
 
 def format_hours(value: float) -> str:
     """Return hours in the unit that suits them: minutes, hours or days."""
-    value = round_hours(value)
     if value < 1:
-        minutes = round(value * 60)
+        minutes = round(round_hours(value) * 60)
         return ngettext("{n} minute", "{n} minutes", minutes).format(n=minutes)
     if value < 48:
         return gettext("{n} hours").format(n=_tenths(value))
