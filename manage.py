@@ -5,6 +5,8 @@ import os
 import sys
 import warnings
 
+from projects.processes.frame_memory import takes_one_piece
+
 # Commands that touch neither the database nor the broker start faster, and run where there is no private server.
 NEEDS_NO_SERVER = frozenset(
     {
@@ -83,6 +85,7 @@ def run_command() -> None:
     execute_from_command_line(sys.argv)
 
 
+@takes_one_piece
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.db.utils import Error as DatabaseError

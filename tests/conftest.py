@@ -14,11 +14,13 @@ from pathlib import Path  # noqa: E402
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
+from _pytest import runner  # noqa: E402
 from _pytest.unraisableexception import gc_collect_iterations_key  # noqa: E402
 from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import assets  # noqa: E402
 from config.management.commands import serve  # noqa: E402
+from projects.processes.frame_memory import takes_one_piece  # noqa: E402
 from tests import contexts, database, quick_migrations, static_files  # noqa: E402
 from tests.concurrency import Racers  # noqa: E402
 from tests.measures.neural.tiny_models import registered_models, tiny_models  # noqa: E402
@@ -109,6 +111,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)  # tests make many objects that their counts free
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """Run each test as requests and jobs run, so that deep calls don't map memory at an edge again and again."""
+    return takes_one_piece(runner.pytest_runtest_protocol)(item, nextitem)
 
 
 @pytest.hookimpl(wrapper=True)

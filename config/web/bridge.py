@@ -20,6 +20,7 @@ from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
 from config.web.spills import Spill, Spills
+from projects.processes.frame_memory import takes_one_piece
 from projects.web.questions import QUESTION, Question
 
 Scope = Mapping[str, Any]
@@ -243,6 +244,7 @@ class Reply:
         self._more = asyncio.Event()
         self._lock = threading.Lock()
 
+    @takes_one_piece
     def produce(self, site: Site, environ: Environ) -> None:
         """Run the site. In a thread."""
         environ["wsgi.errors"] = sys.stderr

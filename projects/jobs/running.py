@@ -21,6 +21,7 @@ from projects.database.statements import count_statements
 from projects.errors import Refused
 from projects.jobs import slots
 from projects.jobs.queue import DEFAULT_QUEUE, Job
+from projects.processes.frame_memory import takes_one_piece
 
 logger = logging.getLogger(__name__)
 job_logger = logging.getLogger("concord.jobs")
@@ -87,6 +88,7 @@ def _find_queue(model: type[J], pk: int) -> str:
     return job.queue_name if job else DEFAULT_QUEUE
 
 
+@takes_one_piece
 def _run_claimed(
     model: type[J],
     pk: int,
