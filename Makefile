@@ -29,6 +29,13 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/django.po))
 # missing yet it stays undone: the start says which.
 COMPILED := $(VENV)/.compiled
 
+# Where compiled modules are not wanted beside the code, they have a folder of their own: without them, each of these commands
+# compiles thousands of modules again.
+ifdef PYTHONDONTWRITEBYTECODE
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/bytecode
+endif
+
 # An environment whose interpreter is gone is made anew.
 ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
 $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(INSTALLED_PROGRAMS))
@@ -196,12 +203,9 @@ $(CATALOGUES): %.mo: %.po | $(INSTALLED)
 	@$(PY) manage.py translations --compile
 
 $(COMPILED): $(INSTALLED)
-	@if [ -z "$$PYTHONDONTWRITEBYTECODE" ]; then \
-		echo "Compiling …"; \
-		DJANGO_SETTINGS_MODULE=config.settings $(PY) -c \
-			'import django; django.setup(); from config import preloading; preloading.load_modules()' \
-			2>/dev/null || true; \
-	fi
+	@echo "Compiling …"
+	@DJANGO_SETTINGS_MODULE=config.settings $(PY) -c \
+		'import django; django.setup(); from config import preloading; preloading.load_modules()' 2>/dev/null || true
 	@touch $@
 
 # uv installs the hashed lock in seconds; pip does the same, slower, where uv does not run. A lock is complete, so what its
