@@ -164,7 +164,12 @@ def publish(*, study: ProlificStudy, actor: Membership) -> None:
     """
     if study.panel.ended_at is not None:
         raise Refused("The panel has ended. Create another one.")
-    if not following.count_sessions(study.panel):
+    here = following.count_open_sessions(study.panel, study)
+    if here.is_all_offered:
+        raise Refused(
+            "Earlier studies of this project offer all open places. Open another batch, or pause those studies."
+        )
+    if not here.n_left:
         raise Refused("No place is open, so participants would find nothing to do. Open a batch first.")
     client = accounts.open_client(actor.project)
     with transaction.atomic():

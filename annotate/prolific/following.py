@@ -42,6 +42,8 @@ class Plan:
     """Sessions that are wanted, and more than the study's limit allows."""
     has_earlier: bool
     """Whether earlier studies of the project offer some of the open places."""
+    is_all_offered: bool
+    """Whether places are open, and earlier studies offer all of them."""
 
 
 def count_sessions(panel: Panel) -> int:
@@ -56,15 +58,22 @@ def count_sessions(panel: Panel) -> int:
 class OpenSessions:
     """Sessions of a panel that the open places of its project are enough for."""
 
-    n_left: int
-    """Those that earlier studies don't offer."""
-    has_earlier: bool
+    n_in_all: int
+    n_offered: int
+    """Those that earlier studies offer; more than there are, where places have closed since."""
+
+    @property
+    def n_left(self) -> int:
+        return max(0, self.n_in_all - self.n_offered)
+
+    @property
+    def is_all_offered(self) -> bool:
+        return self.n_in_all > 0 and not self.n_left
 
 
 def count_open_sessions(panel: Panel, study: ProlificStudy | None) -> OpenSessions:
     """Return what earlier studies leave to the study of a panel, or to the one that would be drafted now."""
-    n_offered = _count_offered_before(panel, study)
-    return OpenSessions(max(0, count_sessions(panel) - n_offered), n_offered > 0)
+    return OpenSessions(count_sessions(panel), _count_offered_before(panel, study))
 
 
 def plan_places(study: ProlificStudy) -> Plan:
@@ -82,8 +91,14 @@ def plan_places(study: ProlificStudy) -> Plan:
     wanted = n_occupying + n_new
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
-    n_beyond = max(0, wanted - total)
-    return Plan(total, is_open=is_open, n_sessions=here.n_left, n_beyond=n_beyond, has_earlier=here.has_earlier)
+    return Plan(
+        total,
+        is_open=is_open,
+        n_sessions=here.n_left,
+        n_beyond=max(0, wanted - total),
+        has_earlier=here.n_offered > 0,
+        is_all_offered=here.is_all_offered,
+    )
 
 
 def _is_coming(path: str = "") -> Q:

@@ -15,7 +15,7 @@ from annotate.models import (
     ProlificEvent,
     ProlificSubmission,
 )
-from annotate.prolific import accounts, bonuses, receiving, reconciling, submissions, tending
+from annotate.prolific import accounts, bonuses, drafting, receiving, reconciling, submissions, tending
 from annotate.prolific.calling import PlatformError
 from annotate.prolific.views import list_approvable
 from demo.fake_prolific.api import TOKEN, Reply
@@ -125,7 +125,9 @@ def test_only_messages_signed_by_the_platform_are_kept(scene: Scene, owner: Memb
 def test_a_message_of_an_unknown_submission_is_asked_about(scene: Scene) -> None:
     """Two studies, and a person who has yet to arrive: their places are counted as taken."""
     fake = scene.fake
+    drafting.pause(study=scene.study, actor=scene.manager)  # it offers all open places
     other = publish(fake, scene.manager, make_prolific_panel(scene.manager))
+    drafting.start(study=scene.study, actor=scene.manager)
     submission = fake.platform.reserve(scene.study.external_id, fake.platform.draw_participant())
     fake.deliver()
     receiving.handle_waiting()

@@ -231,8 +231,32 @@ def test_a_draft_is_told_what_earlier_studies_leave(
     tend(first)
     assert "Earlier studies of this project offer all places that are open here." in client.get(edit).text
     client.post(edit, study_form())
-    page = " ".join(client.get(edit.removesuffix("edit/")).text.split())
+    study = edit.removesuffix("edit/")
+    page = " ".join(client.get(study).text.split())
     assert "places for 0 sessions, besides those that earlier studies of this project offer" in page
+    act = {"act": "publish", "shown": re.search(r'name="shown" value="([^"]+)"', page)[1]}  # type: ignore[index]
+    refused = client.post(f"{study}act/", act, follow=True).text
+    assert "Earlier studies of this project offer all open places." in refused
+    assert ProlificStudy.objects.get(panel=panel).published_at is None
+    drafting.pause(study=first.study, actor=manager)
+    client.post(f"{study}act/", act)
+    assert ProlificStudy.objects.get(panel=panel).published_at is not None
+
+
+def test_a_paused_study_says_who_has_the_places(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    batch = open_batch(project, n_hits=2, judgments=1)
+    first = publish(connected, manager, make_prolific_panel(manager), places=1, most_places=1)
+    second = publish(connected, manager, make_prolific_panel(manager), places=1, most_places=1)
+    drafting.raise_limit(study=first.study, actor=manager, most_places=2)
+    tend(first)
+    tend(second)
+    page = f"/p/{project.slug}/panels/{second.panel.number}/prolific/"
+    client = client_of(manager)
+    assert "Paused because earlier studies offer all open places." in " ".join(client.get(page).text.split())
+    lifecycle.pause(batch=batch, actor=manager)
+    assert "Paused because no place is open." in " ".join(client.get(page).text.split())
 
 
 def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
@@ -240,7 +264,7 @@ def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
 ) -> None:
     """Deleted on the platform, it stays active here and can't be paused; the next study has all places."""
     open_batch(project, n_hits=4, judgments=1)
-    first = publish(connected, manager, make_prolific_panel(manager), places=4, most_places=4)
+    first = publish(connected, manager, make_prolific_panel(manager), places=3, most_places=3)
     second = publish(connected, manager, make_prolific_panel(manager), places=1, most_places=4)
     del connected.platform.studies[first.study.external_id]
     managing.end_panel(panel=first.panel, actor=manager)
