@@ -105,24 +105,25 @@ check-layers: $(INSTALLED_DEV)
 check-types: $(INSTALLED_DEV)
 	$(PY) -m mypy
 
-# The settings of a production site, as .env.example shows them.
-check-settings: $(INSTALLED_DEV)
+# The settings of a production site, as .env.example shows them. What needs no more than the site itself, as this, can begin while
+# the rest is installed.
+check-settings: $(INSTALLED)
 	@data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
 	ENV_FILE=.env.example DATA_DIR=$$data SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(48))') \
 	$(PY) manage.py check --deploy --fail-level WARNING
 
-check-routes: $(INSTALLED_DEV)
+check-routes: $(INSTALLED)
 	$(PY) manage.py routes
 
 check-migrations: $(INSTALLED_DEV)
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.lint_migrations
 
-check-translations: $(INSTALLED_DEV)
+check-translations: $(INSTALLED)
 	$(PY) manage.py translations --check
 
 # Against the list that ADVISORIES names, a copy of that of osv.dev; it says how old it is, and that there is none.
-check-audit: $(INSTALLED_DEV)
+check-audit: $(INSTALLED)
 	@$(PY) manage.py audit
 
 # The list of ADVISORIES, or else the service of osv.dev: without either, nothing is known, and it fails.
@@ -228,7 +229,7 @@ if [ "$$(uname -s)" = Linux ] && ! $(PY) -c 'import sys; from importlib.metadata
 	echo "Installing $(TORCH) …"; \
 	pip="$(PY) -m pip install --quiet --disable-pip-version-check"; \
 	if { [ "$(TORCH_BACKEND)" = cpu ] || { [ "$(TORCH_BACKEND)" = auto ] && [ ! -e /proc/driver/nvidia/version ]; }; } && \
-		$$pip --no-deps '$(TORCH)+cpu' 2>/dev/null; then :; \
+		$$pip --no-deps --no-compile '$(TORCH)+cpu' 2>/dev/null; then :; \
 	elif $$pip '$(UV)' && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet $(CERTIFICATES) \
 		--torch-backend '$(TORCH_BACKEND)' '$(TORCH)'; then :; \
 	else \
