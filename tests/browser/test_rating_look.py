@@ -192,6 +192,7 @@ def test_the_bar_holds_its_words_at_every_width_in_german(signed_in: SignedIn, a
     page.keyboard.press("4")
     expect(page.locator("[data-undo]")).to_be_visible()
     page.locator(".rate-due").evaluate("each => { each.open = true; }")
+    expect(page.locator("[data-saved]")).to_have_text("Gespeichert")
     go_offline(page)
     page.keyboard.press("3")
     expect(page.locator("[data-saved]")).to_contain_text("Keine Verbindung: 1 Bewertung")
