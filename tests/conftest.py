@@ -41,6 +41,7 @@ from tests.shared_rows import module_transaction  # noqa: E402
 hypothesis.settings.register_profile("concord", deadline=None)
 hypothesis.settings.load_profile("concord")
 
+RUN_PROTOCOL = takes_one_piece(runner.pytest_runtest_protocol)
 N_TESTS = pytest.StashKey[int]()
 TESTS_BETWEEN = 100
 """So many tests leave some hundred thousand dead rows; to remove them takes a tenth of a second."""
@@ -116,7 +117,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
     """Run each test as requests and jobs run, so that deep calls don't map memory at an edge again and again."""
-    return takes_one_piece(runner.pytest_runtest_protocol)(item, nextitem)
+    return RUN_PROTOCOL(item, nextitem)
 
 
 @pytest.hookimpl(wrapper=True)

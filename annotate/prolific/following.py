@@ -30,22 +30,6 @@ WHERE b.project_id = %s AND b.state = 'open' AND NOT b.has_named_annotators AND 
 """
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What the platform should have: places in all, and whether new participants may come."""
-
-    total: int
-    is_open: bool
-    n_sessions: int
-    """Sessions that the open places here are enough for, besides those of people who come from earlier studies."""
-    n_beyond: int
-    """Sessions that are wanted, and more than the study's limit allows."""
-    has_earlier: bool
-    """Whether earlier studies of the project offer some of the open places."""
-    is_all_offered: bool
-    """Whether places are open, and earlier studies offer all of them."""
-
-
 def count_sessions(panel: Panel) -> int:
     """Return how many sessions the open places of a project are enough for; a last one may be smaller."""
     with connection.cursor() as cursor:
@@ -71,6 +55,18 @@ class OpenSessions:
         return self.n_in_all > 0 and not self.n_left
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What the platform should have: places in all, and whether new participants may come."""
+
+    total: int
+    is_open: bool
+    here: OpenSessions
+    """Those that are left are besides those of people who come from earlier studies."""
+    n_beyond: int
+    """Sessions that are wanted, and more than the study's limit allows."""
+
+
 def count_open_sessions(panel: Panel, study: ProlificStudy | None) -> OpenSessions:
     """Return what earlier studies leave to the study of a panel, or to the one that would be drafted now."""
     return OpenSessions(count_sessions(panel), _count_offered_before(panel, study))
@@ -91,14 +87,7 @@ def plan_places(study: ProlificStudy) -> Plan:
     wanted = n_occupying + n_new
     total = max(study.total_places, min(wanted, study.most_places))
     is_open = n_new > 0 and total > n_occupying
-    return Plan(
-        total,
-        is_open=is_open,
-        n_sessions=here.n_left,
-        n_beyond=max(0, wanted - total),
-        has_earlier=here.n_offered > 0,
-        is_all_offered=here.is_all_offered,
-    )
+    return Plan(total, is_open=is_open, here=here, n_beyond=max(0, wanted - total))
 
 
 def _is_coming(path: str = "") -> Q:

@@ -210,7 +210,7 @@ def test_a_later_study_offers_what_an_earlier_one_leaves(
     tend(first)
     assert following.plan_places(tend(second)).total == 1
     arrived = first.come()
-    assert following.plan_places(tend(second)).n_sessions == 1
+    assert following.plan_places(tend(second)).here.n_left == 1
     connected.platform.give_back(arrived.submission)
     drafting.pause(study=first.study, actor=manager)
     assert following.plan_places(tend(second)).total == 3
@@ -257,6 +257,25 @@ def test_a_paused_study_says_who_has_the_places(
     assert "Paused because earlier studies offer all open places." in " ".join(client.get(page).text.split())
     lifecycle.pause(batch=batch, actor=manager)
     assert "Paused because no place is open." in " ".join(client.get(page).text.split())
+
+
+def test_a_study_pauses_for_people_on_their_way_and_stays_paused_at_its_limit(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    """Two places there and one here: somebody has it, and a second person is told of only once the study is paused."""
+    batch = open_batch(project, n_hits=1, judgments=1)
+    scene = publish(connected, manager, make_prolific_panel(manager), places=2, most_places=2)
+    connected.platform.reserve(scene.study.external_id, connected.platform.draw_participant())
+    tend(scene)
+    client, page = client_of(manager), f"/p/{project.slug}/panels/{scene.panel.number}/prolific/"
+    text = " ".join(client.get(page).text.split())
+    assert "Paused because participants on their way take all open places." in text
+    late = ProlificSubmission(study=scene.study, external_id="6a" * 12, status="RESERVED", told_at=timezone.now())
+    late.save()
+    Hit.objects.filter(batch=batch).update(places_wanted=6, places_open=6)
+    text = " ".join(client.get(page).text.split())
+    assert "Paused because all its places are taken." in text
+    assert "more sessions are needed than the maximum places allow." in text
 
 
 def test_a_study_that_is_gone_keeps_no_places_once_its_panel_has_ended(
