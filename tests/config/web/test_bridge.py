@@ -247,7 +247,7 @@ def test_who_reads_nothing_frees_the_disk_and_the_thread(serve: Callable[..., No
             sizes.append(sum(file.stat().st_size for file in find_open_files(tmp_path)))
 
     fine = Late(method="GET", n="20")
-    serve(endless, *greedy, fine, threads=4, stall_seconds=1.0)
+    serve(endless, *greedy, fine, threads=4, stall_seconds=3.0)
     assert fine.is_complete
     assert len(fine.content) > 20 * len(LARGE)
     assert not any(each.sent and each.is_complete for each in greedy)
