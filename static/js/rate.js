@@ -13,6 +13,8 @@ import { say } from "./words.js";
 
 const NOTE_MS = 4000; // long enough for one short sentence
 const ZERO_MS = 800; // between the two digits of a 10
+const IDLE_MS = 1000; // a busy browser may not call itself idle for minutes
+const AGAIN_MS = 15_000;
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
@@ -418,11 +420,19 @@ function startSaving() {
   });
 }
 
-// Rating works without modules that cannot be loaded; they are requested again when there is a connection.
+// Rating works without modules that cannot be loaded; they are requested again when there is a connection, or after a
+// while: a request may also fail where the browser sees a connection all the time.
 async function bring(fetchModules, begin) {
   const modules = await fetchModules().catch(() => null);
   if (modules) begin(modules);
-  else addEventListener("online", () => bring(fetchModules, begin), { once: true });
+  else waitForConnection(AGAIN_MS).then(() => bring(fetchModules, begin));
+}
+
+function waitForConnection(longestMs) {
+  return new Promise((resolve) => {
+    addEventListener("online", resolve, { once: true });
+    setTimeout(resolve, longestMs);
+  });
 }
 
 function startReading() {
@@ -460,8 +470,9 @@ function startLater() {
 function whenIdle() {
   const idle = window.requestIdleCallback ?? ((act) => setTimeout(act, 200));
   return new Promise((resolve) => {
-    if (document.readyState === "complete") idle(resolve);
-    else addEventListener("load", () => idle(resolve), { once: true });
+    const wait = () => idle(resolve, { timeout: IDLE_MS });
+    if (document.readyState === "complete") wait();
+    else addEventListener("load", wait, { once: true });
   });
 }
 

@@ -242,6 +242,16 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     expect(page.locator("[data-count]")).to_have_text("1")
 
 
+def test_a_browser_that_is_never_idle_brings_the_rubric_too(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user)
+    page.add_init_script(
+        "window.requestIdleCallback = (act, options) => options?.timeout && setTimeout(act, options.timeout)"
+    )
+    opened(page, annotator)
+    wait_for_the_rest(page)
+
+
 # --- what is missing
 
 

@@ -67,8 +67,13 @@ def count_failures(page: Page) -> list[str]:
     return failed
 
 
-def test_what_cannot_be_fetched_comes_later_and_rating_goes_on(page: Page, annotator: Membership) -> None:
+@pytest.mark.parametrize("is_noticed", [True, False], ids=["the browser sees it", "the browser sees nothing"])
+def test_what_cannot_be_fetched_comes_later_and_rating_goes_on(
+    page: Page, annotator: Membership, is_noticed: bool
+) -> None:
     wrong: list[str] = []
+    if not is_noticed:
+        page.clock.install(time=timezone.now())
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.route(re.compile(r"/js/rate/(passage|hint|missing|rubric)\b"), lambda route: route.abort())
     start(page, annotator.project)
@@ -79,7 +84,10 @@ def test_what_cannot_be_fetched_comes_later_and_rating_goes_on(page: Page, annot
     expect(page.locator("[data-announcement]")).to_have_text("2 answers still need a rating.")
     expect(page.locator(".item.is-current")).to_have_id("item1")
     page.unroute_all()
-    page.evaluate("dispatchEvent(new Event('online'))")
+    if is_noticed:
+        page.evaluate("dispatchEvent(new Event('online'))")
+    else:
+        page.clock.run_for(20_000)
     page.locator("[data-find-open]").click()
     expect(page.locator("[data-find-open]")).to_have_attribute("aria-expanded", "true")
     page.locator("[data-submit]").first.click()
