@@ -42,7 +42,8 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     found = chromium.find()
     if found is None:
         pytest.fail("No Chromium was found: run `make test`, which brings one, or name one in CHROMIUM.")
-    return {**browser_type_launch_args, "executable_path": str(found), "args": chromium.flags()}
+    quick = [chromium.QUICK] if SCALE == 1 else []
+    return {**browser_type_launch_args, "executable_path": str(found), "args": [*chromium.flags(), *quick]}
 
 
 @pytest.fixture(scope="session")

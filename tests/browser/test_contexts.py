@@ -56,3 +56,10 @@ def test_contexts_of_others_with_a_clock_or_without_a_page_are_not_kept(
     for context in used:
         contexts.give_back(context, live_site.url)
     assert contexts.take(browser_with(""), options) not in used
+
+
+def test_features_that_playwright_turns_off_stay_off(browser_with: Callable[[str], Browser]) -> None:
+    """Of two lists Chromium reads the last alone, so that of the tests has to name those of Playwright too."""
+    arguments = browser_with("").new_browser_cdp_session().send("Browser.getBrowserCommandLine")["arguments"]
+    lists = [each.partition("=")[2].split(",") for each in arguments if each.startswith("--disable-features=")]
+    assert {*lists[0]} <= {*lists[-1]}
