@@ -63,8 +63,8 @@ PLAYWRIGHTS_OWN = (
 """Features that Playwright turns off; of two lists Chromium reads the last alone."""
 
 QUICK = f"--disable-features={','.join([*PLAYWRIGHTS_OWN, 'RenderDocument'])}"
-"""Shows one page after the other in the same frame, as Chromium did until lately: a page opens with three quarters of the
-work, and can't tell.
+"""One page after the other is shown in the same frame, as Chromium did until lately: a page opens with three quarters
+of the work, and cannot tell.
 """
 
 

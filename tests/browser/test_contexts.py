@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page
 
+from tests.browser import chromium
 from tests.browser.contexts import KeptContexts
 from tests.conftest import Site
 
@@ -58,8 +59,13 @@ def test_contexts_of_others_with_a_clock_or_without_a_page_are_not_kept(
     assert contexts.take(browser_with(""), options) not in used
 
 
-def test_features_that_playwright_turns_off_stay_off(browser_with: Callable[[str], Browser]) -> None:
+def test_features_that_playwright_turns_off_stay_off(
+    browser_type: BrowserType, browser_type_launch_args: dict[str, Any]
+) -> None:
     """Of two lists Chromium reads the last alone, so that of the tests has to name those of Playwright too."""
-    arguments = browser_with("").new_browser_cdp_session().send("Browser.getBrowserCommandLine")["arguments"]
+    flags = [*browser_type_launch_args["args"], chromium.QUICK, "--enable-automation"]  # without it, none are told
+    browser = browser_type.launch(**{**browser_type_launch_args, "args": flags})
+    arguments = browser.new_browser_cdp_session().send("Browser.getBrowserCommandLine")["arguments"]
+    browser.close()
     lists = [each.partition("=")[2].split(",") for each in arguments if each.startswith("--disable-features=")]
-    assert {*lists[0]} <= {*lists[-1]}
+    assert {*lists[0]} < {*lists[-1]}

@@ -8,14 +8,16 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from projects.models import User
-from tests.browser import axe
+from tests.browser import axe, faint_text
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.conftest import Site
 from tests.every_page import addresses
 
 LOOKS = {"dark": WIDE, "light": PHONE}
-"""One visit shows a page in both, so that none is fetched twice; axe looks at it in one of them, or in both."""
+"""One visit shows a page in both, so that none is fetched twice. Contrast is looked at in both, the rest of what axe
+finds in one of them, or in both.
+"""
 SCALE = int(os.environ.get("SCALE", "1"))
 FONTS = ["wide"]
 if SCALE > 1:
@@ -95,5 +97,6 @@ def faults(page: Page, path: str, looks: list[tuple[Any, dict[str, int]]]) -> It
             yield f"{scheme}: small text in {', '.join(small)}"
         if broad > size["width"]:
             yield f"{scheme}: {broad} pixels wide"
-        if is_first or SCALE > 1:
-            yield from (f"{scheme}: {fault}" for fault in axe.faults(page))
+        looks_with_axe = is_first or SCALE > 1
+        found = axe.faults(page) if looks_with_axe else faint_text.find_faint(page)
+        yield from (f"{scheme}: {fault}" for fault in found)
