@@ -33,6 +33,8 @@ class Pay:
     is_most: bool = False
     others: str = ""
     """Who else pays for what is left, such as Prolific; empty where the project pays for all of it."""
+    is_credit: bool = False
+    """Whether the others pay in credit alone."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Payers:
     """Who pays people besides the project, and whether the project pays any annotator."""
 
     others: str = ""
+    is_credit: bool = False
+    """Whether the others pay in credit alone, as SONA does where it has no reward."""
     pays_own: bool = True
     has_panel_pay: bool = False
     """Whether a platform pays money, or has."""
@@ -162,14 +166,18 @@ def _find_payers(project: Project) -> Payers:
         .values_list("platform", "reward_cents", "ended_at", Exists(own))
     )
     has_panel_pay = any(reward for _, reward, _, _ in panels)
-    platforms = {Panel.Platform(platform) for platform, _, ended_at, _ in panels if ended_at is None}
+    rewards = [(Panel.Platform(platform), reward) for platform, reward, ended_at, _ in panels if ended_at is None]
+    platforms = {platform for platform, _ in rewards}
     if not platforms:
         return Payers(has_panel_pay=has_panel_pay)
     (platform, *more) = platforms
     is_known = not more and platform != Panel.Platform.GENERIC
-    others = str(platform.label) if is_known else "the platform"
-    # The last column is the same in every row: asked with them, it takes no statement of its own.
-    return Payers(others, pays_own=panels[0][-1], has_panel_pay=has_panel_pay)
+    return Payers(
+        others=str(platform.label) if is_known else "the platform",
+        is_credit=platforms == {Panel.Platform.SONA} and not any(reward for _, reward in rewards),
+        pays_own=panels[0][-1],  # the same in every row: asked with them, it takes no statement of its own
+        has_panel_pay=has_panel_pay,
+    )
 
 
 def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], sums: ledger.Sums, payers: Payers) -> Pay:
@@ -183,7 +191,8 @@ def _estimate_pay(batches: Sequence[Batch], progress: Mapping[int, Progress], su
         elif progress[batch.pk].n_left:
             shared += cents if payers.pays_own else 0
             others = payers.others
-    return Pay(sums, named + shared, is_most=shared > 0 and bool(others), others=others)
+    is_most = shared > 0 and bool(others)
+    return Pay(sums, named + shared, is_most=is_most, others=others, is_credit=bool(others) and payers.is_credit)
 
 
 def _estimate_rest(batch: Batch, progress: Progress) -> int:

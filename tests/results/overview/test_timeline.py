@@ -145,6 +145,26 @@ def test_what_a_platform_pays_is_not_named_as_what_the_project_will_owe(
     assert remaining() != "about $0.80 the platform pays the rest"
 
 
+def test_what_is_done_for_credit_is_not_said_to_be_paid(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    batch, client = paid_batch(project, n_hits=2, cents=40), client_of(manager)
+    panel = make_panel(manager, platform=Panel.Platform.SONA)
+
+    def remaining() -> str:
+        return read_stages(client, project)[0]["Estimated remaining"]
+
+    assert remaining() == "for credit on SONA"
+    open_link(make_panel(manager, paid_by=Panel.Payer.PROJECT), "ada")
+    assert remaining() == "up to $0.80 less what is done for credit on SONA"
+    Batch.objects.filter(pk=batch.pk).update(has_named_annotators=True)
+    Membership.objects.filter(is_paid_elsewhere=False, is_participant=True).update(standing="removed")
+    open_batch(project, n_hits=1)
+    assert remaining() == "about $0.80 the rest is done for credit on SONA"
+    Panel.objects.filter(pk=panel.pk).update(reward_cents=150)
+    assert remaining() == "about $0.80 SONA pays the rest"
+
+
 def test_pay_under_the_floor_is_an_alert(
     project: Project, manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn
 ) -> None:
