@@ -14,7 +14,8 @@ import { say } from "./words.js";
 const NOTE_MS = 4000; // long enough for one short sentence
 const ZERO_MS = 800; // between the two digits of a 10
 const IDLE_MS = 1000; // a busy browser may not call itself idle for minutes
-const AGAIN_MS = 15_000;
+const AGAIN_MS = 15_000; // until a module that didn't come is requested again; twice as long each time, up to
+const MOST_MS = 600_000;
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
@@ -422,10 +423,10 @@ function startSaving() {
 
 // Rating works without modules that cannot be loaded; they are requested again when there is a connection, or after a
 // while: a request may also fail where the browser sees a connection all the time.
-async function bring(fetchModules, begin) {
+async function bring(fetchModules, begin, wait = AGAIN_MS) {
   const modules = await fetchModules().catch(() => null);
   if (modules) begin(modules);
-  else waitForConnection(AGAIN_MS).then(() => bring(fetchModules, begin));
+  else waitForConnection(wait).then(() => bring(fetchModules, begin, Math.min(2 * wait, MOST_MS)));
 }
 
 function waitForConnection(longestMs) {

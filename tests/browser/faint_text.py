@@ -1,4 +1,4 @@
-"""Which text is too faint on its background (WCAG 1.4.3), in a twentieth of the time that axe takes for it.
+"""Which text is too faint on its background (WCAG 1.4.3), in an eighth of the time that axe takes.
 
 axe asks for each text what lies above and below it. Here a text lies on what the elements around it are filled with,
 which is so on every page of Concord: no element covers a text of another one. At full strength axe looks as well.
