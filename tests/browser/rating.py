@@ -39,6 +39,11 @@ def wait_for_keys(page: Page) -> None:
     expect(page.locator(".item.is-current")).to_have_count(1)
 
 
+def wait_for_the_rest(page: Page) -> None:
+    """What the page can do without for a moment has come."""
+    expect(page.locator("[data-rubric-body] > *").first).to_be_attached()
+
+
 def intercept(page: Page, address: str, handler: Callable[[Route], None]) -> None:
     """Route what an open page requests, and wait until it does: a busy browser may let a request pass before."""
     page.route(address, handler)

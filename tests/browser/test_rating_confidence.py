@@ -15,7 +15,7 @@ from projects.models import Instructions, Membership, User
 from tests.annotate.open_batches import open_batch
 from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import go_offline, intercept, start, wait_for_keys
+from tests.browser.rating import go_offline, intercept, start, wait_for_keys, wait_for_the_rest
 from tests.browser.test_rating_keys import scales
 from tests.browser.test_rating_look import several_scales
 from tests.processes import PATIENCE
@@ -31,11 +31,6 @@ def opened(page: Page, annotator: Membership) -> Page:
     start(page, annotator.project)
     wait_for_keys(page)
     return page
-
-
-def wait_for_the_rest(page: Page) -> None:
-    """What the page can do without for a moment has come."""
-    expect(page.locator("[data-rubric-body] > *").first).to_be_attached()
 
 
 @pytest.fixture

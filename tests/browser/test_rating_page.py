@@ -14,7 +14,7 @@ from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
-from tests.browser.rating import go_offline, intercept, start, wait_for_keys
+from tests.browser.rating import go_offline, intercept, start, wait_for_keys, wait_for_the_rest
 from tests.people import start_session
 from tests.processes import wait_until
 
@@ -337,6 +337,8 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
 
 
 def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, annotator: Membership) -> None:
+    wait_for_the_rest(page)
+    page.wait_for_load_state("networkidle")  # a late answer to the lost session would take the new one's cookie away
     Session.objects.all().delete()
     page.keyboard.press("5")
     saved(page).to_contain_text("You're signed out. Your ratings are kept on this device.")
