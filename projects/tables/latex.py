@@ -17,6 +17,8 @@ LONG_WORD, LETTERS_TOGETHER = 16, 8
 """A word longer than the first may be broken in such a column, after so many letters at most."""
 MOST_IN_ONE_COLUMN = 6
 """A table with more columns than this spans both columns of a page that has two."""
+_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+"""Makes what is wider than the text smaller, until it fits, and leaves the rest as it is."""
 _PARAGRAPH = r">{\raggedright\arraybackslash}p{0.25\linewidth}"
 
 # What pdfLaTeX sets with the fonts that every installation has.
@@ -58,14 +60,14 @@ def write_latex(table: Table) -> str:
             r"  \centering",
             rf"  \caption{{{escape_latex(table.caption or table.title)}}}",
             rf"  \label{{tab:{re.sub('[^a-z0-9]+', '-', (table.label or table.name).lower())}}}",
-            rf"  \begin{{tabular}}{{{''.join(column.align for column in columns)}}}",
+            rf"  {_FIT}{{\begin{{tabular}}{{{''.join(column.align for column in columns)}}}",
             r"    \toprule",
             f"    {' & '.join(column.head for column in columns)} " + r"\\",
             r"    \midrule",
             *lines[:n_body],
             *([r"    \midrule", *lines[n_body:]] if table.foot and n_body else lines[n_body:]),
             r"    \bottomrule",
-            r"  \end{tabular}",
+            r"  \end{tabular}}",
             *([r"  \par\smallskip", *_set_notes(below)] if below else []),
             rf"\end{{{frame}}}",
         ]
@@ -173,6 +175,7 @@ def _set_interval(value: Value, column: Column, notes: Notes) -> str:
 def _list_needs(written: str) -> Iterator[str]:
     """Yield what the preamble of a document needs for this table; a table has no preamble of its own."""
     yield r"\usepackage{booktabs}"
+    yield r"\usepackage{graphicx}"
     if "S[" in written:
         yield r"\usepackage{siunitx} % version 3"
     if "arraybackslash" in written:

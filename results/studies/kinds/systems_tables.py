@@ -1,6 +1,6 @@
 """Tables and charts of system-level correlation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from projects.charts import specs
@@ -108,8 +108,13 @@ def _make_systems(about: About) -> Section:
         "One point per system",
         Table("systems", title, columns, rows, _caption_whole(about, caption), foot=foot),
         charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's r")],
-        note=_explain_brackets(about, "whole"),
+        note=f"{_explain_brackets(about, 'whole')} {_explain_corpus(about, order)}".strip(),
     )
+
+
+def _explain_corpus(about: About, order: Iterable[str]) -> str:
+    names = [about.labels[subject] for subject in order if about.figures["is_corpus"][subject]]
+    return f"Corpus scores, where the leaderboard has means: {', '.join(names)}." if names else ""
 
 
 def _make_points(about: About) -> Iterator[Section]:

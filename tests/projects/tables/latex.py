@@ -11,6 +11,7 @@ _PREAMBLE = r"""\documentclass[twocolumn]{article}
 \usepackage[T1]{fontenc}
 \usepackage{booktabs}
 \usepackage{array}
+\usepackage{graphicx}
 \usepackage{siunitx}
 \begin{document}
 %s
@@ -21,7 +22,7 @@ _COMMANDS = {
     *("begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "par", "smallskip"),
     *("footnotesize", "linewidth", "raggedright", "arraybackslash", "allowbreak", "textsuperscript", "usepackage"),
     *("textbackslash", "textasciitilde", "textasciicircum", "textasciigrave", "textless", "textgreater", "textbar"),
-    *("symbol", "ldots", "times", "parbox"),
+    *("symbol", "ldots", "times", "parbox", "resizebox", "ifdim", "else", "fi", "width"),
 }
 
 

@@ -74,6 +74,15 @@ def test_long_headings_and_notes_without_intervals(tmp_path: Path) -> None:
     assert "Overfull" not in set_latex(written, tmp_path)
 
 
+def test_a_table_that_is_too_wide_is_made_smaller(tmp_path: Path) -> None:
+    columns = [Column("a", "System"), *(Column(f"m{at}", f"Metric {at}", "estimate") for at in range(12))]
+    row: list[Value] = ["x", *(Estimate(0.5, 0.4, 0.6) for _at in range(12))]
+    narrow = write(TABLE, "tex").replace("α", "a")
+    written = write(Table("wide", "Wide", columns, [row]), "tex")
+    assert "Overfull" not in set_latex(written + narrow, tmp_path)
+    assert "% \\usepackage{graphicx}" in written
+
+
 def test_names_in_other_scripts_ask_for_another_engine() -> None:
     for name, needs in (("é ą ő", False), ("评分器", True), ("مقياس", True), ("e\u0301", False)):
         written = write(Table("plain", "Plain", TABLE.columns[:1], [[name]]), "tex")

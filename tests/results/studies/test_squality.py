@@ -64,4 +64,4 @@ def test_the_printed_correlations_are_on_the_page_and_its_tables_are_set_by_late
     for written in tables:
         check_latex(written)
         assert "n = 300 answers" in read_caption(written)
-    set_latex("\\clearpage\n".join(tables), tmp_path)
+    assert "Overfull" not in set_latex("\\clearpage\n".join(tables), tmp_path)

@@ -4,6 +4,7 @@ import pytest
 from projects.models import Membership, Project
 from results.metrics import computing, registry
 from results.models import MetricScore, Study
+from results.studies.presentation import list_sections
 from tests.results.studies.factories import list_candidates, study
 
 
@@ -33,3 +34,5 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
     metric = registry.make_metric("bleu_1", {})
     of_bleu = figures["draws"][runs["bleu_1"].subject]  # each draw has all ten questions
     assert of_bleu["metric_mean"][of_bleu["systems"].index("weak")] == pytest.approx(float(metric.combine(sums)))
+    (over_all,) = [each for each in list_sections(made) if each.name == "systems"]
+    assert over_all.note.endswith("Corpus scores, where the leaderboard has means: BLEU-1.")
