@@ -91,6 +91,33 @@ def test_the_page_tells_no_source_and_no_number_of_the_database(signed_in: Signe
     assert "source" not in source
 
 
+def test_a_pointer_released_over_a_slider_rates_only_what_it_pressed(signed_in: SignedIn, annotator: Membership) -> None:
+    several_scales(annotator.project)
+    page = signed_in(annotator.user, reduced_motion="reduce")
+    start(page, annotator.project)
+    slider, number = page.locator("input[type=range]").first, page.locator("[name=a0-overall]")
+    answer = page.locator("#item0 .candidate")
+    answer.hover()
+    page.mouse.down()
+    slider.hover()
+    page.mouse.up()
+    expect(slider).to_have_attribute("aria-valuetext", "no rating yet")
+    page.mouse.down()
+    page.mouse.up()
+    expect(slider).to_have_attribute("aria-valuetext", "50")
+    number.fill("")
+    slider.hover()
+    page.mouse.down()
+    answer.hover(position={"x": 1, "y": 1})
+    page.mouse.up()
+    number.fill("")
+    answer.hover()
+    page.mouse.down()
+    slider.hover()
+    page.mouse.up()
+    expect(slider).to_have_attribute("aria-valuetext", "no rating yet")
+
+
 def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator: Membership) -> None:
     several_scales(annotator.project)
     page = signed_in(annotator.user)

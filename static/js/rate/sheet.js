@@ -123,10 +123,14 @@ function startSlider(slot) {
   if (range.step === "any") range.step = (Number(range.max) - Number(range.min)) / 100;
   follow(slot);
   range.addEventListener("input", () => take(slot));
-  // a press where the handle would be sets a rating too, although the value does not change
+  // A press where the handle would be sets a rating too, although the value does not change. A press that began elsewhere,
+  // as to mark words, only ends here.
+  let isPressed = false;
+  range.addEventListener("pointerdown", () => (isPressed = true));
   range.addEventListener("pointerup", () => {
-    if (number.value === "") take(slot);
+    if (isPressed && number.value === "") take(slot);
   });
+  for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => (isPressed = false));
   number.addEventListener("input", () => follow(slot));
   number.addEventListener("blur", () => showFault(slot));
 }
