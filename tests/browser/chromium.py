@@ -62,9 +62,12 @@ PLAYWRIGHTS_OWN = (
 )
 """Features that Playwright turns off; of two lists Chromium reads the last alone."""
 
-QUICK = f"--disable-features={','.join([*PLAYWRIGHTS_OWN, 'RenderDocument'])}"
-"""One page after the other is shown in the same frame, as Chromium did until lately: a page opens with three quarters
-of the work, and cannot tell.
+QUICK = (
+    f"--disable-features={','.join([*PLAYWRIGHTS_OWN, 'RenderDocument'])}",
+    "--renderer-process-limit=1",
+)
+"""One page after the other is shown in the same frame, as Chromium did until lately, and pages of one context share a
+process, as on a machine with little memory: a page opens with half of the work, and cannot tell.
 """
 
 

@@ -42,7 +42,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     found = chromium.find()
     if found is None:
         pytest.fail("No Chromium was found: run `make test`, which brings one, or name one in CHROMIUM.")
-    quick = [chromium.QUICK] if SCALE == 1 else []
+    quick = chromium.QUICK if SCALE == 1 else ()
     return {**browser_type_launch_args, "executable_path": str(found), "args": [*chromium.flags(), *quick]}
 
 
@@ -80,7 +80,7 @@ def font() -> str:
 @pytest.fixture(scope="session")
 def _contexts() -> KeptContexts:
     """Closed with their browsers."""
-    return KeptContexts()
+    return KeptContexts(take_time)
 
 
 @pytest.fixture
@@ -95,12 +95,12 @@ def signed_in(
     opened: list[BrowserContext] = []
 
     def open_page(user: User | None, **options: Any) -> Page:
-        context = _contexts.take(browser_with(font), {**browser_context_args, "base_url": live_site.url, **options})
-        opened.append(context)
+        page = _contexts.take(browser_with(font), {**browser_context_args, "base_url": live_site.url, **options})
+        opened.append(page.context)
         if user is not None:
             name, value = settings.SESSION_COOKIE_NAME, start_session(user)
-            context.add_cookies([{"name": name, "value": value, "url": live_site.url, "httpOnly": True}])
-        return take_time(context.new_page())
+            page.context.add_cookies([{"name": name, "value": value, "url": live_site.url, "httpOnly": True}])
+        return page
 
     yield open_page
     for context in opened:

@@ -60,7 +60,7 @@ def with_four_scales(project: Project) -> Project:
 def test_values_given_by_mouse(
     signed_in: SignedIn, with_four_scales: Project, annotator: Membership, researcher: Membership, live_site: Site
 ) -> None:
-    page = signed_in(annotator.user, viewport=WIDE)
+    page = signed_in(annotator.user, viewport=WIDE, reduced_motion="reduce")  # so that each press meets its point
     start(page, with_four_scales)
     wait_for_keys(page)
     values: Values = {}
