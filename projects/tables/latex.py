@@ -17,9 +17,14 @@ LONG_WORD, LETTERS_TOGETHER = 16, 8
 """A word longer than the first may be broken in such a column, after so many letters at most."""
 MOST_IN_ONE_COLUMN = 6
 """A table with more columns than this spans both columns of a page that has two."""
-_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
-"""Makes what is wider than the text smaller, until it fits, and leaves the rest as it is."""
+ONE_COLUMN, BOTH_COLUMNS = 210, 440
+"""The room that a page with two columns has, in points, by the narrowest of the usual styles."""
+MOST_ROWS = 45
+"""About as many rows as a page holds; LaTeX breaks no table over pages."""
+_LETTER, _GAP = 5.3, 12
+"""The mean width of a letter of 10 points, and the room between two columns, in points."""
 _PARAGRAPH = r">{\raggedright\arraybackslash}p{0.25\linewidth}"
+_FITS_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 # What pdfLaTeX sets with the fonts that every installation has.
 _SET_BY_PDFLATEX = re.compile(r"[\x00-\x7f\u00a0-\u017f]")
@@ -33,9 +38,20 @@ class _LatexColumn:
     head: str
     cells: Sequence[str]
 
+    def estimate_width(self) -> float:
+        """Return about how wide it is set, in points; a paragraph has its share of the line."""
+        if self.align == _PARAGRAPH:
+            return 0.25 * BOTH_COLUMNS + _GAP
+        is_folded = "parbox" in self.head
+        letters = max(map(_count_letters, self.cells if is_folded else [self.head, *self.cells]), default=0)
+        return max(_LETTER * letters, 0.15 * BOTH_COLUMNS if is_folded else 0) + _GAP
+
 
 def write_latex(table: Table) -> str:
-    """Return the table with its caption, and with its notes below; every text in it is set as it is."""
+    """Return the table with its caption, and with its notes below; every text in it is set as it is.
+
+    One that is wider than the line is made smaller where it is set.
+    """
     rows = table.all_rows
     # Marked row by row, as a reader meets them; the columns below are made one by one.
     notes = Notes()
@@ -51,8 +67,10 @@ def write_latex(table: Table) -> str:
     lines = ["    {}" + " & ".join(cells) + r" \\" for cells in zip(*(column.cells for column in columns), strict=True)]
     n_body = len(table.rows)
     # A table* spans both columns of a page; where there is only one it is a table.
-    is_wide = len(columns) > MOST_IN_ONE_COLUMN or any(column.align == _PARAGRAPH for column in columns)
+    width = sum(column.estimate_width() for column in columns)
+    is_wide = len(columns) > MOST_IN_ONE_COLUMN or width > ONE_COLUMN or any(c.align == _PARAGRAPH for c in columns)
     frame = "table*" if is_wide else "table"
+    is_too_wide = width > BOTH_COLUMNS
     below = notes.list_sentences(table.notes)
     written = "\n".join(
         [
@@ -60,19 +78,21 @@ def write_latex(table: Table) -> str:
             r"  \centering",
             rf"  \caption{{{escape_latex(table.caption or table.title)}}}",
             rf"  \label{{tab:{re.sub('[^a-z0-9]+', '-', (table.label or table.name).lower())}}}",
-            rf"  {_FIT}{{\begin{{tabular}}{{{''.join(column.align for column in columns)}}}",
+            *([r"  \setlength{\tabcolsep}{3pt}", f"  {_FITS_LINE}"] if is_too_wide else []),
+            rf"  \begin{{tabular}}{{{''.join(column.align for column in columns)}}}",
             r"    \toprule",
             f"    {' & '.join(column.head for column in columns)} " + r"\\",
             r"    \midrule",
             *lines[:n_body],
             *([r"    \midrule", *lines[n_body:]] if table.foot and n_body else lines[n_body:]),
             r"    \bottomrule",
-            r"  \end{tabular}}",
+            r"  \end{tabular}" + ("}" if is_too_wide else ""),
             *([r"  \par\smallskip", *_set_notes(below)] if below else []),
             rf"\end{{{frame}}}",
         ]
     )
-    return "".join(f"% {line}\n" for line in _list_needs(written)) + written + "\n"
+    needs = [*_list_needs(written), *_warn_of_size(table, width)]
+    return "".join(f"% {line}\n" for line in needs) + written + "\n"
 
 
 def escape_latex(text: str, *, breaks_words: bool = False) -> str:
@@ -172,14 +192,28 @@ def _set_interval(value: Value, column: Column, notes: Notes) -> str:
     return (f"{{{ends}}}" if ends else "") + (rf"\textsuperscript{{{notes.mark(note)}}}" if note else "")
 
 
+def _count_letters(cell: str) -> int:
+    return len(re.sub(r"\\[A-Za-z]+(?:\{\})?|[{}$\\]", "", cell))
+
+
+def _warn_of_size(table: Table, width: float) -> Iterator[str]:
+    """Yield what a person has to do with a table that no page holds."""
+    title = flatten_text(table.title)
+    if (n := len(table.all_rows)) > MOST_ROWS:
+        yield f"“{title}” has {n:,} rows, more than a page holds: keep those that you need."
+    if width > 2 * BOTH_COLUMNS:
+        yield f"“{title}” is too wide to be read in print: keep the columns that you need."
+
+
 def _list_needs(written: str) -> Iterator[str]:
     """Yield what the preamble of a document needs for this table; a table has no preamble of its own."""
     yield r"\usepackage{booktabs}"
-    yield r"\usepackage{graphicx}"
     if "S[" in written:
         yield r"\usepackage{siunitx} % version 3"
     if "arraybackslash" in written:
         yield r"\usepackage{array}"
+    if _FITS_LINE in written:
+        yield r"\usepackage{graphicx}"
     if not written.isascii():
         yield r"\usepackage[T1]{fontenc}"
     if _SET_BY_PDFLATEX.sub("", written):

@@ -22,13 +22,13 @@ _COMMANDS = {
     *("begin", "end", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "par", "smallskip"),
     *("footnotesize", "linewidth", "raggedright", "arraybackslash", "allowbreak", "textsuperscript", "usepackage"),
     *("textbackslash", "textasciitilde", "textasciicircum", "textasciigrave", "textless", "textgreater", "textbar"),
-    *("symbol", "ldots", "times", "parbox", "resizebox", "ifdim", "else", "fi", "width"),
+    *("symbol", "ldots", "times", "parbox", "setlength", "tabcolsep", "resizebox", "ifdim", "width", "else", "fi"),
 }
 
 
 def check_latex(written: str) -> list[list[str]]:
     """Return the cells of each row. Fails where environments or braces do not match, or a special is not escaped."""
-    body = "\n".join(line for line in written.splitlines() if not line.startswith("% "))
+    body = "\n".join(line.removesuffix("%") for line in written.splitlines() if not line.startswith("% "))
     stack: list[str] = []
     for word, name in re.findall(r"\\(begin|end)\{([a-z*]+)\}", body):
         if word == "begin":

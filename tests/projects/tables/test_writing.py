@@ -74,13 +74,30 @@ def test_long_headings_and_notes_without_intervals(tmp_path: Path) -> None:
     assert "Overfull" not in set_latex(written, tmp_path)
 
 
-def test_a_table_that_is_too_wide_is_made_smaller(tmp_path: Path) -> None:
-    columns = [Column("a", "System"), *(Column(f"m{at}", f"Metric {at}", "estimate") for at in range(12))]
-    row: list[Value] = ["x", *(Estimate(0.5, 0.4, 0.6) for _at in range(12))]
-    narrow = write(TABLE, "tex").replace("α", "a")
-    written = write(Table("wide", "Wide", columns, [row]), "tex")
-    assert "Overfull" not in set_latex(written + narrow, tmp_path)
-    assert "% \\usepackage{graphicx}" in written
+def test_latex_fits_the_page_whatever_the_columns(tmp_path: Path) -> None:
+    def make(n: int, name: str, n_rows: int = 1) -> str:
+        columns = [Column("a", "Metric"), *(Column(f"m{at}", f"Pearson {at}", "estimate") for at in range(n))]
+        row: list[Value] = [name, *(Estimate(-0.123, -0.456, 0.789) for _at in range(n))]
+        return write(Table("wide", "Wide | table", columns, [row] * n_rows), "tex")
+
+    kinds = {
+        "one column": make(1, "ROUGE-L"),
+        "both columns, for its names": make(1, "a name of thirty-five letters, or so"),
+        "smaller": make(4, "ROUGE-L"),
+        "too small": make(12, "ROUGE-L"),
+    }
+    assert [("{table*}" in each, "resizebox" in each, "graphicx" in each) for each in kinds.values()] == [
+        (False, False, False),
+        (True, False, False),
+        (True, True, True),
+        (True, True, True),
+    ]
+    for written in kinds.values():
+        check_latex(written)
+    warning = "% “Wide | table” is too wide to be read in print: keep the columns that you need."
+    assert [warning in each for each in kinds.values()] == [False, False, False, True]
+    assert "% “Wide | table” has 60 rows, more than a page holds: keep those that you need." in make(1, "x", 60)
+    assert "Overfull" not in set_latex("\n".join(kinds.values()), tmp_path)
 
 
 def test_names_in_other_scripts_ask_for_another_engine() -> None:
