@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from django import forms
@@ -14,7 +15,7 @@ from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
 from results.studies.stored import WORDING
-from results.studies.tables import Column, ColumnKind, Estimate, Table, Value, Wording, word_for_page
+from results.studies.tables import Column, ColumnKind, Estimate, Missing, Table, Value, Wording, word_for_page
 
 
 @dataclass(frozen=True)
@@ -249,20 +250,12 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     keys = list(one.columns[: one.n_keys])
     places = {_identify(column): place for place, column in enumerate(other.columns)}
     common = [
-        (column, place, places[_identify(column)])
+        (_show_where_either(column, other.columns[places[_identify(column)]]), place, places[_identify(column)])
         for place, column in enumerate(one.columns)
         if place >= one.n_keys and _identify(column) in places
     ]
-    # Both figures side by side and then the change, column by column.
-    columns = [*keys]
-    for column, _place, _other_place in common:
-        change_kind: ColumnKind = "count" if column.kind == "count" else "number"
-        change = Wording(f"{column.heading}, change", page="change")
-        columns += [
-            Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
-            Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
-            *([Column(f"{column.key}-d", change, change_kind, column.digits)] if column.is_number else []),
-        ]
+    pairs = [_make_pair(column, first, second) for column, _place, _other_place in common]
+    absent = [Missing(f"not in evaluation {study.number}") for study in (first, second)]
 
     def join(rows: Sequence[Sequence[Value]], other_rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
         # By the words of pages, under which the rows of evaluations from earlier versions are the same rows.
@@ -274,8 +267,8 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
             cells: list[Value] = list(key)
             for column, place, other_place in common:
                 values = [
-                    indexed[key][place] if key in indexed else None,
-                    other_indexed[key][other_place] if key in other_indexed else None,
+                    indexed[key][place] if key in indexed else absent[0],
+                    other_indexed[key][other_place] if key in other_indexed else absent[1],
                 ]
                 cells += [*values, _subtract(*values)] if column.is_number else values
             joined.append(cells)
@@ -285,7 +278,7 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     return Table(
         one.name,
         one.title,
-        columns,
+        [*keys, *chain.from_iterable(pairs)],
         join(one.rows, other.rows),
         caption,
         n_keys=one.n_keys,
@@ -293,6 +286,24 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
         notes=[f"({study.number}) {table.caption}" for study, table in ((first, one), (second, other))],
         label=f"studies-{first.number}-{second.number}-{one.name}",
     )
+
+
+def _make_pair(column: Column, first: Study, second: Study) -> list[Column]:
+    """Return the columns of both figures, and of the change if they are numbers."""
+    columns = [
+        Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
+        Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
+    ]
+    if column.is_number:
+        kind: ColumnKind = "count" if column.kind == "count" else "number"
+        title = Wording(f"{column.heading}, change", page="change")
+        columns.append(Column(f"{column.key}-d", title, kind, column.digits, is_signed=True))
+    return [replace(each, on_page=column.on_page) for each in columns]
+
+
+def _show_where_either(column: Column, other: Column) -> Column:
+    """Return the column, which pages of the comparison show if the page of either evaluation shows it."""
+    return replace(column, on_page=column.on_page or other.on_page)
 
 
 def _word_key(value: Value) -> Value:

@@ -173,6 +173,10 @@ def test_running_again_creates_a_new_study_beside_the_old_one(
     assert client.get(f"{STUDIES}compare/tables/overall.tex", {"first": 1}).status_code == 404
     third = study(judged, researcher, runs[:2], n_resamples=100, seed=9, least_judgments=2, as_zero=True)
     page = read(client.get(f"{STUDIES}compare/", {**asked, "second": third.number}).content.decode())
+    rows = page.rows("Correlation with human scores")
+    (absent,) = (row["Spearman (3)"] for row in rows if row["Metric"] == "Constant")
+    assert re.fullmatch(r"— ?(not in evaluation 3|[a-z])", absent), "an empty cell would not say why"
+    assert not [name for name in rows[0] if "CI over passages" in name], "the page of neither evaluation repeats it"
     settings = {row["Setting"]: row for row in page.rows("Differences in settings")}
     assert (settings["Seed"]["Evaluation 1"], settings["Seed"]["Evaluation 3"]) == ("1", "9")
     assert {"Metrics", "Minimum judgments per candidate", "Missing metric scores"} <= set(settings)
