@@ -82,7 +82,10 @@ class Settings(GoldSettings):
             GoldRule.MEDIAN: "median of the judgments",
             GoldRule.Z: f"mean of z scores, control ratings {'included' if self.controls_in_z else 'excluded'}",
         }[self.gold]
-        return f"{rule}; adjudicated scores replace it" if self.does_adjudication_win else rule
+        if self.does_adjudication_win:
+            return f"{rule}; adjudicated scores replace it"
+        # Where they would take precedence, a reader of the set sees them and has to know that they do not.
+        return f"{rule}; adjudicated scores have none and are not used" if self.adjudication_wins else rule
 
 
 def reword_choice(name: str, value: str) -> tuple[str, str]:

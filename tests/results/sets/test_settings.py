@@ -38,3 +38,10 @@ def test_todays_words_stay(gold: GoldRule) -> None:
     choices = settings.list_choices()
     assert [reword_choice(*each) for each in choices] == choices
     assert ("Splits", "dev, unspecified") in choices
+
+
+@pytest.mark.parametrize("wins", [False, True])
+def test_a_set_by_z_says_that_adjudicated_scores_are_not_used(wins: bool) -> None:
+    words = "mean of z scores, control ratings included"
+    unused = "; adjudicated scores have none and are not used" if wins else ""
+    assert Settings(gold=GoldRule.Z, adjudication_wins=wins).gold_in_words == words + unused
