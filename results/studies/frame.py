@@ -21,6 +21,7 @@ from measures.one_against_others import OneAgainstOthers, one_against_others
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.rounding import ON_SCALE, merge_ties
+from measures.standardising import standardise
 from projects.database.frames import copy_frame
 from projects.errors import Refused
 from projects.models import Project
@@ -71,6 +72,8 @@ class Frame:
     counts: dict[str, Floats] = field(default_factory=dict)
     apart: "Frame | None" = None
     """The candidates of human sources, where they are shown apart and there are any."""
+    z_scores: pd.Series | None = None
+    """The z score of each judgment, under the rule z."""
 
     @property
     def gold(self) -> Floats:
@@ -92,13 +95,23 @@ class Frame:
 
     def one_against_others(self, *, seed: int, rows: Rows | None = None) -> OneAgainstOthers | Undefined:
         """Return how well one judgment agrees with the others of the same candidate, over these rows."""
-        return one_against_others(self._select(rows), rng=np.random.default_rng(seed))
+        return one_against_others(_select(self.values, rows), rng=np.random.default_rng(seed))
+
+    @property
+    def values(self) -> pd.DataFrame:
+        """The judgments as the gold rule aggregates them: under the rule z as z scores, without those that have none.
+
+        A metric is compared with these gold scores, and so is one person.
+        """
+        if self.z_scores is None:
+            return self.judgments
+        return self.judgments.assign(**{columns.VALUE: self.z_scores}).dropna(subset=[columns.VALUE])
 
     def ceiling(self, settings: Settings, *, rows: Rows | None = None) -> Ceiling | Undefined:
         """Return the reliability of the gold scores, and the highest correlation that they allow, over these rows."""
         if settings.gold != GoldRule.MEAN:
             return Undefined(reason="given only where the gold score is the mean of the judgments")
-        judgments = self._select(rows)
+        judgments = _select(self.judgments, rows)
         units = judgments[columns.UNIT].to_numpy()
         counts = np.bincount(units, minlength=len(self.table))
         totals = np.bincount(units, judgments[columns.VALUE].to_numpy(), minlength=len(self.table))
@@ -107,9 +120,6 @@ class Frame:
         if not np.allclose(means, self.gold[is_judged], rtol=0, atol=1e-9):
             return Undefined(reason="given only where no adjudicated score replaces a mean")
         return compute_ceiling(judgments, design=settings.design)
-
-    def _select(self, rows: Rows | None) -> pd.DataFrame:
-        return self.judgments if rows is None else self.judgments[rows[self.judgments[columns.UNIT].to_numpy()]]
 
 
 def read_frame(
@@ -150,15 +160,17 @@ def read_frame(
         raise Refused(_explain_missing(metrics, len(table)))
     kept = kept.reset_index(drop=True)
     counts = fetch_counts(runs, kept[CANDIDATE]) if with_counts else {}
+    behind = _select_judgments(kept, judgments)
     return Frame(
         project=project,
         scope=scope,
         table=kept.fillna({metric.subject: 0.0 for metric in metrics}) if settings.as_zero else kept,
         metrics=metrics,
-        judgments=_select_judgments(kept, judgments),
+        judgments=behind,
         left_out=left_out,
         has_simulated=has_simulated(project, judgments),
         counts=counts,
+        z_scores=_standardise(behind, settings, scope, criteria),
     )
 
 
@@ -253,6 +265,18 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
     is_behind = ~np.isnan(rows)
     behind = judgments.loc[is_behind, [columns.GROUP, columns.ANNOTATOR, columns.VALUE]].reset_index(drop=True)
     return behind.assign(**{columns.UNIT: rows[is_behind].astype(np.int64)})
+
+
+def _select(judgments: pd.DataFrame, rows: Rows | None) -> pd.DataFrame:
+    return judgments if rows is None else judgments[rows[judgments[columns.UNIT].to_numpy()]]
+
+
+def _standardise(
+    judgments: pd.DataFrame, settings: Settings, scope: Scope, criteria: Sequence[CriterionInUse]
+) -> pd.Series | None:
+    if settings.gold != GoldRule.Z:
+        return None
+    return standardise(judgments, fetch_baselines(scope, criteria, with_controls=settings.controls_in_z))
 
 
 def _explain_empty(left_out: LeftOut) -> str:

@@ -166,7 +166,7 @@ class _OneAgainstOthers:
     """Draws one judgment of each candidate that has two or more, against the mean of its others."""
 
     def __init__(self, frame: Frame) -> None:
-        judgments = frame.judgments.sort_values(UNIT, kind="stable")
+        judgments = frame.values.sort_values(UNIT, kind="stable")
         units, values = judgments[UNIT].to_numpy(np.int64), judgments[VALUE].to_numpy(np.float64)
         counts = np.bincount(units, minlength=len(frame.table))
         self.rows = counts >= 2

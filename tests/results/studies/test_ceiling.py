@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from measures.ceiling import CHANCE, Ceiling, compute_ceiling
+from measures.one_against_others import OneAgainstOthers, one_against_others
 from projects.models import Membership, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
@@ -15,8 +16,10 @@ from results.studies.kinds.significance import choose_resamples
 from results.studies.settings import Settings
 from results.studies.stored import store
 from results.studies.tables import CEILING, ONE_PERSON, Table
+from tests.factories import make_membership
 from tests.page_reader import read
 from tests.people import SignIn
+from tests.results.judged_batches import judge
 from tests.results.studies.factories import give_scores, list_candidates, make_settings, study
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +83,30 @@ def test_the_ceiling_stands_beside_one_person_against_the_others(
     # Each part has its own, also in the table of sources.
     by_source = find(made, "dataset-source-pearson")
     assert [column.title for column in by_source.columns][3:5] == [ONE_PERSON, CEILING]
+
+
+def test_one_person_is_compared_in_z_scores_where_gold_scores_are(
+    judged: Project, runs: list[MetricRun], researcher: Membership
+) -> None:
+    # One person rates everything alike: they have no z score, and their ratings say nothing of an answer.
+    same, strict = make_membership(judged), make_membership(judged)
+    candidates = list_candidates(judged)
+    judge(judged, {each: {same: 5.0, strict: 1.0 + (n % 2)} for n, each in enumerate(candidates)})
+    raw, z = (read_frame(judged, make_settings(judged, runs, gold=rule)) for rule in ("median", "z"))
+    assert len(z.judgments) == len(raw.judgments) == len(raw.values) == 80
+    assert len(z.values) == 60
+    people = raw.judgments.assign(annotator=raw.judgments["annotator"].astype("str"))
+    scores = people.groupby("annotator")["value"].transform(lambda each: (each - each.mean()) / (each.std() or np.nan))
+    assert np.allclose(z.values["value"], scores.dropna())
+    expected = one_against_others(people.assign(value=scores), rng=np.random.default_rng(1000))
+    assert isinstance(expected, OneAgainstOthers)
+    assert z.one_against_others(seed=1000) == expected != raw.one_against_others(seed=1000)
+    draws = {"n_questions": 3, "n_draws": 10}
+    made = study(judged, researcher, runs, "systems", n_resamples=100, gold="z", options=draws)
+    assert made.result is not None
+    assert made.result["ceiling"] == store(z.one_against_others(seed=made.seed))
+    whole = study(judged, researcher, runs, "systems", n_resamples=100, gold="median", options=draws).result
+    assert made.result["figures"]["ceiling"] != (whole or {})["figures"]["ceiling"]
 
 
 def test_a_study_stored_before_the_ceiling_still_opens_with_the_bytes_of_its_files(
