@@ -61,12 +61,18 @@ class ErrorList:
     """Causes that have been named in the project so far."""
 
 
+def check_rule(_frame: Frame, settings: Settings) -> None:
+    """Refuse gold scores that are not on the scale to which metrics are mapped."""
+    if settings.gold == GoldRule.Z:
+        raise Refused(
+            "Choose the mean or the median as gold score. Metrics are mapped to the scale, and z scores are not on it.",
+            field="gold",
+        )
+
+
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Return the largest gaps of each dataset, for each metric with human scores and for pairs of metrics."""
-    if settings.gold is GoldRule.Z:
-        raise Refused(
-            "Choose the mean or the median as gold score. Metrics are mapped to the scale, and z scores are not on it."
-        )
+    check_rule(frame, settings)
     scale = {"low": float(frame.scope.criterion.low), "high": float(frame.scope.criterion.high)}
     n = int(settings.options.get(N) or N_ANSWERS)
     spans = {
@@ -275,6 +281,7 @@ KIND = Kind(
     title="Largest errors",
     about="On which candidates does a metric differ most from human scores or from another metric, and why?",
     compute=compute,
+    check=check_rule,
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,

@@ -116,3 +116,12 @@ def test_z_scores_have_no_scale_to_rescale_a_metric_to(
 ) -> None:
     made = study(project, owner, runs, "errors", n_resamples=100, gold="z")
     assert made.error.startswith("Choose the mean or the median as gold score")
+
+
+def test_an_evaluation_by_z_scores_is_refused_before_it_runs(
+    project: Project, researcher: Membership, runs: list[MetricRun], client_of: SignIn
+) -> None:
+    sent = {"metrics": [run.subject for run in runs], "criterion": "correctness", "gold": "z", "resamples": 100}
+    page = client_of(researcher).post(f"/p/{project.slug}/studies/new/?kind=errors", sent).content.decode()
+    assert "Choose the mean or the median as gold score" in page
+    assert not Study.objects.exists()
