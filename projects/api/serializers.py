@@ -74,6 +74,12 @@ class StrictFloatField(FiniteFloatField):
 class StrictSerializer(serializers.Serializer[Any]):
     """Fields by name. An unknown field is refused instead of ignored, so that a misspelt one is noticed."""
 
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        for field in fields.values():
+            name_choices(field.child if isinstance(field, serializers.ListField) else field)
+        return fields
+
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             unknown = [name for name in data if name not in self.fields]
@@ -83,6 +89,13 @@ class StrictSerializer(serializers.Serializer[Any]):
                     {shorten_name(name, LONGEST_NAME): f"Unknown field. Known fields: {known}." for name in unknown}
                 )
         return super().to_internal_value(data)
+
+
+def name_choices(field: serializers.Field[Any, Any, Any, Any]) -> None:
+    """Have the error of a field with choices list them."""
+    if isinstance(field, serializers.ChoiceField):
+        listed = ", ".join(str(each) for each in field.choices if each != "").replace("{", "{{").replace("}", "}}")
+        field.error_messages["invalid_choice"] = f"“{{input}}” is not a valid choice. Choose one of: {listed}."
 
 
 class Query(StrictSerializer):
