@@ -12,6 +12,7 @@ from annotate.models import Batch
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
 from annotate.reviews.forms import AdjudicationForm
+from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -32,7 +33,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     criteria = {criterion.key: criterion for criterion in criteria_in_use(project)}
     context = {
         "criteria": list(criteria.values()),
-        "wins": adjudication.uses_adjudication(project),
+        "gold": adjudication.read_gold_rule(project),
         "can_manage": request.membership.can_manage,
     }
     if not criteria:
@@ -111,12 +112,14 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
     wins = request.POST.get("wins") == "1"
     with refusals(request):
         adjudication.set_rule(project=project, actor=request.membership, wins=wins)
-        messages.success(
-            request,
-            "Adjudicated scores are now gold scores."
-            if wins
-            else "Gold scores are now computed from the annotators’ scores alone.",
-        )
+        gold = adjudication.read_gold_rule(project)
+        if not gold.adjudication_wins:
+            message = "Gold scores are now computed from the annotators’ scores alone."
+        elif gold.rule == GoldRule.Z:
+            message = "Adjudicated scores take precedence once gold scores are not means of z scores."
+        else:
+            message = "Adjudicated scores are now gold scores."
+        messages.success(request, message)
     return redirect("annotate:adjudication-list", project.slug)
 
 

@@ -186,6 +186,10 @@ def test_the_page_shows_ratings_side_by_side_and_stores_a_score(
     client.post(f"{LIST}rule/", {"wins": "1"})
     assert QualityRules.objects.get().adjudication_wins
     assert "Adjudicated scores take precedence" in client.get(LIST).content.decode()
+    QualityRules.objects.update(gold_rule="z")
+    assert "Adjudicated scores are not used" in client.get(LIST).content.decode()
+    again = client.post(f"{LIST}rule/", {"wins": "1"}, follow=True).content.decode()
+    assert "now gold scores" not in again, "they have no z score"
     client.post(f"{LIST}rule/", {})
     QualityRules.objects.update(gold_rule="median")
     assert "computed from the annotators’ scores alone" in client.get(LIST).content.decode()
