@@ -131,7 +131,10 @@ def _list_limitations(about: Terms, figures: dict[str, Any], settings: Settings)
     if not settings.with_texts:
         yield "- This set has IDs only, no texts."
     if settings.with_surveys:
-        yield "- Answers to surveys are included, of annotators who allowed their publication."
+        yield (
+            "- Answers to surveys are those of annotators who allowed their publication, to questions that may be "
+            "published. The other annotators may differ from them."
+        )
     if settings.with_comments:
         yield "- Annotators' comments are included. They are free text: people may have written personal data."
 

@@ -296,6 +296,8 @@ def test_a_set_has_them_only_where_asked_and_allowed(
     assert freezing.verify(frozen) == []
     inside = archive.read_file(freezing.find_path(frozen), frozen.facts["folder"], canonical.SURVEY_ANSWERS)
     assert b"".join(inside) == written.read_bytes()
+    sheet = b"".join(archive.read_file(freezing.find_path(frozen), frozen.facts["folder"], "datasheet.md"))
+    assert b"to questions that may be published. The other annotators may differ" in sheet
     rows = list(csv.DictReader(io.StringIO(written.read_text())))
     assert [(row["annotator"], row["question_number"], row["answer"]) for row in rows] == [
         (annotator.pseudonym, "2", "en")
