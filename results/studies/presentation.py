@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from measures.gold_rules import GoldRule
 from projects.charts.drawing import Chart
 from projects.web.glossary import GLOSSARY
 from results.models import Study
@@ -175,9 +176,27 @@ def list_warnings(study: Study) -> list[str]:
     if kind is None or not study.result:
         return []
     figures = study.result["figures"]
-    found = [*study.result.get("warnings", []), *kind.warnings(figures), *intervals.list_warnings(figures)]
+    found = [
+        *study.result.get("warnings", []),
+        *kind.warnings(figures),
+        *intervals.list_warnings(figures),
+        *_warn_of_ratings(study),
+    ]
     # An evaluation that is read from a set has them all stored.
     return list(dict.fromkeys(found))
+
+
+def _warn_of_ratings(study: Study) -> list[str]:
+    """Return that one person was compared in ratings with gold scores in z scores, as by earlier versions."""
+    result = study.result or {}
+    is_shown = "n_draws" in result.get("ceiling", {}) and not KINDS[study.kind].is_of_pairs
+    if not is_shown or result.get(WORDING, 1) > 3 or study.settings["gold"] != GoldRule.Z:
+        return []
+    sentence = (
+        "“Single annotator vs. rest” is of ratings as they were given, while gold scores are means of z scores. Run "
+        "the evaluation again to compare z scores with z scores."
+    )
+    return [sentence]
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:

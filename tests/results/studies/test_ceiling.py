@@ -105,6 +105,9 @@ def test_one_person_is_compared_in_z_scores_where_gold_scores_are(
     made = study(judged, researcher, runs, "systems", n_resamples=100, gold="z", options=draws)
     assert made.result is not None
     assert made.result["ceiling"] == store(z.one_against_others(seed=made.seed))
+    assert not any("ratings as they were given" in each for each in presentation.list_warnings(made))
+    made.result["wording"] = 3
+    assert any("ratings as they were given" in each for each in presentation.list_warnings(made))
     whole = study(judged, researcher, runs, "systems", n_resamples=100, gold="median", options=draws).result
     assert made.result["figures"]["ceiling"] != (whole or {})["figures"]["ceiling"]
 
