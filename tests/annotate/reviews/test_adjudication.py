@@ -201,3 +201,11 @@ def test_the_page_shows_ratings_side_by_side_and_stores_a_score(
 
 def test_a_project_without_judgments_says_so(project: Project, manager: Membership, client_of: SignIn) -> None:
     assert "No judgments yet" in client_of(manager).get(LIST).content.decode()
+
+
+def test_the_form_keeps_every_decimal_of_a_score(batch: Batch, manager: Membership, client_of: SignIn) -> None:
+    Criterion.objects.update(kind="continuous", low=0, high=100)
+    client, wide = client_of(manager), candidate(batch, 1)
+    for value in ("66.667", "5"):
+        client.post(f"{LIST}{wide.pk}/", {"criterion": "correctness", "value": value})
+        assert f'value="{value}"' in client.get(f"{LIST}?state=all").content.decode(), "a new note would round it"
