@@ -260,7 +260,7 @@ def _set_scales(layer: Spec, domains: Mapping[str, Spec]) -> Spec:
 
 def fold_chart_title(title: str, width: float) -> list[str]:
     """Return the title of a file on lines as wide as the drawing."""
-    return fold_name(title, width, most_lines=3, size=15)
+    return fold_name(title, width, most_lines=6, size=15)
 
 
 def fit_drawing(drawing: ET.Element) -> None:

@@ -264,7 +264,7 @@ def _make_scatters(about: About) -> Iterator[Section]:
             f"scatter-{place}",
             "Candidates",
             Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
-            charts=[draw_scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
+            charts=[draw_scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.axis_of_people)],
             note=_explain_points(len(rows), points["n"]),
             choice=label,
         )

@@ -64,6 +64,11 @@ class About:
         return ONE_PERSON if self.reliability is not None else Wording("Human ceiling", page=ONE_PERSON)
 
     @property
+    def axis_of_people(self) -> str:
+        """The title of the axis of human scores in charts."""
+        return f"{self.criterion.rstrip('. ')}, mean z score" if "z scores" in self.gold else self.criterion
+
+    @property
     def drawn(self) -> tuple[str, ...]:
         """What the brackets of one person against the others hold, as captions have it; empty without them."""
         is_drawn = "n_draws" in self.one_against_others

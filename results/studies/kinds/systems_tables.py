@@ -75,7 +75,7 @@ def _make_clouds(about: About) -> Iterator[Section]:
         table = [
             [system or UNNAMED, *(found[name][at] for name in names)] for at, system in enumerate(found["systems"])
         ]
-        chart = draw_scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
+        chart = draw_scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.axis_of_people, series="system")
         note = _explain_points(len(rows), found["n"])
         whole = Table(f"draw-{place}", title, columns, table, _caption_draws(about, title, found["n"]))
         yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
@@ -133,7 +133,7 @@ def _make_points(about: About) -> Iterator[Section]:
             Column("human", "Mean human score", "number"),
             Column("metric", label, "number"),
         ]
-        spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
+        spec = specs.points("metric", "human", "system", x_title=label, y_title=about.axis_of_people) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
         whole = Table(f"system-{place}", title, columns, table, about.captioned(title))

@@ -11,6 +11,7 @@ import pytest
 
 from projects.charts import drawing, specs
 from projects.charts.drawing import Chart, Row, draw, draw_for_phone, write
+from projects.charts.fitting import fold_chart_title
 from projects.charts.lettering import fold_name, fold_names, list_text_boxes, measure_text
 
 NAMES = (
@@ -173,3 +174,8 @@ def test_lines_of_one_colour_differ_in_their_dashes_and_in_one_legend() -> None:
         looks = re.findall(r'<path d="M0,[^"]*" stroke="([^"]*)" stroke-width="2" stroke-dasharray="([^"]*)"', drawn)
         assert len(set(looks)) == 16
         assert len(re.findall(r">metric 3<", drawn)) == 1, "one legend"
+
+
+def test_a_title_of_a_chart_is_whole_also_in_a_narrow_drawing() -> None:
+    title = "Difference of mean z of each pair of systems, with 95 % CI over passages"
+    assert " ".join(fold_chart_title(title, 140)) == title

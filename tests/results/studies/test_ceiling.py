@@ -106,6 +106,9 @@ def test_one_person_is_compared_in_z_scores_where_gold_scores_are(
     assert made.result is not None
     assert made.result["ceiling"] == store(z.one_against_others(seed=made.seed))
     assert not any("ratings as they were given" in each for each in presentation.list_warnings(made))
+    axes = [chart.spec["encoding"]["y"]["title"] for chart in presentation.list_charts(made) if "draw-" in chart.name]
+    assert axes
+    assert set(axes) == {"Correctness, mean z score"}
     made.result["wording"] = 3
     assert any("ratings as they were given" in each for each in presentation.list_warnings(made))
     whole = study(judged, researcher, runs, "systems", n_resamples=100, gold="median", options=draws).result
