@@ -108,9 +108,11 @@ def _tabulate_pairs(figures: Figures) -> Table:
 
 def describe_basis(figures: Figures) -> str:
     """Return what the ranks rest on, as a part of a sentence."""
+    n_systems = figures["n_systems"]
     return (
         f"criterion: {figures['criterion'].rstrip('. ')}; gold score: {figures['gold']}; n = {figures['n']:,} "
-        f"candidates of {figures['n_systems']:,} systems over {figures['n_passages']:,} passages"
+        f"candidates of {plural(n_systems, '1 system', f'{n_systems:,} systems')} over "
+        f"{_count_passages(figures['n_passages'])}"
     )
 
 

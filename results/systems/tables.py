@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from measures.rounding import ON_SCALE
+from projects.language.amounts import plural
 from projects.tables.reading import read_number
 from projects.tables.tables import Column, Interval, Missing, Name, Table, Value
 from results.scope.gold_settings import PASSAGES, RESAMPLES, SEED
@@ -96,7 +97,8 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         if is_earlier
         else "95 % intervals by the jackknife with Student's t"
     )
-    caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {len(rows):,} systems; {method})."
+    of_systems = plural(len(rows), "1 system", f"{len(rows):,} systems")
+    caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {of_systems}; {method})."
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
     if unranked := [str(row[1]) for row in rows if row[0] is None]:
         notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")

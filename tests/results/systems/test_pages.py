@@ -101,6 +101,14 @@ def screen(client_of: SignIn, person: Membership, url: str, **query: str | int) 
     return read(response.content.decode())
 
 
+def test_the_caption_of_a_single_system_counts_one(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    Candidate.objects.update(source="only")
+    written = client_of(researcher).get(f"{SYSTEMS}tables/scores.tex?batch=1").content.decode()
+    assert "n = 24 candidates of 1 system;" in read_caption(written)
+
+
 def test_systems_are_scored_ranked_and_compared(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
