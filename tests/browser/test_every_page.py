@@ -18,6 +18,8 @@ LOOKS = {"dark": WIDE, "light": PHONE}
 """One visit shows a page in both, so that none is fetched twice. Contrast is looked at in both, the rest of what axe
 finds in one of them, or in both.
 """
+NARROW = ViewportSize(width=320, height=640)
+"""A screen of 1280 pixels at 400 %: no page needs scrolling sideways there (WCAG 1.4.10)."""
 SCALE = int(os.environ.get("SCALE", "1"))
 FONTS = ["wide"]
 if SCALE > 1:
@@ -100,3 +102,6 @@ def faults(page: Page, path: str, looks: list[tuple[Any, dict[str, int]]]) -> It
         looks_with_axe = is_first or SCALE > 1
         found = axe.faults(page) if looks_with_axe else faint_text.find_faint(page)
         yield from (f"{scheme}: {fault}" for fault in found)
+    page.set_viewport_size(NARROW)
+    if (broad := page.evaluate("document.documentElement.scrollWidth")) > NARROW["width"]:
+        yield f"{broad} pixels wide on {NARROW['width']}"
