@@ -1,5 +1,6 @@
 """Managers' pages of Prolific: the account, and a panel's study with its submissions and differences."""
 
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -88,10 +89,8 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
     panel = _fetch_panel(project, number)
     study = ProlificStudy.objects.filter(panel=panel).first()
     here = following.count_open_sessions(panel, study)
-    n_sessions = max(1, here.n_left)
-    start = {"title": project.name[:120], "estimated_minutes": 15, "places": n_sessions, "most_places": n_sessions}
     data = request.POST if request.method == "POST" else None
-    form = StudyForm(data, instance=study, initial={} if study else start)
+    form = StudyForm(data, instance=study, initial={} if study else _suggest_values(panel, here.n_left))
     if request.method == "POST" and form.is_valid():
         with refusals(request, form):
             url = links.make_link(panel, absolute_url(links.make_path(panel), request))
@@ -103,6 +102,18 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
             return redirect("annotate:prolific-study", project.slug, number)
     context = {"panel": panel, "study": study, "form": form, "here": here}
     return render(request, "annotate/prolific/study_edit.html", context, status=_status_of(form))
+
+
+def _suggest_values(panel: Panel, n_left: int) -> dict[str, Any]:
+    """Return what a first draft starts from; reward and minutes as on the panel's page, which the draft replaces."""
+    n_places = max(1, n_left)
+    minutes = panel.minutes_expected or panel.minutes_per_session or 15
+    values = {"title": panel.project.name[:120], "estimated_minutes": minutes}
+    values |= {"places": n_places, "most_places": n_places}
+    account = accounts.find_account(panel.project)
+    if panel.reward_cents and account is not None and account.currency == panel.currency:
+        values["reward"] = Decimal(panel.reward_cents) / 100
+    return values
 
 
 @requires(Right.MANAGE)

@@ -1,6 +1,7 @@
 """A draft's cost is that of its own values, and only what somebody saw is published."""
 
 import re
+from decimal import Decimal
 from functools import partial
 
 import pytest
@@ -123,6 +124,16 @@ def test_places_are_raised_within_their_range_and_after_publication(connected: F
             drafting.raise_limit(study=scene.study, actor=manager, most_places=value)
         assert refusal.value.field == "most_places"
     assert scene.study.most_places == 5
+
+
+@pytest.mark.parametrize(("currency", "reward"), [("GBP", Decimal("1.5")), ("EUR", None)])
+def test_a_first_draft_starts_from_the_reward_and_minutes_of_its_panel(
+    connected: Fake, project: Project, manager: Membership, client_of: SignIn, currency: str, reward: Decimal | None
+) -> None:
+    panel = make_prolific_panel(manager, reward_cents=150, minutes_expected=9, currency=currency)
+    page = client_of(manager).get(f"/p/{project.slug}/panels/{panel.number}/prolific/edit/")
+    form = page.context["form"]
+    assert (form["reward"].value(), form["estimated_minutes"].value()) == (reward, 9)
 
 
 def test_a_study_stored_without_minutes_and_places_is_shown(
