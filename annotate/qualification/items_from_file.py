@@ -61,7 +61,7 @@ SYNONYMS = {
 
 _OTHER_ANSWER = re.compile(r"answer_?[0-9]+")
 """In imports these are further references; beside an answer to rate nobody knows what they are."""
-_RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
+_RANGE = re.compile(r"(-?[0-9.,]+)\s*(?:-|–|to)\s*(-?[0-9.,]+)")
 
 
 def import_items(
@@ -163,9 +163,9 @@ def find_kept_rows(path: Path) -> Path:
 
 
 def read_range(text: str) -> tuple[float, float]:
-    """Return the range that a text such as `4`, `4-5` or `4 to 5` gives. Raises Refused for anything else."""
+    """Return the range that a text such as `4`, `4-5` or `4,5 to 5` gives. Raises Refused for anything else."""
     found = _RANGE.fullmatch(text.strip())
-    ends = [found[1], found[2]] if found else [text.strip()] * 2
+    ends = [end.replace(",", ".") for end in ([found[1], found[2]] if found else [text.strip()] * 2)]
     if not all(PLAIN_NUMBER.fullmatch(end) for end in ends):
         raise Refused("Write one number, or a range such as 4-5.")
     return float(ends[0]), float(ends[1])

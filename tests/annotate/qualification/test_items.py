@@ -49,6 +49,20 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "ends"), [("87,5", (87.5, 87.5)), ("80,5-100", (80.5, 100.0)), ("0.5 to 2,25", (0.5, 2.25))]
+)
+def test_a_typed_range_may_have_decimal_commas(text: str, ends: tuple[float, float]) -> None:
+    assert items_from_file.read_range(text) == ends
+
+
+def test_a_range_in_a_file_may_have_decimal_commas(project: Project, tmp_path: Path) -> None:
+    test = design.make_test(project=project, actor=None)
+    path = write(tmp_path, "question;answer;expected;tolerance\nWho?;Ann;4,0-5,0;0,5\n")
+    (item,) = items_from_file.import_items(test=test, actor=None, path=path, name="items.csv")
+    assert (item.expected, item.tolerance) == ({"correctness": [4.0, 5.0]}, 0.5)
+
+
+@pytest.mark.parametrize(
     ("rows", "line", "column", "words"),
     [
         ("A,Who?,R,,C,9,,,\n", 2, "expected", "outside the scale"),
