@@ -21,7 +21,7 @@ from annotate.batches.shortfalls import find_shortfall
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest, Reservation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.language.amounts import format_number
+from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
@@ -114,7 +114,8 @@ def _create(request: ProjectRequest, project: Project) -> HttpResponse:
             batch = create_batch(project=project, actor=request.membership, selection=selection, terms=terms)
         messages.success(
             request,
-            f"{batch.name} created with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
+            f"{batch.name} created with {format_number(batch.n_hits)} {plural(batch.n_hits, 'HIT', 'HITs')}. "
+            "Open it when everything is ready.",
         )
         return redirect("annotate:batch-show", project.slug, batch.number)
     return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)

@@ -101,6 +101,7 @@ def test_the_plan_works_without_javascript(project: Project, manager: Membership
     page.goto("/p/bridges/batches/new/")
     page.get_by_role("button", name="Preview batch").click()
     page.get_by_role("button", name="Create batch").click()
+    expect(page.get_by_text("Batch 1 created with 1 HIT.")).to_be_visible()
     page.get_by_role("button", name="Open batch").click()
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(".page-head .status")).to_have_text("closed")
