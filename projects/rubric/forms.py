@@ -44,6 +44,7 @@ class CriterionForm(forms.Form):
             (Criterion.Kind.ORDINAL, "Points"),
             (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100"),
         ],
+        help_text="Points have the ends that you choose. A slider takes any number from 0 to 100, with decimals.",
     )
     low = forms.IntegerField(
         label="Lowest value",
@@ -105,6 +106,9 @@ class CriterionForm(forms.Form):
     def _clean_scale(self, cleaned: dict[str, Any]) -> None:
         if cleaned["kind"] == Criterion.Kind.CONTINUOUS:
             low, high = SLIDER_LOW, SLIDER_HIGH
+            # The page hides both fields then, and an error beside them too.
+            self.errors.pop("low", None)
+            self.errors.pop("high", None)
             if cleaned.get("level") == Level.NOMINAL:
                 self.add_error(
                     "level",

@@ -35,3 +35,10 @@ def test_a_scale_of_two_points_is_not_called_ordinal(high: int, level: str, stor
 def test_a_lowest_value_above_the_highest_is_named() -> None:
     form = CriterionForm({"name": "A", "key": "a", "kind": "ordinal", "low": 5, "high": 1, "level": "ordinal"})
     assert form.errors["high"] == ["The highest value must be above the lowest."]
+
+
+@pytest.mark.parametrize("high", ["10", "2.5", ""])
+def test_a_slider_has_ends_of_its_own(high: str) -> None:
+    form = CriterionForm({**CRITERION, "kind": "continuous", "low": "0", "high": high})
+    assert form.is_valid()
+    assert (form.cleaned_data["scale"].low, form.cleaned_data["scale"].high) == (0, 100)
