@@ -294,7 +294,10 @@ function showSending(state) {
   const isNew = state === "waiting" && !saved.isWaiting;
   saved.wait(state === "waiting");
   if (isNew) announce(say("will_send"));
-  if (state === "stopped") announce(say("not_sent"));
+  if (state === "stopped") {
+    announce(say("not_sent"));
+    saved.reveal();
+  }
   if (state === "incomplete") showMissing();
 }
 

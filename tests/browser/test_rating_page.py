@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import SignedIn
+from tests.browser.conftest import ZOOMED, SignedIn
 from tests.browser.rating import go_offline, intercept, start, wait_for_keys, wait_for_the_rest
 from tests.people import start_session
 from tests.processes import wait_until
@@ -354,6 +354,23 @@ def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, a
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: url != first)
     assert stored_values() == [5, 4, 3]
+
+
+def test_a_low_screen_shows_the_way_to_sign_in_to_whoever_submits_signed_out(
+    page: Page, annotator: Membership
+) -> None:
+    page.set_viewport_size(ViewportSize(width=ZOOMED["width"], height=ZOOMED["height"]))
+    wait_for_the_rest(page)
+    page.wait_for_load_state("networkidle")
+    Session.objects.all().delete()
+    for digit in "543":
+        page.keyboard.press(digit)
+    way_in = page.get_by_role("link", name="Sign in in a new tab")
+    expect(way_in).to_be_attached()
+    page.locator("form#rating .rate-end [data-submit]").click()
+    expect(page.locator("[data-announcement]")).to_have_text("Not submitted yet. Your ratings are kept on this device.")
+    expect(way_in).to_be_in_viewport()
+    expect(way_in).to_be_focused()
 
 
 @pytest.mark.parametrize(("label", "field"), [("Comment", "comment1"), ("Can't be judged", "cannot1")])

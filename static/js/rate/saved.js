@@ -55,6 +55,12 @@ export class Saved {
     if (this.ago.textContent !== text) this.ago.textContent = text;
   }
 
+  // On a low screen the bar scrolls away, and with it why nothing is sent and the way to sign in.
+  reveal() {
+    this.place.querySelector("a")?.focus();
+    this.place.scrollIntoView({ block: "nearest" });
+  }
+
   wayIn() {
     if (!this.signInUrl) return say("open_study_again");
     const link = document.createElement("a");
