@@ -1,12 +1,14 @@
 """Vega-Lite specifications of the charts: intervals, bars, heat map, line over time, points."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from projects.charts.drawing import SCHEME, SERIES, Spec
 
 Domain = tuple[float, float]
 MOST_TICKS = 10
+ROOM = 0.1
+"""Beside a value that is alone on its axis."""
 
 
 def intervals(
@@ -131,6 +133,15 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
              "encoding": {"y": {**y, "field": value}}},
         ],
     }  # fmt: skip
+
+
+def widen(values: Iterable[float | None]) -> Domain | None:
+    """Return a domain around values that are all the same, and None for any others.
+
+    Their axis would have one tick, rounded to a whole number: -0.52 would be drawn at −1.
+    """
+    known = {value for value in values if value is not None}
+    return (min(known) - ROOM, max(known) + ROOM) if len(known) == 1 else None
 
 
 def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain, last: int) -> Spec:

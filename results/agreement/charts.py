@@ -1,6 +1,6 @@
 """Charts of the agreement pages, each with the rows that its table shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from projects.charts import specs
@@ -104,7 +104,7 @@ def chart_time(figures: Figures) -> list[Chart]:
         *("period", "alpha", "low", "high"),
         title=title,
         axis="last rating of the candidate",
-        domain=(min(LOWEST, *(row["alpha"] for row in rows)), 1.0) if is_cut else None,
+        domain=(min(LOWEST, *(row["alpha"] for row in rows)), 1.0) if is_cut else _widen(rows),
     )
     return [
         Chart(
@@ -115,6 +115,10 @@ def chart_time(figures: Figures) -> list[Chart]:
             columns=TIME_COLUMNS,
         )
     ]
+
+
+def _widen(rows: Sequence[Mapping[str, Any]]) -> specs.Domain | None:
+    return specs.widen(row[name] for row in rows for name in ("alpha", "low", "high"))
 
 
 def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:

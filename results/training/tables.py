@@ -139,7 +139,10 @@ def _draw_shares(result: Mapping[str, Any]) -> Chart:
                 "share": f"{100 * variant['share']:g} %", "answers": variant["n_train"], "value": value.value,
                 "low": value.low, "high": value.high,
             })  # fmt: skip
-    spec = specs.line("share", "value", "low", "high", title="Pearson's r on test", axis="Share of the passages")
+    domain = specs.widen(row[name] for row in rows for name in ("value", "low", "high"))
+    spec = specs.line(
+        "share", "value", "low", "high", title="Pearson's r on test", axis="Share of the passages", domain=domain
+    )
     return Chart("shares", "Correlation by share of the passages of training", rows, spec)
 
 

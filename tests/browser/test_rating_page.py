@@ -356,9 +356,7 @@ def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, a
     assert stored_values() == [5, 4, 3]
 
 
-def test_a_low_screen_shows_the_way_to_sign_in_to_whoever_submits_signed_out(
-    page: Page, annotator: Membership
-) -> None:
+def test_a_low_screen_shows_the_way_to_sign_in_to_whoever_submits_signed_out(page: Page, annotator: Membership) -> None:
     page.set_viewport_size(ViewportSize(width=ZOOMED["width"], height=ZOOMED["height"]))
     wait_for_the_rest(page)
     page.wait_for_load_state("networkidle")

@@ -1,5 +1,8 @@
 from typing import Any
 
+import pytest
+
+from projects.charts.drawing import draw
 from results.agreement.charts import chart_time
 
 
@@ -29,3 +32,12 @@ def test_an_interval_of_few_passages_leaves_room_for_the_others() -> None:
     (chart,) = chart_time(_make_figures((0.7, -4.8)))
     assert chart.rows[0]["low"] == -4.8, "the file keeps the whole interval"
     assert chart.spec["layer"][0]["mark"]["clip"]
+
+
+def test_one_period_without_an_interval_has_its_own_value_on_the_axis() -> None:
+    assert _read_axis(_make_figures((-0.52, None)))[1] == pytest.approx([-0.62, -0.42])
+    assert _read_axis(_make_figures((0.5, None), (0.5, None)))[1] == pytest.approx([0.4, 0.6])
+    (chart,) = chart_time(_make_figures((-0.52, None)))
+    drawn = draw(chart)
+    assert ">−0.55<" in drawn
+    assert ">−1<" not in drawn
