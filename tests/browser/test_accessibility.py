@@ -3,14 +3,19 @@
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from projects.models import Membership, User
+from annotate.batches.control_plan import ControlPlan
+from annotate.controls.making import make_pool
+from projects.models import Membership, Project, User
+from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import open_batch
+from tests.annotate.panels.samples import make_panel
 from tests.browser.conftest import PHONE, WITH_NARROW_FONT, WITH_WIDE_FONT, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
-from tests.browser.targets import find_small
+from tests.browser.targets import CONTROLS, find_small
 from tests.conftest import Site
 from tests.every_page import addresses
+from tests.factories import make_batch
 
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 1280, "height": 800}
@@ -122,6 +127,22 @@ def test_what_is_pressed_fits_a_finger_on_a_phone_and_a_pointer_elsewhere(signed
         for user, path in todo:
             pages[user].goto(path)
             wrong += [f"{path}: {each}" for each in find_small(pages[user], least)]
+    assert not wrong, "\n".join(wrong)
+
+
+@WITH_NARROW_FONT
+def test_what_managers_tick_and_unfold_is_large_enough_on_a_phone(
+    signed_in: SignedIn, project: Project, manager: Membership
+) -> None:
+    make_places(project, n_passages=2)
+    batch = make_batch(project, controls=ControlPlan(known_per_hit=1))
+    make_pool(batch=batch, actor=manager)
+    panel = make_panel(manager)
+    page = signed_in(manager.user, viewport=PHONE, has_touch=True)
+    wrong = []
+    for path in (f"batches/{batch.number}/", f"batches/{batch.number}/controls/", f"panels/{panel.number}/"):
+        page.goto(f"/p/{project.slug}/{path}")
+        wrong += [f"{path}: {each}" for each in page.evaluate(CONTROLS, 24)]
     assert not wrong, "\n".join(wrong)
 
 
