@@ -26,6 +26,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
 }
 """The fields below each heading of the form, those of a row together."""
+ONE_NEEDED = frozenset({"hits_per_session", "minutes_per_session", "code_completed"})
+"""Fields that may be empty only where another one is filled in, so that none of them is called optional."""
 
 
 class PanelForm(EditForm, ValuesForm):
@@ -98,8 +100,12 @@ class PanelForm(EditForm, ValuesForm):
                 field.widget.attrs |= {"autocomplete": "off", "spellcheck": "false"}
 
     @property
-    def groups(self) -> list[tuple[str, list[list[forms.BoundField]]]]:
-        return [(name, [[self[field] for field in row] for row in rows]) for name, rows in GROUPS.items()]
+    def groups(self) -> list[tuple[str, list[list[tuple[forms.BoundField, bool]]]]]:
+        """Return the fields of each heading by rows, each with whether it may be empty only if another one isn't."""
+        return [
+            (name, [[(self[field], field in ONE_NEEDED) for field in row] for row in rows])
+            for name, rows in GROUPS.items()
+        ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -1,12 +1,16 @@
+import re
+
 import pytest
 
 from annotate.models import Outcome
 from annotate.panels.forms import PanelForm
+from projects.models import Membership, Project
+from tests.people import SignIn
 
 
 def test_every_outcome_has_a_code_and_every_field_a_heading() -> None:
     form = PanelForm()
-    shown = [field.name for _, rows in form.groups for row in rows for field in row]
+    shown = [field.name for _, rows in form.groups for row in rows for field, _ in row]
     assert sorted(["name", *shown]) == sorted(form.fields)
     assert {f"code_{outcome}" for outcome in Outcome.values} <= set(shown)
 
@@ -30,3 +34,14 @@ def test_what_no_platform_can_mean_is_refused(name: str, value: str) -> None:
     errors = PanelForm({**fine, name: value}).errors
     assert list(errors) == [name]
     assert len(set(errors[name])) == len(errors[name])
+
+
+@pytest.mark.django_db
+def test_a_field_that_may_be_empty_only_beside_another_is_not_called_optional(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    page = client_of(manager).get(f"/p/{project.slug}/panels/new/?platform=sona").content.decode()
+    labels = dict(re.findall(r'<label for="id_(\w+)">(.*?)</label>', page, re.DOTALL))
+    optional = {name for name, label in labels.items() if "optional" in label}
+    assert optional & {"hits_per_session", "minutes_per_session", "code_completed"} == set()
+    assert {"code_screened_out", "session_parameter", "return_url"} <= optional
