@@ -5,10 +5,14 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.making import make_pool
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion
 from projects.models import Membership, Project, User
 from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel
+from tests.annotate.payments.paid_work import paid_batch
+from tests.annotate.submitted_work import rate
 from tests.browser.conftest import PHONE, WITH_NARROW_FONT, WITH_WIDE_FONT, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
@@ -144,6 +148,22 @@ def test_what_managers_tick_and_unfold_is_large_enough_on_a_phone(
         page.goto(f"/p/{project.slug}/{path}")
         wrong += [f"{path}: {each}" for each in page.evaluate(CONTROLS, 24)]
     assert not wrong, "\n".join(wrong)
+
+
+@WITH_WIDE_FONT
+def test_numbers_on_the_desk_stand_on_one_line_at_400_percent(
+    signed_in: SignedIn, annotator: Membership, manager: Membership
+) -> None:
+    paid_batch(annotator.project, n_hits=2)
+    rate(annotator, 2)
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
+    page = signed_in(annotator.user, viewport=MAGNIFIED[0])
+    page.goto("/desk/")
+    tops = page.evaluate(
+        "() => [...document.querySelectorAll('.desk-numbers dd')].map((e) => Math.round(e.getBoundingClientRect().top))"
+    )
+    assert len(tops) == 3
+    assert len(set(tops)) == 1
 
 
 @WITH_WIDE_FONT
