@@ -11,6 +11,11 @@ REMOVALS = """(
     UNION ALL SELECT membership_id, erased_at FROM projects_erasure WHERE takes_work_out)"""
 """A subquery: which annotators removed their work for good, and when, by withdrawing consent or with their account."""
 
+LEAVERS = """(
+    SELECT membership_id, withdrawn_at AS left_at FROM projects_consentacceptance WHERE withdrawn_at IS NOT NULL
+    UNION ALL SELECT membership_id, erased_at FROM projects_erasure)"""
+"""A subquery: which annotators withdrew consent or deleted their account, and when; no answer to a survey is left."""
+
 
 def is_counted(judgment: str) -> str:
     """Return SQL: whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""

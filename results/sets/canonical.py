@@ -3,6 +3,7 @@
 Whatever else a set holds is derived from these files and `set.json` alone.
 """
 
+import csv
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -54,6 +55,12 @@ def write_rest(selection: Selection, folder: Path, on_rows: OnFileRows) -> None:
     if selection.settings.with_surveys:
         statements[SURVEY_ANSWERS] = (_select_survey_answers(selection), CSV)
     _write(statements, selection, folder, on_rows)
+
+
+def list_surveyed(folder: Path) -> list[str]:
+    """Return the pseudonyms of those whose answers to surveys were written."""
+    with (folder / SURVEY_ANSWERS).open(encoding="utf-8", newline="") as file:
+        return sorted({row["annotator"] for row in csv.DictReader(file)})
 
 
 def _write(statements: Mapping[str, tuple[str, str]], selection: Selection, folder: Path, on_rows: OnFileRows) -> None:

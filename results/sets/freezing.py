@@ -151,6 +151,8 @@ def make(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         found = building.read(Selection(judgment_set.project, settings), identity, workspace.folder, on_progress)
         progress = building.Progress(on_progress, found.counts.n_rows)
         figures = building.derive(workspace.folder, progress, _find_earlier(judgment_set), found.judgments)
+        if settings.with_surveys:
+            figures["surveyed"] = canonical.list_surveyed(workspace.folder)
         files = building.pack(workspace.folder, workspace.archive, identity, progress)
         sha256 = archive.compute_sha256(workspace.archive)
         # Only a whole archive is kept: whatever fails before this line leaves nothing behind.

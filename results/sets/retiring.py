@@ -6,7 +6,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from annotate.models.conditions import REMOVALS
+from annotate.models.conditions import LEAVERS, REMOVALS
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Membership, Project
@@ -16,7 +16,10 @@ from results.sets.settings import Settings
 
 NOTE = "RETIRED.md"
 """The file that marks the downloads of a retired set."""
-TAKEN_OUT = "After the set was frozen, an annotator withdrew consent or deleted their account, and removed their work."
+TAKEN_OUT = (
+    "After the set was frozen, an annotator withdrew consent or deleted their account, and their work or their answers "
+    "to surveys were removed."
+)
 WHY_LENGTH = 2_000
 SLACK_SECONDS = 10
 """How long before the snapshot a withdrawal may be timed that the snapshot does not see yet."""
@@ -100,7 +103,7 @@ def explain_left_out(judgment_set: JudgmentSet, successor: JudgmentSet) -> str:
 
 
 def retire_taken_out() -> int:
-    """Retire every frozen set with judgments that their annotator has removed since; return their number."""
+    """Retire every frozen set with what an annotator has removed since; return their number."""
     found = JudgmentSet.objects.select_related("project").filter(pk__in=find_taken_out())
     for judgment_set in found:
         retire(judgment_set=judgment_set, actor=None, why=TAKEN_OUT)
@@ -108,7 +111,7 @@ def retire_taken_out() -> int:
 
 
 def find_taken_out(project: Project | None = None) -> list[int]:
-    """Return the ids of frozen sets, not retired yet, with judgments that their annotator has removed since."""
+    """Return the ids of frozen sets, not retired yet, with judgments or answers that an annotator has removed since."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN_OUT, {"project": project.pk if project else None, "slack": SLACK_SECONDS})
         return [row[0] for row in cursor.fetchall()]
@@ -158,16 +161,21 @@ def _lock(judgment_set: JudgmentSet) -> JudgmentSet:
     return rows.get(pk=judgment_set.pk)
 
 
-# A set stores the pseudonyms of everyone behind its files. Withdrawals are compared with its snapshot; one that was
-# timed just before may have been committed after, hence the slack. Retiring a set once too often is harmless, missing
-# one is not.
+# A set stores the pseudonyms of everyone behind its files, and of those whose answers to surveys it has, which earlier
+# versions did not. Withdrawals are compared with its snapshot; one that was timed just before may have been committed
+# after, hence the slack. Retiring a set once too often is harmless, missing one is not.
 _TAKEN_OUT = f"""
 SELECT s.id FROM results_judgmentset s
 WHERE s.frozen_at IS NOT NULL AND s.retired_at IS NULL
   AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)
-  AND EXISTS (
+  AND (EXISTS (
     SELECT FROM {REMOVALS} r JOIN projects_membership m ON m.id = r.membership_id
     WHERE m.project_id = s.project_id
       AND r.removed_at > s.frozen_at - make_interval(secs => %(slack)s)
       AND s.facts->'annotators' ? m.pseudonym)
+  OR (s.settings->>'with_surveys')::boolean AND EXISTS (
+    SELECT FROM {LEAVERS} l JOIN projects_membership m ON m.id = l.membership_id
+    WHERE m.project_id = s.project_id
+      AND l.left_at > s.frozen_at - make_interval(secs => %(slack)s)
+      AND coalesce(s.facts->'surveyed', s.facts->'annotators') ? m.pseudonym))
 ORDER BY s.id"""

@@ -1,16 +1,20 @@
 """Work that its annotator takes out: in no later set, and an earlier one that holds it is retired."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
-from annotate.onboarding import consent, erasing
+from annotate.onboarding import consent, erasing, surveys
+from projects.jobs.running import OnProgress
 from projects.models import LogEntry, Membership, Project
 from results import tasks
-from results.sets import retiring
+from results.models import JudgmentSet
+from results.sets import freezing, retiring
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import rate
+from tests.annotate.surveys.samples import TONGUE, make_survey
 from tests.factories import make_consent
 from tests.people import SignIn
 from tests.results.sets.frozen_sets import freeze, lines, list_names, read
@@ -79,3 +83,42 @@ def test_deleting_the_account_with_the_work_retires_them_too(
     tasks.retire_sets()
     made.refresh_from_db()
     assert made.retired_why == retiring.TAKEN_OUT
+
+
+@pytest.mark.parametrize("leave", ["withdraw", "erase"])
+def test_leaving_retires_the_sets_that_hold_answers_to_surveys(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership, leave: str
+) -> None:
+    survey = make_survey(manager, TONGUE, moment="after")
+    for person, may_publish in ((annotator, True), (other_annotator, False)):
+        surveys.answer(annotator=person, survey=survey, answers={1: "de"}, may_publish=may_publish)
+    made, without = freeze(project, manager, with_surveys=True), freeze(project, manager, "Without answers")
+    assert (made.facts["surveyed"], "surveyed" in without.facts) == ([annotator.pseudonym], False)
+    consent.withdraw(annotator=other_annotator, removes_work=False)
+    assert retiring.find_taken_out() == [], "whose answers are in none"
+    if leave == "withdraw":
+        consent.withdraw(annotator=annotator, removes_work=False)
+    else:
+        assert annotator.user is not None
+        erasing.erase(user=annotator.user, removes_work=False)
+    assert retiring.find_taken_out() == [made.pk]
+    later = freeze(project, manager, "Later", with_surveys=True)
+    assert retiring.find_taken_out(project) == [made.pk]
+    assert read(later, "survey_answers.csv").count(b"\n") == 1, "the heading"
+
+
+def test_a_set_that_does_not_know_whose_answers_it_holds_is_retired_for_any(
+    project: Project, manager: Membership, annotator: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As earlier versions froze them."""
+
+    def make_as_before(judgment_set: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
+        found = make(judgment_set, on_progress)
+        del found["facts"]["surveyed"]
+        return found
+
+    make = freezing.make
+    monkeypatch.setattr(freezing, "make", make_as_before)
+    made = freeze(project, manager, with_surveys=True)
+    consent.withdraw(annotator=annotator, removes_work=False)
+    assert retiring.find_taken_out() == [made.pk]
