@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from projects.models import Membership, Project
 from results.models import MetricRun
 from tests.browser.conftest import LAPTOP, PHONE, WITH_WIDE_FONT, SignedIn
+from tests.processes import wait_until
 from tests.results.studies.conftest import judged, runs  # noqa: F401
 from tests.results.studies.factories import study
 
@@ -67,6 +68,19 @@ def test_a_phone_shows_charts_whole_and_marks_tables_that_go_on(
     )
     assert "-14px" in at_start
     assert "-14px" not in table.evaluate(SHADOW).split("inset")[0]
+
+
+def test_forced_colours_mark_tables_that_go_on(signed_in: SignedIn, manager: Membership, evaluation: str) -> None:
+    page = signed_in(manager.user, viewport=PHONE, forced_colors="active")
+    page.goto(evaluation)
+    table = page.get_by_role("region", name="Correlation with human scores")
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    edge = {"x": box["x"] + box["width"] - 4, "y": box["y"] + 20, "width": 2, "height": 2}
+    goes_on = page.screenshot(clip=edge)  # type: ignore[arg-type]
+    table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
+    wait_until(lambda: page.screenshot(clip=edge) != goes_on)  # type: ignore[arg-type]
 
 
 @WITH_WIDE_FONT
