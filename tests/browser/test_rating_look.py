@@ -91,7 +91,9 @@ def test_the_page_tells_no_source_and_no_number_of_the_database(signed_in: Signe
     assert "source" not in source
 
 
-def test_a_pointer_released_over_a_slider_rates_only_what_it_pressed(signed_in: SignedIn, annotator: Membership) -> None:
+def test_a_pointer_released_over_a_slider_rates_only_what_it_pressed(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
     several_scales(annotator.project)
     page = signed_in(annotator.user, reduced_motion="reduce")
     start(page, annotator.project)
