@@ -105,7 +105,7 @@ def study_edit(request: ProjectRequest, project: Project, number: int) -> HttpRe
 
 
 def _suggest_values(panel: Panel, n_left: int) -> dict[str, Any]:
-    """Return what a first draft starts from; reward and minutes as on the panel's page, which the draft replaces."""
+    """Return what a first draft starts from; saving it overwrites the reward and the minutes of the panel."""
     n_places = max(1, n_left)
     minutes = panel.minutes_expected or panel.minutes_per_session or 15
     values = {"title": panel.project.name[:120], "estimated_minutes": minutes}

@@ -26,7 +26,7 @@ from projects.importing.options import Options
 from projects.importing.readers import Reader
 from projects.importing.report import Broken, FileRefused, Notes, Problem
 from projects.importing.skipping import SkippedFile, SkippedRows
-from projects.importing.values import PLAIN_NUMBER, Values
+from projects.importing.values import MAYBE_THOUSANDS, PLAIN_NUMBER, Values
 from projects.models import Membership
 from projects.rubric.rubrics import CriterionOnPage
 
@@ -165,7 +165,12 @@ def find_kept_rows(path: Path) -> Path:
 def read_range(text: str) -> tuple[float, float]:
     """Return the range that a text such as `4`, `4-5` or `4,5 to 5` gives. Raises Refused for anything else."""
     found = _RANGE.fullmatch(text.strip())
-    ends = [end.replace(",", ".") for end in ([found[1], found[2]] if found else [text.strip()] * 2)]
+    written = [found[1], found[2]] if found else [text.strip()] * 2
+    if doubtful := next(filter(MAYBE_THOUSANDS.fullmatch, written), ""):
+        raise Refused(
+            f"“{doubtful}” may be {doubtful.replace(',', '.')} or {doubtful.replace(',', '')}. Write one of them."
+        )
+    ends = [end.replace(",", ".") for end in written]
     if not all(PLAIN_NUMBER.fullmatch(end) for end in ends):
         raise Refused("Write one number, or a range such as 4-5.")
     return float(ends[0]), float(ends[1])

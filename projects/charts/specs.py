@@ -135,13 +135,13 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
     }  # fmt: skip
 
 
-def widen(values: Iterable[float | None]) -> Domain | None:
-    """Return a domain around values that are all the same, and None for any others.
+def widen(values: Iterable[float | None], *, highest: float) -> Domain | None:
+    """Return a domain around values that are all the same, and None for any others; it ends at the highest possible.
 
     Their axis would have one tick, rounded to a whole number: -0.52 would be drawn at −1.
     """
     known = {value for value in values if value is not None}
-    return (min(known) - ROOM, max(known) + ROOM) if len(known) == 1 else None
+    return (min(known) - ROOM, min(max(known) + ROOM, highest)) if len(known) == 1 else None
 
 
 def lines(at: str, value: str, series: str, *, title: str, axis: str, domain: Domain, last: int) -> Spec:

@@ -193,7 +193,9 @@ def _set_interval(value: Value, column: Column, notes: Notes) -> str:
 
 
 def _count_letters(cell: str) -> int:
-    return len(re.sub(r"\\[A-Za-z]+(?:\{\})?|[{}$\\]", "", cell))
+    """Return as how many Latin letters it is wide; Chinese, Japanese and Korean characters take the room of two."""
+    shown = re.sub(r"\\[A-Za-z]+(?:\{\})?|[{}$\\]", "", cell)
+    return len(shown) + sum(unicodedata.east_asian_width(each) in "WF" for each in shown)
 
 
 def _warn_of_size(table: Table, width: float) -> Iterator[str]:

@@ -118,7 +118,7 @@ def chart_time(figures: Figures) -> list[Chart]:
 
 
 def _widen(rows: Sequence[Mapping[str, Any]]) -> specs.Domain | None:
-    return specs.widen(row[name] for row in rows for name in ("alpha", "low", "high"))
+    return specs.widen((row[name] for row in rows for name in ("alpha", "low", "high")), highest=1.0)
 
 
 def _read_interval(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Settings(GoldSettings):
         if self.does_adjudication_win:
             return f"{rule}; adjudicated scores replace it"
         # Where they would take precedence, a reader of the set sees them and has to know that they do not.
-        return f"{rule}; adjudicated scores have none and are not used" if self.adjudication_wins else rule
+        return f"{rule}; adjudicated scores have no z score and are not used" if self.adjudication_wins else rule
 
 
 def reword_choice(name: str, value: str) -> tuple[str, str]:

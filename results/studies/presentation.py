@@ -44,6 +44,7 @@ def read_about(study: Study, *, with_texts: bool = False) -> About:
         number=study.number,
         criterion=criterion,
         gold=settings.gold_in_words,
+        is_in_z_scores=settings.gold == GoldRule.Z,
         n=result["n"],
         one_against_others=result["ceiling"],
         reliability=result.get("reliability"),
@@ -189,7 +190,7 @@ def list_warnings(study: Study) -> list[str]:
 def _warn_of_ratings(study: Study) -> list[str]:
     """Return that one person was compared in ratings with gold scores in z scores, as by earlier versions."""
     result = study.result or {}
-    is_shown = "n_draws" in result.get("ceiling", {}) and not KINDS[study.kind].is_of_pairs
+    is_shown = "n_draws" in result.get("ceiling", {}) and KINDS[study.kind].compares_one_person
     if not is_shown or result.get(WORDING, 1) > 3 or study.settings["gold"] != GoldRule.Z:
         return []
     sentence = (

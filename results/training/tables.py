@@ -139,7 +139,7 @@ def _draw_shares(result: Mapping[str, Any]) -> Chart:
                 "share": f"{100 * variant['share']:g} %", "answers": variant["n_train"], "value": value.value,
                 "low": value.low, "high": value.high,
             })  # fmt: skip
-    domain = specs.widen(row[name] for row in rows for name in ("value", "low", "high"))
+    domain = specs.widen((row[name] for row in rows for name in ("value", "low", "high")), highest=1.0)
     spec = specs.line(
         "share", "value", "low", "high", title="Pearson's r on test", axis="Share of the passages", domain=domain
     )

@@ -70,7 +70,8 @@ class KeptContexts:
         page = self._prepare(context.new_page())
         for name in LASTING:
             setattr(page, name, self._note(getattr(page, name), page))
-        page.keyboard.down = self._note(page.keyboard.down, page)  # type: ignore[method-assign]
+        for device in (page.keyboard, page.mouse):
+            device.down = self._note(device.down, page)  # type: ignore[method-assign]
         self._unchanged.add(page)
         return page
 
@@ -79,7 +80,7 @@ class KeptContexts:
 
         @wraps(change)
         def change_and_note(*arguments: Any, **options: Any) -> Any:
-            self._unchanged.discard(page or arguments[0])
+            self._unchanged.discard(page or options.get("page") or arguments[0])
             return change(*arguments, **options)
 
         return change_and_note

@@ -77,9 +77,10 @@ def test_the_next_test_finds_nothing_of_the_one_before(take: Callable[[], Page],
         lambda page: page.route("**", lambda route: route.abort()),
         lambda page: page.add_init_script("document.title = 1"),
         lambda page: page.keyboard.down("Shift"),
+        lambda page: page.mouse.down(),
         lambda page: page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4}),
     ],
-    ids=["viewport", "media", "listener", "route", "script", "key", "session"],
+    ids=["viewport", "media", "listener", "route", "script", "key", "button", "session"],
 )
 def test_a_page_that_keeps_a_change_is_replaced(take: Callable[[], Page], change: Callable[[Page], Any]) -> None:
     page = take()

@@ -199,6 +199,7 @@ KIND = Kind(
     title="Segment-level correlation",
     about="How well does each metric correlate with human judgments of single candidates, overall and in each part?",
     compute=compute,
+    compares_one_person=True,
     sections=make_sections,
     limits=list_limits,
     fields=make_fields,

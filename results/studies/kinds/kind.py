@@ -52,6 +52,8 @@ class About:
     """The same for parts of the candidates, which have fewer passages."""
     bootstrap: str
     """How intervals of means and differences are computed."""
+    is_in_z_scores: bool = False
+    """Whether gold scores are means of z scores."""
     wording: int = 1
     """The version of the words of captions: files of evaluations that were stored before the newest keep theirs."""
 
@@ -66,7 +68,7 @@ class About:
     @property
     def axis_of_people(self) -> str:
         """The title of the axis of human scores in charts."""
-        return f"{self.criterion.rstrip('. ')}, mean z score" if "z scores" in self.gold else self.criterion
+        return f"{self.criterion.rstrip('. ')}, mean z score" if self.is_in_z_scores else self.criterion
 
     @property
     def drawn(self) -> tuple[str, ...]:
@@ -141,6 +143,8 @@ class Kind:
     """Raises Refused, before an evaluation runs, where all of its figures would be undefined."""
     is_of_pairs: bool = False
     """Whether it counts minimal pairs, not candidates. Pairs may come with scores, before anything is judged."""
+    compares_one_person: bool = False
+    """Whether its tables show one person against the others beside the metrics."""
     shows_splits: bool = False
     """Whether its tables show splits side by side. Of other kinds an evaluation can be requested for each split."""
     has_ceiling: bool = True

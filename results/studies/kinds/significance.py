@@ -368,6 +368,7 @@ KIND = Kind(
         "Does one metric correlate better with human judgments than another, or could the difference be due to chance?"
     ),
     compute=compute,
+    compares_one_person=True,
     sections=make_sections,
     limits=list_limits,
     warnings=list_permutation_warnings,

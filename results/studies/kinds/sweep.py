@@ -281,6 +281,7 @@ KIND = Kind(
     title="Bonus-weight sweep",
     about="How does the correlation of an adapted metric with human judgments change with its bonus weight?",
     compute=compute,
+    compares_one_person=True,
     sections=make_sections,
     limits=list_limits,
     warnings=list_warnings,

@@ -214,6 +214,7 @@ KIND = Kind(
     title="System-level correlation",
     about="Does a metric rank systems as human judgments do?",
     compute=compute,
+    compares_one_person=True,
     sections=make_sections,
     limits=list_limits,
     warnings=list_warnings,

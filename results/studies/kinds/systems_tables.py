@@ -114,7 +114,7 @@ def _make_systems(about: About) -> Section:
 
 def _explain_corpus(about: About, order: Iterable[str]) -> str:
     names = [about.labels[subject] for subject in order if about.figures["is_corpus"][subject]]
-    return f"Corpus scores, where the leaderboard has means: {', '.join(names)}." if names else ""
+    return f"These metrics have corpus scores here and means on the leaderboard: {', '.join(names)}." if names else ""
 
 
 def _make_points(about: About) -> Iterator[Section]:

@@ -56,8 +56,9 @@ export class Saved {
   }
 
   // On a low screen the bar scrolls away, and with it why nothing is sent and the way to sign in.
+  // Whoever is writing when a submit that waited stops goes on writing.
   reveal() {
-    this.place.querySelector("a")?.focus();
+    if (!document.activeElement?.matches("input, textarea, select")) this.place.querySelector("a")?.focus();
     this.place.scrollIntoView({ block: "nearest" });
   }
 

@@ -126,11 +126,10 @@ function startSlider(slot) {
   // A press where the handle would be sets a rating too, although the value does not change. A press that began elsewhere,
   // as to mark words, only ends here.
   let isPressed = false;
-  range.addEventListener("pointerdown", () => (isPressed = true));
+  addEventListener("pointerdown", (event) => (isPressed = event.button === 0 && event.target === range), true);
   range.addEventListener("pointerup", () => {
     if (isPressed && number.value === "") take(slot);
   });
-  for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => (isPressed = false));
   number.addEventListener("input", () => follow(slot));
   number.addEventListener("blur", () => showFault(slot));
 }

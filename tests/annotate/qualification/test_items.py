@@ -55,6 +55,11 @@ def test_a_typed_range_may_have_decimal_commas(text: str, ends: tuple[float, flo
     assert items_from_file.read_range(text) == ends
 
 
+def test_a_comma_that_may_divide_thousands_is_refused() -> None:
+    with pytest.raises(Refused, match=r"“1,000” may be 1\.000 or 1000"):
+        items_from_file.read_range("1-1,000")
+
+
 def test_a_range_in_a_file_may_have_decimal_commas(project: Project, tmp_path: Path) -> None:
     test = design.make_test(project=project, actor=None)
     path = write(tmp_path, "question;answer;expected;tolerance\nWho?;Ann;4,0-5,0;0,5\n")

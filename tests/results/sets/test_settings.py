@@ -43,5 +43,5 @@ def test_todays_words_stay(gold: GoldRule) -> None:
 @pytest.mark.parametrize("wins", [False, True])
 def test_a_set_by_z_says_that_adjudicated_scores_are_not_used(wins: bool) -> None:
     words = "mean of z scores, control ratings included"
-    unused = "; adjudicated scores have none and are not used" if wins else ""
+    unused = "; adjudicated scores have no z score and are not used" if wins else ""
     assert Settings(gold=GoldRule.Z, adjudication_wins=wins).gold_in_words == words + unused

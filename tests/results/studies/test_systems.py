@@ -35,4 +35,4 @@ def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_sco
     of_bleu = figures["draws"][runs["bleu_1"].subject]  # each draw has all ten questions
     assert of_bleu["metric_mean"][of_bleu["systems"].index("weak")] == pytest.approx(float(metric.combine(sums)))
     (over_all,) = [each for each in list_sections(made) if each.name == "systems"]
-    assert over_all.note.endswith("Corpus scores, where the leaderboard has means: BLEU-1.")
+    assert over_all.note.endswith("These metrics have corpus scores here and means on the leaderboard: BLEU-1.")
