@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from annotate.frames.annotator_baselines import fetch_baselines
-from annotate.frames.criteria_in_use import CriterionInUse, Scope
+from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from measures import columns
 from measures.ceiling import Ceiling, compute_ceiling
@@ -97,7 +98,7 @@ class Frame:
         """Return how well one judgment agrees with the others of the same candidate, over these rows."""
         return one_against_others(_select(self.values, rows), rng=np.random.default_rng(seed))
 
-    @property
+    @cached_property
     def values(self) -> pd.DataFrame:
         """The judgments as the gold rule aggregates them: under the rule z as z scores, without those that have none.
 
@@ -147,7 +148,8 @@ def read_frame(
             "The selected scope has no judgments yet. Annotate a batch or import judgments, or choose another batch or "
             "stage."
         )
-    table, left_out = _filter_rows(make_gold_table(project, settings, scope, criteria, judgments), settings)
+    norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
+    table, left_out = _filter_rows(make_gold_table(project, settings, scope, norms, judgments), settings)
     if table.empty:
         raise Refused(_explain_empty(left_out))
     table, metrics = with_scores(table, runs, with_reasons=not keeps_unscored)
@@ -170,7 +172,7 @@ def read_frame(
         left_out=left_out,
         has_simulated=has_simulated(project, judgments),
         counts=counts,
-        z_scores=_standardise(behind, settings, scope, criteria),
+        z_scores=standardise(behind, norms) if settings.gold == GoldRule.Z else None,
     )
 
 
@@ -197,14 +199,13 @@ def list_scope_settings(settings: Settings) -> dict[str, Any]:
 
 
 def make_gold_table(
-    project: Project, settings: Settings, scope: Scope, criteria: Sequence[CriterionInUse], judgments: pd.DataFrame
+    project: Project, settings: Settings, scope: Scope, norms: pd.DataFrame, judgments: pd.DataFrame
 ) -> pd.DataFrame:
     """Return a row for each judged candidate, by id: its facets, its gold score by the rule, and its number of
-    judgments.
+    judgments. `norms` are the annotators' means and deviations, for the rule z.
 
     Raises Refused where the rule gives no gold scores at all.
     """
-    norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
     golds = gold_by(settings.gold, judgments, norms=norms)
     if isinstance(golds, Undefined):
         raise Refused(f"This rule gives no gold scores: {golds.reason}.")
@@ -269,14 +270,6 @@ def _select_judgments(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFr
 
 def _select(judgments: pd.DataFrame, rows: Rows | None) -> pd.DataFrame:
     return judgments if rows is None else judgments[rows[judgments[columns.UNIT].to_numpy()]]
-
-
-def _standardise(
-    judgments: pd.DataFrame, settings: Settings, scope: Scope, criteria: Sequence[CriterionInUse]
-) -> pd.Series | None:
-    if settings.gold != GoldRule.Z:
-        return None
-    return standardise(judgments, fetch_baselines(scope, criteria, with_controls=settings.controls_in_z))
 
 
 def _explain_empty(left_out: LeftOut) -> str:

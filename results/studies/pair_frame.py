@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from measures import columns
@@ -169,7 +170,9 @@ def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFra
         return scope, pd.DataFrame(), judgments
     if not scope.criterion.has_one_scale:
         raise Refused(explain_several_scales(scope.criterion))
-    golds = make_gold_table(project, settings, scope, [each.criterion for each in scopes], judgments)
+    criteria = [each.criterion for each in scopes]
+    norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
+    golds = make_gold_table(project, settings, scope, norms, judgments)
     return scope, golds[golds[N] >= settings.least_judgments], judgments
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from measures import columns
 from measures.gold_scores import N
@@ -86,7 +87,9 @@ def read_ranked(project: Project, settings: Settings) -> RankedFrame:
     judgments = fetch_judgments(scope, only=kept[CANDIDATE].tolist())
     kept[GOLD] = np.nan
     if not judgments.empty:
-        golds = make_gold_table(project, settings, scope, [each.criterion for each in scopes], judgments)
+        criteria = [each.criterion for each in scopes]
+        norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
+        golds = make_gold_table(project, settings, scope, norms, judgments)
         golds = golds[golds[N] >= settings.least_judgments]
         kept[GOLD] = golds[GOLD].reindex(kept[CANDIDATE]).to_numpy(np.float64)
     scored, metrics = with_scores(kept, runs)

@@ -91,14 +91,7 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
         [None, *_make_score_cells(score, shows_n_z=shows_n_z, badge="human source")]
         for score in figures.get("people", {}).get(key, [])
     ]
-    n = sum(score["n_units"] for score in scores)
-    method = (
-        f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
-        if is_earlier
-        else "95 % intervals by the jackknife with Student's t"
-    )
-    of_systems = plural(len(rows), "1 system", f"{len(rows):,} systems")
-    caption = f"Mean human score of each system ({scope}; n = {n:,} candidates of {of_systems}; {method})."
+    caption = _caption_scores(scope, scores, is_earlier=is_earlier)
     notes = [f"Human sources, without a rank: {', '.join(str(row[1]) for row in people)}"] if people else []
     if unranked := [str(row[1]) for row in rows if row[0] is None]:
         notes.append(f"Without a z score, and so without a rank: {', '.join(unranked)}")
@@ -107,6 +100,17 @@ def tabulate_systems(figures: Figures, *, key: str, criterion_urls: Mapping[str,
     if not key and len(figures["criteria"]) > 1:
         tables.append(_tabulate_criteria(figures, criterion_urls or {}))
     return tables
+
+
+def _caption_scores(scope: str, scores: Sequence[Figures], *, is_earlier: bool) -> str:
+    n = sum(score["n_units"] for score in scores)
+    of_systems = plural(len(scores), "1 system", f"{len(scores):,} systems")
+    method = (
+        f"95 % intervals by the percentile bootstrap, {RESAMPLES:,} resamples, seed {SEED}"
+        if is_earlier
+        else "95 % intervals by the jackknife with Student's t"
+    )
+    return f"Mean human score of each system ({scope}; n = {n:,} candidates of {of_systems}; {method})."
 
 
 def _find_height(score: Figures) -> float:

@@ -371,6 +371,25 @@ def test_a_low_screen_shows_the_way_to_sign_in_to_whoever_submits_signed_out(pag
     expect(way_in).to_be_focused()
 
 
+def test_whoever_writes_goes_on_writing_when_a_submit_that_waited_stops(page: Page, annotator: Membership) -> None:
+    wait_for_the_rest(page)
+    page.wait_for_load_state("networkidle")
+    go_offline(page)
+    for digit in "543":
+        page.keyboard.press(digit)
+    page.locator("form#rating .rate-end [data-submit]").click()
+    expect(page.locator("[data-announcement]")).to_contain_text("submitted")
+    page.locator("#item0 summary", has_text="Comment").click()
+    comment = page.locator("[name=comment0]")
+    comment.press_sequentially("half a sen")
+    Session.objects.all().delete()
+    page.context.set_offline(False)
+    expect(page.locator("[data-announcement]")).to_have_text("Not submitted yet. Your ratings are kept on this device.")
+    page.keyboard.type("tence")
+    expect(comment).to_be_focused()
+    expect(comment).to_have_value("half a sentence")
+
+
 @pytest.mark.parametrize(("label", "field"), [("Comment", "comment1"), ("Can't be judged", "cannot1")])
 def test_letters_typed_after_a_click_on_a_label_are_text_and_no_shortcuts(page: Page, label: str, field: str) -> None:
     summary, text = page.locator("#item1 summary", has_text=label), page.locator(f"[name={field}]")

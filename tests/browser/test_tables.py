@@ -78,9 +78,18 @@ def test_forced_colours_mark_tables_that_go_on(signed_in: SignedIn, manager: Mem
     box = table.bounding_box()
     assert box is not None
     edge = {"x": box["x"] + box["width"] - 4, "y": box["y"] + 20, "width": 2, "height": 2}
-    goes_on = page.screenshot(clip=edge)  # type: ignore[arg-type]
+
+    def look() -> bytes:
+        return page.screenshot(clip=edge)  # type: ignore[arg-type]
+
+    goes_on = look()
+    table.evaluate("(e) => e.style.setProperty('--more-after', 'inset 0 0 0 0 transparent')")
+    bare = look()
+    assert bare != goes_on, "nothing else has changed there"
+    table.evaluate("(e) => e.style.removeProperty('--more-after')")
+    assert look() == goes_on
     table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
-    wait_until(lambda: page.screenshot(clip=edge) != goes_on)  # type: ignore[arg-type]
+    wait_until(lambda: look() != goes_on)
 
 
 @WITH_WIDE_FONT

@@ -97,7 +97,7 @@ function run(event, act, isMove = false) {
   if (!event.repeat || isMove) act();
 }
 
-function isTyping(target) {
+export function isTyping(target) {
   return isText(target) || target.matches?.("input[data-number]");
 }
 

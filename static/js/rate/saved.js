@@ -1,5 +1,6 @@
 // The saving status: saved how long ago, or how much is only on this device.
 import { say } from "../words.js";
+import { isTyping } from "./keys.js";
 
 const TROUBLE = ["kept", "signed-out", "closed", "ended", "sent-elsewhere"];
 
@@ -58,7 +59,7 @@ export class Saved {
   // On a low screen the bar scrolls away, and with it why nothing is sent and the way to sign in.
   // Whoever is writing when a submit that waited stops goes on writing.
   reveal() {
-    if (!document.activeElement?.matches("input, textarea, select")) this.place.querySelector("a")?.focus();
+    if (!isTyping(document.activeElement)) this.place.querySelector("a")?.focus();
     this.place.scrollIntoView({ block: "nearest" });
   }
 

@@ -157,6 +157,18 @@ def test_the_code_comes_with_the_last_hit_and_stays(project: Project, manager: M
     check()
 
 
+def test_who_passes_the_test_goes_on_without_a_desk(project: Project, manager: Membership) -> None:
+    panel = make_panel(manager)
+    open_batch(project, n_hits=1, requires_qualification=True)
+    make_test(project)
+    client, _ = open_link(panel, "ada")
+    client.post(f"/p/{project.slug}/instructions/1/read/", {"next": "test"})
+    attempt = take(member_of(panel, "ada"))
+    result = client.get(f"/p/{project.slug}/qualification/attempts/{attempt.uuid}/result/").text
+    assert ">Continue</a>" in result
+    assert "Back to your desk" not in result
+
+
 def test_who_does_not_agree_fails_or_finds_nothing_gets_another_code(project: Project, manager: Membership) -> None:
     consent = make_consent(project)
     panel = make_panel(manager)
