@@ -60,16 +60,16 @@ def with_four_scales(project: Project) -> Project:
 def test_values_given_by_mouse(
     signed_in: SignedIn, with_four_scales: Project, annotator: Membership, researcher: Membership, live_site: Site
 ) -> None:
-    page = signed_in(annotator.user, viewport=WIDE, reduced_motion="reduce")  # so that each press meets its point
+    page = signed_in(annotator.user, viewport=WIDE, reduced_motion="reduce")  # it scrolls at once
     start(page, with_four_scales)
     wait_for_keys(page)
     values: Values = {}
     for place in each_place():
         item = item_at(page, place)
-        values[read_text(item)] = {
-            **{key: press_point(item, key, value) for key, value in list_points(place).items()},
-            "hundred": slide(page, item, SLIDES[place]),
-        }
+        points = {key: press_point(item, key, value) for key, value in list_points(place).items()}
+        # The page moves on, and scrolls, once a double click is no longer possible.
+        expect(item.locator("[data-key=hundred]")).to_contain_class("is-current")
+        values[read_text(item)] = {**points, "hundred": slide(page, item, SLIDES[place])}
     remarks = remark(page, Locator.click)
     submit(page)
     assert exported(researcher, live_site) == (values, remarks)
