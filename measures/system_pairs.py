@@ -47,7 +47,7 @@ class SystemPair:
     is_paired : bool
         Whether they share questions. If not, the means of their passages are compared as independent samples.
     n_questions, n_groups : int
-        Shared questions and passages; of an unpaired pair, 0 and the passages of both together.
+        Shared questions and passages; of an unpaired pair, 0 and the passages of either, one of both counted once.
     difference : float or Undefined
         The mean difference over shared questions; unpaired, the difference of the means of the passage means.
     interval : JackknifeInterval or Undefined
@@ -221,6 +221,7 @@ def _compare(answers: _Answers, first: int, second: int, confidence: float) -> S
 
 def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
     one, other = answers.group_means(first), answers.group_means(second)
+    has_value = ~np.isnan(answers.values[:, [first, second]]).all(axis=1)
     p: float | Undefined
     difference: float | Undefined
     superiority: float | Undefined
@@ -245,7 +246,7 @@ def _compare_unpaired(answers: _Answers, first: int, second: int) -> SystemPair:
         second,
         is_paired=False,
         n_questions=0,
-        n_groups=len(one) + len(other),
+        n_groups=len(np.unique(answers.groups[has_value])),
         difference=difference,
         interval=Undefined(reason=NO_VALUES if has_none else _UNPAIRED),
         superiority=superiority,

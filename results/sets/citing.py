@@ -213,6 +213,7 @@ _BIBTEX = {
     "ı": r"{\i}",
     "“": "``",
     "”": "{''}",
+    "‘": "`",
     "’": "'",
     "–": "--",
     "—": "---",
@@ -235,9 +236,14 @@ _ACCENTS = {
 }
 
 
+_OPENING_QUOTE = re.compile(r'(?<![^\s(\[{“‘/–—-])"(?=\S)')
+"""A straight quotation mark where one opens; every other one closes."""
+
+
 def escape_bibtex(text: str) -> str:
     """Return a text that BibTeX and LaTeX set as it is; accented Latin letters as the commands that both sort by."""
-    return "".join(map(_escape_character, unicodedata.normalize("NFC", _flatten(text))))
+    quoted = _OPENING_QUOTE.sub("“", _flatten(text))
+    return "".join(map(_escape_character, unicodedata.normalize("NFC", quoted)))
 
 
 def _escape_character(character: str) -> str:

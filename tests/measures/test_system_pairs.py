@@ -89,6 +89,8 @@ def test_systems_without_a_shared_question_are_compared_by_passage_means() -> No
     assert found.difference == pytest.approx(means["a"].mean() - means["b"].mean())
     assert found.superiority == pytest.approx(np.mean(means["a"].to_numpy()[:, None] > means["b"].to_numpy()))
     assert found.interval == found.d_z == Undefined(reason="no shared question")
+    [shared] = compare(items.assign(group=items["group"].str[1:]), "ab")
+    assert (shared.is_paired, shared.n_groups) == (False, 6), "a passage with answers of both is one passage"
     [few] = compare(items[items["group"].isin(["a1", "b1", "b2"])], "ab")
     assert (few.p, few.p_holm) == (Undefined(reason="fewer than two passages of a system"), None)
     [nobody] = compare(items[items["source"] == "a"], "ab")

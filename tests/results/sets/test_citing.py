@@ -74,6 +74,11 @@ def test_what_is_no_author_is_refused_with_the_form_to_use(text: str) -> None:
         citing.parse_author(text)
 
 
+def test_quotation_marks_open_and_close() -> None:
+    assert citing.escape_bibtex('"Why" and ("how"), a 3.5" disk') == "``Why{''} and (``how{''}), a 3.5{''} disk"
+    assert citing.escape_bibtex("“Why”, ‘how’ – it’s") == "``Why{''}, `how' -- it's"
+
+
 @given(st.text(max_size=30))
 def test_no_text_breaks_an_entry(text: str) -> None:
     escaped = citing.escape_bibtex(text)
@@ -158,7 +163,7 @@ def test_a_set_has_its_reference_in_the_archive_on_its_page_by_api_and_command(
     assert bibtex.splitlines()[0] == "@misc{bridges-set-1,"
     assert r"{Universit{\"a}t Z{\"u}rich \& S{\"o}hne} and {\L}uk {and} Co, {\O}}," in bibtex
     assert (
-        r"title = {{Bridges \& {''}Roads{''}: 100 \% \textbraceleft{}new\textbraceright{}, judgment set 1: First}}"
+        r"title = {{Bridges \& ``Roads{''}: 100 \% \textbraceleft{}new\textbraceright{}, judgment set 1: First}}"
         in bibtex
     )
     assert sha256 in bibtex
