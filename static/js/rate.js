@@ -57,6 +57,7 @@ let missing = null; // the list of missing ratings, once its module is loaded
 const submission = new Submission({
   form,
   prepare,
+  renew: renewToken,
   onState: showSending,
   onSent: ({ isAccepted }) => {
     isSent = true;
@@ -325,10 +326,20 @@ async function prepare() {
   if (!(await drafts.makeReady())) return drafts.isUnreachable ? "wait" : "stopped";
   if (lacksRatings()) return "incomplete"; // a rating was cleared while the form waited, here or in another tab
   time.tick();
-  form.elements.csrfmiddlewaretoken.value = drafts.csrf;
+  fillInToken();
   form.elements.seconds.value = JSON.stringify(time.list());
   form.elements.wall_ms.value = String(Math.round(performance.now()));
   return "ready";
+}
+
+function fillInToken() {
+  form.elements.csrfmiddlewaretoken.value = drafts.csrf;
+}
+
+async function renewToken() {
+  const isSame = await drafts.refresh();
+  fillInToken();
+  return isSame;
 }
 
 // --- start

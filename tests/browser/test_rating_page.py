@@ -336,6 +336,18 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
     assert not Draft.objects.exists()
 
 
+def test_a_submit_from_a_tab_whose_person_has_changed_changes_nothing(page: Page, other_annotator: Membership) -> None:
+    for key in "543":
+        page.keyboard.press(key)
+    saved(page).to_have_text(SAVED)
+    assert other_annotator.user is not None
+    sign_in(page, start_session(other_annotator.user))
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    assert page.evaluate(KEPT) == 0
+    assert not Assignment.objects.submitted().exists()
+
+
 def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, annotator: Membership) -> None:
     wait_for_the_rest(page)
     page.wait_for_load_state("networkidle")  # a late answer to the lost session would take the new one's cookie away
@@ -411,6 +423,17 @@ def test_a_stale_token_is_renewed(page: Page) -> None:
     saved(page).to_have_text(SAVED)
     page.keyboard.press("4")
     page.keyboard.press("3")
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, 3]
+
+
+def test_a_token_that_became_stale_since_the_last_draft_is_renewed_by_the_submit(page: Page) -> None:
+    for key in "543":
+        page.keyboard.press(key)
+    saved(page).to_have_text(SAVED)
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
     first = page.url
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: url != first)

@@ -6,10 +6,11 @@ const GATEWAY_ERRORS = [502, 503, 504]; // the server restarts, or cannot be rea
 
 export class Submission {
   // prepare(): fills in the form and returns "ready", "wait" (no network), or why it is not sent: "incomplete" or "stopped";
+  // renew(): gives the form a new token, and returns whether the same person is still signed in;
   // onState(state): "sending", "waiting" or that reason;
   // onSent({ isAccepted }): this page ends, because the server took the form or answered with a page of its own
-  constructor({ form, prepare, onState, onSent }) {
-    Object.assign(this, { form, prepare, onState, onSent });
+  constructor({ form, prepare, renew, onState, onSent }) {
+    Object.assign(this, { form, prepare, renew, onState, onSent });
     this.isBusy = false;
     this.isWaiting = false;
     this.nTries = 0;
@@ -46,12 +47,12 @@ export class Submission {
     let response;
     let next = null;
     try {
-      response = await fetch(this.form.action, {
-        method: "POST",
-        headers: { Accept: "application/json" },
-        body: new URLSearchParams(new FormData(this.form)),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
+      response = await this.post();
+      // the token is outdated, or somebody else has signed in since the last draft was saved
+      if ([403, 404].includes(response.status)) {
+        if (!(await this.renew())) return "stopped";
+        response = await this.post();
+      }
       if (GATEWAY_ERRORS.includes(response.status)) return "wait";
       const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
       if (response.ok && isJson) next = (await response.json()).next ?? null;
@@ -64,5 +65,14 @@ export class Submission {
     if (next) location.assign(next);
     else this.form.submit(); // the answer is a page that explains something: the browser asks for it once more and shows it
     return "sent";
+  }
+
+  post() {
+    return fetch(this.form.action, {
+      method: "POST",
+      headers: { Accept: "application/json" },
+      body: new URLSearchParams(new FormData(this.form)),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
   }
 }
