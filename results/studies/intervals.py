@@ -161,6 +161,6 @@ def list_warnings(figures: Mapping[str, Any]) -> list[str]:
     # Where no passage counts, nothing is defined, and each cell says why.
     if not stored["n"]:
         return []
-    few = warn_of_few_passages(stored["n"], stored.get("n_effective"), covering="This evaluation has")
+    few = warn_of_few_passages(stored["n"], stored.get("n_effective"), covering="These are over")
     # Only a comparison of metrics has these tests, and counts its pairs for each of them.
     return [few, *([_SMALL_P] if isinstance(figures.get("n_pairs"), Mapping) else [])] if few else []

@@ -1,8 +1,7 @@
-"""How an evaluation is shown: settings and exclusions in words, its tables and charts, and two side by side."""
+"""How an evaluation is shown: settings and exclusions in words, its tables and charts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from django import forms
@@ -16,7 +15,7 @@ from results.studies.intervals import describe_bootstrap, describe_method
 from results.studies.kinds import KINDS, About, Kind, Section
 from results.studies.settings import Settings
 from results.studies.stored import WORDING
-from results.studies.tables import Column, ColumnKind, Estimate, Missing, Table, Value, Wording, word_for_page
+from results.studies.tables import Column, Table
 
 
 @dataclass(frozen=True)
@@ -191,13 +190,19 @@ def _warn_of_ratings(study: Study) -> list[str]:
     """Return that one person was compared in ratings with gold scores in z scores, as by earlier versions."""
     result = study.result or {}
     is_shown = "n_draws" in result.get("ceiling", {}) and KINDS[study.kind].compares_one_person
-    if not is_shown or result.get(WORDING, 1) > 3 or study.settings["gold"] != GoldRule.Z:
+    if not is_shown or study.settings["gold"] != GoldRule.Z or compares_z_scores(study):
         return []
     sentence = (
         "“Single annotator vs. rest” is of ratings as they were given, while gold scores are means of z scores. Run "
         "the evaluation again to compare z scores with z scores."
     )
     return [sentence]
+
+
+def compares_z_scores(study: Study) -> bool:
+    """Return whether one person's z scores are compared with the others'; earlier versions compared ratings."""
+    wording: int = (study.result or {}).get(WORDING, 1)
+    return study.settings.get("gold") == GoldRule.Z and wording > 3
 
 
 def list_left_out(study: Study) -> list[tuple[str, int]]:
@@ -226,121 +231,6 @@ def list_missing(study: Study) -> list[MissingScores]:
         for metric in (study.result or {}).get("metrics", [])
         if metric["n_missing"]
     ]
-
-
-def compare_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
-    """Return the settings in which two evaluations differ, and then the differences of their data."""
-    listed = [{**dict(list_settings(study)), **_list_data(study)} for study in (first, second)]
-    # A dictionary keeps the order in which pages list the settings; a set would not.
-    names = dict.fromkeys([*listed[0], *listed[1]])
-    return [
-        (name, listed[0].get(name, "–"), listed[1].get(name, "–"))
-        for name in names
-        if listed[0].get(name) != listed[1].get(name)
-    ]
-
-
-def compare_tables(first: Study, second: Study) -> list[Table]:
-    """Return the tables that both evaluations have, side by side, with the difference where both have a number."""
-    # A table that only one evaluation has cannot be compared.
-    others = {_match(section): section.table for section in list_sections(second)}
-    return [
-        _compare(section.table, others[_match(section)], first, second)
-        for section in list_sections(first)
-        if _match(section) in others and section.table.n_keys
-    ]
-
-
-def _match(section: Section) -> tuple[str, ...]:
-    """Return by what a section is the same in two evaluations: what was chosen, as its name may be a mere number."""
-    return (section.title, section.choice) if section.choice else (section.name,)
-
-
-def _list_data(study: Study) -> dict[str, str]:
-    result = study.result or {"metrics": [], "n": 0, "read_at": ""}
-    return {
-        "Metrics": "; ".join(sorted(map(format_metric, result["metrics"]))),
-        "Metric runs": ", ".join(str(each) for each in sorted(metric["run"] for metric in result["metrics"])),
-        "Candidates": f"{result['n']:,}",
-        "Judgments used": f"{result.get('n_judgments', 0):,}",
-    }
-
-
-def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
-    keys = list(one.columns[: one.n_keys])
-    places = {_identify(column): place for place, column in enumerate(other.columns)}
-    common = [
-        (_show_where_either(column, other.columns[places[_identify(column)]]), place, places[_identify(column)])
-        for place, column in enumerate(one.columns)
-        if place >= one.n_keys and _identify(column) in places
-    ]
-    pairs = [_make_pair(column, first, second) for column, _place, _other_place in common]
-    absent = [Missing(f"not in evaluation {study.number}") for study in (first, second)]
-
-    def join(rows: Sequence[Sequence[Value]], other_rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
-        # By the words of pages, under which the rows of evaluations from earlier versions are the same rows.
-        indexed, other_indexed = (
-            {tuple(_word_key(each) for each in row[: one.n_keys]): row for row in found} for found in (rows, other_rows)
-        )
-        joined: list[list[Value]] = []
-        for key in dict.fromkeys([*indexed, *other_indexed]):
-            cells: list[Value] = list(key)
-            for column, place, other_place in common:
-                values = [
-                    indexed[key][place] if key in indexed else absent[0],
-                    other_indexed[key][other_place] if key in other_indexed else absent[1],
-                ]
-                cells += [*values, _subtract(*values)] if column.is_number else values
-            joined.append(cells)
-        return joined
-
-    caption = f"{one.title}, metric evaluations {first.number} and {second.number}."
-    return Table(
-        one.name,
-        one.title,
-        [*keys, *chain.from_iterable(pairs)],
-        join(one.rows, other.rows),
-        caption,
-        n_keys=one.n_keys,
-        foot=join(one.foot, other.foot),
-        notes=[f"({study.number}) {table.caption}" for study, table in ((first, one), (second, other))],
-        label=f"studies-{first.number}-{second.number}-{one.name}",
-    )
-
-
-def _make_pair(column: Column, first: Study, second: Study) -> list[Column]:
-    """Return the columns of both figures, and of the change if they are numbers."""
-    columns = [
-        Column(f"{column.key}-1", f"{column.heading} ({first.number})", column.kind, column.digits),
-        Column(f"{column.key}-2", f"{column.heading} ({second.number})", column.kind, column.digits),
-    ]
-    if column.is_number:
-        kind: ColumnKind = "count" if column.kind == "count" else "number"
-        title = Wording(f"{column.heading}, change", page="change")
-        columns.append(Column(f"{column.key}-d", title, kind, column.digits, is_signed=True))
-    return [replace(each, on_page=column.on_page) for each in columns]
-
-
-def _show_where_either(column: Column, other: Column) -> Column:
-    """Return the column, which pages of the comparison show if the page of either evaluation shows it."""
-    return replace(column, on_page=column.on_page or other.on_page)
-
-
-def _word_key(value: Value) -> Value:
-    return word_for_page(value) if isinstance(value, str) else value
-
-
-def _identify(column: Column) -> str:
-    """Return what two evaluations have in common where they have the same column; parts of data are told by name."""
-    return f"part {column.title}" if column.key.startswith("part-") else column.key
-
-
-def _subtract(first: Value, second: Value) -> float | None:
-    numbers = [each.value if isinstance(each, Estimate) else each for each in (first, second)]
-    if not all(isinstance(each, int | float) for each in numbers):
-        return None
-    one, other = (float(each) for each in numbers if isinstance(each, int | float))
-    return other - one
 
 
 def _format_value(value: Any) -> str:

@@ -56,14 +56,14 @@ def read_ceiling(stored: Mapping[str, Any]) -> Value:
     return read_value({"value": stored["ceiling"], "low": ends.get("low"), "high": ends.get("high")})
 
 
-def divide_by_ceiling(value: Value, ceiling: Value) -> float | None:
-    """Return a correlation as a share of the ceiling; None where either is undefined.
+def divide_by_ceiling(value: Value, ceiling: Value) -> Value:
+    """Return a correlation as a share of the ceiling, or why there is none.
 
     It is not cut at 1: by chance, a good metric may lie above the ceiling.
     """
     if isinstance(value, Estimate) and isinstance(ceiling, Estimate):
         return value.value / ceiling.value
-    return None
+    return value if isinstance(value, Missing) else Missing("no ceiling")
 
 
 def name_falling(correlations: Iterable[tuple[str, Any]]) -> list[str]:

@@ -21,7 +21,7 @@ from projects.web.refusals import refusals
 from projects.web.typed_texts import read_typed
 from results.models import Study
 from results.scope.human_sources import keep_choice
-from results.studies import causes, presentation, running
+from results.studies import causes, comparison, presentation, running
 from results.studies.forms import StudyForm
 from results.studies.freshness import find_outdated, is_outdated
 from results.studies.kinds import KINDS
@@ -83,6 +83,7 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         # Caveats depend on the figures: some hold only where something was undefined.
         "limits": presentation.list_caveats(study),
         "warnings": presentation.list_warnings(study),
+        "compares_z_scores": presentation.compares_z_scores(study),
         "is_outdated": is_outdated(study),
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
@@ -159,8 +160,8 @@ def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
     first, second = both
     context: dict[str, Any] = {"first": first, "second": second, "query": request.GET.urlencode()}
     if _can_compare(first, second):
-        context["settings"] = presentation.compare_settings(first, second)
-        context["tables"] = presentation.compare_tables(first, second)
+        context["settings"] = comparison.compare_settings(first, second)
+        context["compared"] = comparison.compare(first, second)
     return render(request, "results/studies/compare.html", context)
 
 
@@ -171,7 +172,8 @@ def study_compare_table(request: ProjectRequest, project: Project, name: str, fo
     if both is None or not _can_compare(*both):
         raise Http404("Two finished evaluations of one type are needed.")
     stem = f"studies-{both[0].number}-{both[1].number}"
-    return answer_table(project, presentation.compare_tables(*both), name, form, stem=stem)
+    tables = [section.table for section in comparison.compare(*both).sections]
+    return answer_table(project, tables, name, form, stem=stem)
 
 
 def _fetch_both(request: ProjectRequest, project: Project) -> tuple[Study, Study] | None:

@@ -10,14 +10,14 @@ from measures.one_against_others import OneAgainstOthers, one_against_others
 from projects.models import Membership, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
-from results.studies import presentation
+from results.studies import comparison, presentation
 from results.studies.frame import read_frame
 from results.studies.kinds.significance import choose_resamples
 from results.studies.settings import Settings
 from results.studies.stored import store
-from results.studies.tables import CEILING, ONE_PERSON, Table
+from results.studies.tables import CEILING, ONE_PERSON, Missing, Table
 from tests.factories import make_membership
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.results.judged_batches import judge
 from tests.results.studies.factories import give_scores, list_candidates, make_settings, study
@@ -68,7 +68,8 @@ def test_the_ceiling_stands_beside_one_person_against_the_others(
     assert ceiling.value == pytest.approx(expected.ceiling)
     assert ceiling.low < ceiling.value < ceiling.high
     assert near["share"] == pytest.approx(near["pearson"].value / ceiling.value)
-    assert (rows["Constant"]["share"], rows[ONE_PERSON]["share"], rows[CEILING]["spearman"]) == (None, None, None)
+    assert rows["Constant"]["share"] == rows["Constant"]["pearson"] == Missing("all scores are equal")
+    assert (rows[ONE_PERSON]["share"], rows[CEILING]["spearman"]) == (None, None)
     page = client_of(researcher).get(made.get_absolute_url()).content.decode()
     text = " ".join(page.split())
     assert OLD not in text
@@ -86,7 +87,7 @@ def test_the_ceiling_stands_beside_one_person_against_the_others(
 
 
 def test_one_person_is_compared_in_z_scores_where_gold_scores_are(
-    judged: Project, runs: list[MetricRun], researcher: Membership
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
 ) -> None:
     # One person rates everything alike: they have no z score, and their ratings say nothing of an answer.
     same, strict = make_membership(judged), make_membership(judged)
@@ -109,8 +110,11 @@ def test_one_person_is_compared_in_z_scores_where_gold_scores_are(
     axes = [chart.spec["encoding"]["y"]["title"] for chart in presentation.list_charts(made) if "draw-" in chart.name]
     assert axes
     assert set(axes) == {"Correctness, mean z score"}
+    page = condense(client_of(researcher).get(made.get_absolute_url()).content.decode())
+    assert "Pearson&#x27;s r of one z score with the others" in page.replace("'", "&#x27;")
     made.result["wording"] = 3
     assert any("ratings as they were given" in each for each in presentation.list_warnings(made))
+    assert not presentation.compares_z_scores(made)
     whole = study(judged, researcher, runs, "systems", n_resamples=100, gold="median", options=draws).result
     assert made.result["figures"]["ceiling"] != (whole or {})["figures"]["ceiling"]
 
@@ -130,8 +134,8 @@ def test_a_study_stored_before_the_ceiling_still_opens_with_the_bytes_of_its_fil
         table = find(made, "overall" if kind == "correlation" else "metrics")
         assert f"\n{OLD}," in write(table, "csv").replace("\r", "")
         newer = study(judged, researcher, runs, kind, n_resamples=100, options=options)
-        [compared, *_rest] = presentation.compare_tables(made, newer)
-        assert [row[0] for row in compared.foot].count(ONE_PERSON) == 1
+        [compared, *_rest] = comparison.compare(made, newer).sections
+        assert [row[0] for row in compared.table.foot].count(ONE_PERSON) == 1
     assert "every ordered pair" in page
 
 
@@ -162,6 +166,7 @@ def test_people_who_agree_below_chance_leave_no_ceiling(
     made.save()
     page = " ".join(client_of(researcher).get(made.get_absolute_url()).content.decode().split())
     assert f"reliability −0.200: {CHANCE}" in page
+    assert rows_of(made)["Near"]["share"] == Missing("no ceiling")
 
 
 def test_metrics_are_compared_over_unordered_pairs_and_too_few_resamples_are_said(

@@ -70,7 +70,7 @@ def test_passages_are_the_unit_and_candidates_on_request_with_a_warning(
     page, narrow = read_page(client, made), read_page(client, narrowed)
     assert "95 % CI in brackets: over 10 passages. Files repeat Pearson in the column “Pearson by passage”." in page
     assert "Pearson (CI over passages)" not in page
-    assert "with fewer than 20 the intervals are rough. This evaluation has 10." in page
+    assert "with fewer than 20 the intervals are rough. These are over 10." in page
     assert "Pearson (CI over passages)" in narrow
     assert "the intervals are too narrow" in narrow
     table, parts_table, by_z = (

@@ -11,9 +11,10 @@ from django.test import Client
 from projects.models import LogEntry, Membership, Passage, Project
 from projects.tables.writing import write
 from results.models import MetricRun, Study
+from results.studies.comparison import compare
 from results.studies.freshness import VERSION
 from results.studies.kinds import KINDS
-from results.studies.presentation import compare_tables, list_sections
+from results.studies.presentation import list_sections
 from tests.factories import make_membership
 from tests.page_reader import condense, read
 from tests.people import SignIn
@@ -297,9 +298,29 @@ def test_two_evaluations_are_compared_metric_by_metric_in_whatever_order(
         study(judged, researcher, chosen, "errors", n_resamples=100) for chosen in ([near, far], [far, near])
     )
     assert [section.choice for section in list_sections(first)] != [section.choice for section in list_sections(second)]
-    compared = compare_tables(first, second)
-    assert len({table.title for table in compared}) == len(compared) >= 2
-    for table in compared:
+    compared = compare(first, second)
+    gaps = [f"Largest gaps: {pair}" for pair in ("Near and Far & <b>away</b>", "Far & <b>away</b> and Near")]
+    assert compared.left_out == [f"Only evaluation {n} has the table: {name}." for n, name in enumerate(gaps, 1)]
+    assert len({section.table.title for section in compared.sections}) == len(compared.sections) >= 2
+    for section in compared.sections:
+        table = section.table
+        assert not section.note
         of_one = [table.columns.index(each) for each in table.columns if each.key.endswith("-1")]
         assert of_one
         assert all(row[at] == row[at + 1] for row in table.rows for at in of_one), table.title
+
+
+def test_a_comparison_names_what_one_evaluation_has_alone(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    near, far, constant = runs
+    first = study(judged, researcher, [near, far], n_resamples=100)
+    Passage.objects.filter(dataset__project=judged, external_id__endswith="4").update(split="test")
+    second = study(judged, researcher, [near, far, constant], n_resamples=100)
+    asked = {"first": first.number, "second": second.number}
+    client = client_of(researcher)
+    page = read_page(client.get(f"{STUDIES}compare/", asked))
+    assert "Only evaluation 2 has the tables: Pearson by split; Spearman by split; Kendall by split." in page
+    assert page.count("Only evaluation 2 has the column: Constant.") == 3, "once for each table by dataset and source"
+    table = client.get(f"{STUDIES}compare/tables/dataset-source-pearson.md", asked).content.decode()
+    assert "Only evaluation 2 has the column: Constant." in table
