@@ -111,6 +111,8 @@ def preview(
     with reading(path, name, options, limits, notes, opens) as reader:
         plan = make_plan(reader) if make_plan else _plan(reader, options, kind)
         reader.texts = plan.list_texts()
+        if len(reader.columns) == 1 and hasattr(reader, "hint"):
+            notes.warn(f"The table has one column{reader.hint()[0]}.")
         rows: list[tuple[str, ...]] = []
         words: dict[str, dict[str, None]] = {column: {} for column in reader.columns}
         n_rows, is_whole = 0, True

@@ -9,7 +9,7 @@ import openpyxl
 import orjson
 import pytest
 
-from projects.importing import DEFAULT_LIMITS, CriterionColumn, FileRefused, Kind, load
+from projects.importing import DEFAULT_LIMITS, CriterionColumn, FileRefused, Kind, Options, load
 from projects.importing.checking import preview
 from projects.importing.rows import PAIR_NOT_HIGHER, PAIR_OF_ONE_TEXT
 from projects.importing.spool import TABLES
@@ -474,6 +474,11 @@ def test_a_title_above_the_names_of_the_columns_is_explained(desk: Desk) -> None
     for comma in (",", ";"):
         text = "\n".join(comma.join(row) for row in table)
         assert hint in str(desk.refuse(text, delimiter=comma).problems[-1])
+        shown = preview(path=desk.put(text), name="answers.csv", options=Options(delimiter=comma)).warnings
+        assert [str(each) for each in shown] == [
+            f"The table has one column; {hint}.",
+            "Too many cells: 3 instead of 1 (2: line 2, 3).",
+        ]
     assert hint not in str(desk.refuse("question;reference;candidate\nQ;R;C\n", delimiter=",").problems[-1])
 
 
