@@ -1,6 +1,6 @@
 """Make a backup of the site."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class Command(ReportingCommand):
             needs = "" if days is None else " --keep-days needs a folder."
             raise Refused(f"{path} is no folder.{needs} To create one: install -d -m 0700 FOLDER")
         if is_folder:
-            path /= f"concord-{timezone.now():%Y-%m-%dT%H%M%SZ}.tar"
+            path /= _name_backup(timezone.now())
         made = backing_up.make_backup(path)
         lost = made.manifest.lost
         # An older backup may have the files that are missing now.
@@ -67,9 +67,15 @@ class Command(ReportingCommand):
             )
 
 
+def _name_backup(time: datetime) -> str:
+    """Return the name of a backup of this time; the names sort as the times do."""
+    return f"concord-{time:%Y-%m-%dT%H%M%SZ}.tar"
+
+
 def _delete_older(folder: Path, days: int) -> list[str]:
-    before = (timezone.now() - timedelta(days=days)).timestamp()
-    old = [path for path in sorted(folder.glob(PATTERN)) if path.is_file() and path.stat().st_mtime < before]
+    """Delete backups by the time in their names: a copied file is as new as its copy."""
+    oldest = _name_backup(timezone.now() - timedelta(days=days))
+    old = [path for path in sorted(folder.glob(PATTERN)) if path.is_file() and path.name < oldest]
     for path in old:
         path.unlink()
     return [path.name for path in old]
