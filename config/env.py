@@ -1,9 +1,11 @@
 """Typed readers of environment variables; nothing else in the project reads the environment."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -26,6 +28,19 @@ LINK_OPTIONS = {
 }
 """A server that can't be reached any more is given up after half a minute; by itself, the system takes two hours."""
 _REQUIRED: Any = object()
+
+
+def explain_wrong_settings() -> None:
+    """Let a program that wrong settings end say what is wrong, without a traceback: for those that aren't manage.py."""
+    usual = sys.excepthook
+
+    def explain(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        if isinstance(error, ImproperlyConfigured):
+            print(error, file=sys.stderr)
+        else:
+            usual(kind, error, where)
+
+    sys.excepthook = explain
 
 
 def text(name: str, default: str = _REQUIRED) -> str:

@@ -41,8 +41,12 @@ def test_all_other_commands_find_servers_running(line: str) -> None:
 
 
 def manage(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
+    return run_program("manage.py", *arguments, **over)
+
+
+def run_program(*arguments: str, **over: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+        [sys.executable, *arguments],
         cwd=env.BASE_DIR,
         env={**processes.environment(), "ENV_FILE": "", **over},
         capture_output=True,
@@ -63,6 +67,17 @@ def test_a_database_that_is_down_is_named_without_a_traceback(command: str) -> N
     assert "Does PostgreSQL run there, and is DATABASE_URL right?" in done.stderr
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "program", ["gunicorn -c python:config.web.options", "celery -A config worker", "celery -A config.celery worker"]
+)
+def test_programs_without_manage_name_a_wrong_setting_without_a_traceback(program: str) -> None:
+    done = run_program("-m", *program.split(), DATABASE_URL="mysql://127.0.0.1/concord", SECRET_KEY="k" * 50)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        1,
+        ["DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer)."],
+    )
 
 
 @pytest.mark.django_db(transaction=True)
