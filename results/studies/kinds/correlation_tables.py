@@ -52,6 +52,26 @@ def _make_whole(about: About) -> Section:
     figures, units = about.figures, name_units(about.figures)
     # Where all intervals are over passages, the page need not repeat Pearson's; files keep the column.
     is_repeated = bool(units) and not figures["intervals"]["is_narrowed"]
+    order = sort_metrics(about)
+    drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
+    title = "Pearson's r of each metric with human judgments"
+    return Section(
+        "overall",
+        "Overall",
+        _tabulate_whole(about, order, is_repeated=is_repeated),
+        charts=[draw_metrics("overall", title, drawn, about.one_against_others, about.reliability, axis="Pearson's r")],
+        note=" ".join(
+            [
+                *name_falling((about.labels[subject], figures["whole"][subject]["pearson"]) for subject in order),
+                _explain_intervals(units, is_repeated=is_repeated),
+                *explain_ceiling(about),
+            ]
+        ),
+    )
+
+
+def _tabulate_whole(about: About, order: Sequence[str], *, is_repeated: bool) -> Table:
+    figures = about.figures
     columns = [
         Column("metric", "Metric"),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
@@ -62,7 +82,6 @@ def _make_whole(about: About) -> Section:
             on_page=not is_repeated,
         ),
     ]
-    order = sort_metrics(about)
     rows: list[list[Value]] = [
         [
             about.labels[subject],
@@ -79,28 +98,14 @@ def _make_whole(about: About) -> Section:
         rows = [[*row, divide_by_ceiling(row[1], ceiling)] for row in rows]
         # One person is compared with fewer judgments than the ceiling is about.
         foot = [[*foot[0], None], [CEILING, ceiling, *blank, None]]
-    drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
-    title = "Pearson's r of each metric with human judgments"
-    return Section(
+    return Table(
         "overall",
-        "Overall",
-        Table(
-            "overall",
-            "Correlation with human scores",
-            columns,
-            rows,
-            about.captioned("Correlation of metrics with human scores", about.resampling, *about.drawn),
-            foot=foot,
-            notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
-        ),
-        charts=[draw_metrics("overall", title, drawn, about.one_against_others, about.reliability, axis="Pearson's r")],
-        note=" ".join(
-            [
-                *name_falling((about.labels[subject], figures["whole"][subject]["pearson"]) for subject in order),
-                _explain_intervals(units, is_repeated=is_repeated),
-                *explain_ceiling(about),
-            ]
-        ),
+        "Correlation with human scores",
+        columns,
+        rows,
+        about.captioned("Correlation of metrics with human scores", about.resampling, *about.drawn),
+        foot=foot,
+        notes=[_SAME_TWICE if is_repeated else _OTHER_INTERVAL],
     )
 
 
