@@ -154,6 +154,15 @@ class ProlificSubmission(models.Model):
         return f"submission {self.pk}"
 
     @property
+    def can_be_approved(self) -> bool:
+        """Return whether the platform takes an approval; a rejection can be taken back."""
+        return self.status in (self.Status.AWAITING_REVIEW, self.Status.REJECTED)
+
+    @property
+    def can_be_rejected(self) -> bool:
+        return self.status == self.Status.AWAITING_REVIEW
+
+    @property
     def status_label(self) -> str:
         return str(self.Status(self.status).label) if self.status in self.Status.values else self.status.lower()
 

@@ -40,9 +40,13 @@ def compare(study: ProlificStudy) -> list[Difference]:
         else:
             what = "not finished here."
         found.append(Difference(row.session, row, f"{row.status_label.capitalize()} on Prolific; {what}"))
-    again = rows.filter(status__in=there, session__outcome=Outcome.COMPLETED).filter(submissions.is_sent_again())
-    for row in again:
+    repeats = rows.filter(status__in=there, session__outcome=Outcome.COMPLETED).annotate(
+        is_again=submissions.is_sent_again(), is_rejected=submissions.is_rejected_work()
+    )
+    for row in repeats.filter(Q(is_again=True) | Q(is_rejected=True, status=Status.AWAITING_REVIEW)):
         what = "another submission was sent for the same HITs. Approve one alone."
+        if not vars(row)["is_again"]:
+            what = "another submission for the same HITs was rejected. Approve or reject this one by itself."
         found.append(Difference(row.session, row, f"{row.status_label.capitalize()} on Prolific; {what}"))
     for row in submissions.without_code(rows.filter(status=Status.AWAITING_REVIEW)):
         what = "entered no code" if row.entered_code == submissions.NO_CODE else "entered another code"

@@ -165,6 +165,14 @@ def is_sent_again() -> Exists:
     return Exists(same.filter(is_approved | is_before))
 
 
+def is_rejected_work() -> Exists:
+    """Return the condition that another submission for the same HITs was rejected: approved, this one pays for them."""
+    same = ProlificSubmission.objects.filter(
+        session__participant=OuterRef("session__participant"), session__outcome=Outcome.COMPLETED
+    )
+    return Exists(same.filter(status=Status.REJECTED).exclude(pk=OuterRef("pk")))
+
+
 def want_approval(*, study: ProlificStudy, actor: Membership, chosen: QuerySet[ProlificSubmission]) -> int:
     """Note that submissions are to be approved, which the next round does; return how many.
 
@@ -192,11 +200,15 @@ def approve_wanted(study: ProlificStudy, client: Client, *, now: datetime | None
     rows = list(due.filter(status__in=(Status.AWAITING_REVIEW, Status.REJECTED)).order_by("pk")[:MOST_APPROVALS])
     if not rows:
         return 0
-    if len(rows) > 1:
-        ids = [each.external_id for each in rows]
-        client.post("/api/v1/submissions/bulk-approve/", {"submission_ids": ids}, repeats=True)
+    # The platform passes over rejected ones in bulk.
+    alone = [each for each in rows if each.status == Status.REJECTED]
+    together = [each.external_id for each in rows if each.status != Status.REJECTED]
+    if len(together) > 1:
+        client.post("/api/v1/submissions/bulk-approve/", {"submission_ids": together}, repeats=True)
     else:
-        _approve_one(rows[0], client)
+        alone = rows
+    for row in alone:
+        _approve_one(row, client)
     ProlificSubmission.objects.filter(pk__in=[each.pk for each in rows]).update(approval_tried_at=now)
     return len(rows)
 
@@ -223,7 +235,7 @@ def reject(*, row: ProlificSubmission, actor: Membership, category: str, message
         raise Refused("Choose a category.", field="category")
     if not LEAST_MESSAGE <= len(message) <= MOST_MESSAGE:
         raise Refused(f"Prolific wants a message of at least {LEAST_MESSAGE} characters.", field="message")
-    if row.status != Status.AWAITING_REVIEW:
+    if not row.can_be_rejected:
         raise Refused(f"This submission is {row.status_label} and can’t be rejected.")
     with transaction.atomic():
         lock_actor(actor)

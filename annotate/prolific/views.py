@@ -160,7 +160,8 @@ def study_act(request: ProjectRequest, project: Project, number: int) -> HttpRes
             tending.tend(study.pk, is_prompt=True)
         elif act == "approve":
             n = submissions.want_approval(study=study, actor=actor, chosen=list_approvable(study))
-            messages.success(request, f"{n} approvals are sent to Prolific in the next minute.")
+            what = "1 approval is" if n == 1 else f"{n} approvals are"
+            messages.success(request, f"{what} sent to Prolific in the next minute.")
         elif act == "groups":
             groups.make_groups(study=study, actor=actor)
             messages.success(request, "The participant groups are on Prolific, and are kept up to date.")
@@ -207,11 +208,12 @@ def preview_publication(study: ProlificStudy) -> Preview:
 def list_approvable(study: ProlificStudy) -> Any:
     """Return the submissions that one button approves: finished here, whatever code was entered there.
 
-    Of several for the same HITs it approves one; whether another is paid, too, somebody decides for each.
+    Of several for the same HITs it approves one, and none if one was rejected; somebody decides on each of the others.
     """
     waiting = study.submissions.filter(status=Status.AWAITING_REVIEW, approval_wanted_at=None)
     finished = waiting.filter(session__outcome="completed").exclude(submissions.is_sent_again())
-    return finished.exclude(session__participant__membership__standing="removed")
+    undecided = finished.exclude(submissions.is_rejected_work())
+    return undecided.exclude(session__participant__membership__standing="removed")
 
 
 def fetch_study(project: Project, number: int) -> ProlificStudy:
@@ -237,7 +239,6 @@ def _describe(request: ProjectRequest, study: ProlificStudy) -> dict[str, Any]:
         "differences": differences[:100],
         "n_differences": len(differences),
         "bonuses": study.bonuses.select_related("made_by"),
-        "can_decide": [Status.AWAITING_REVIEW],
     }
 
 

@@ -191,6 +191,29 @@ def test_of_two_submissions_for_the_same_hits_one_is_approved(scene: Scene) -> N
     assert {each.external_id for each in list_approvable(scene.study)} == {other.submission}
 
 
+def test_a_second_submission_of_rejected_work_is_left_to_a_person(scene: Scene, client_of: SignIn) -> None:
+    """Who was rejected and comes again gets the code again, and no button for all pays for the rejected HITs."""
+    first, other = scene.come(), scene.come()
+    first.finish()
+    other.finish()
+    scene.fake.pass_time(seconds=5)
+    tending.tend(scene.study.pk, is_prompt=True)
+    submissions.reject(row=first.row, actor=scene.manager, category="LOW_EFFORT", message=WHY)
+    again = Person(scene, first.participant, scene.fake.platform.reserve(scene.study.external_id, first.participant))
+    for address in (scene.fake.platform.start(again.submission), f"/p/{scene.panel.project.slug}/session/"):
+        first.client.get(address.removeprefix("http://testserver"), follow=True)
+    again.complete()
+    scene.fake.pass_time(seconds=5)
+    tending.tend(scene.study.pk, is_prompt=True)
+    assert again.session.state == "submitted"
+    assert {each.external_id for each in list_approvable(scene.study)} == {other.submission}
+    [found] = reconciling.compare(scene.study)
+    assert found.submission == again.row
+    assert "another submission for the same HITs was rejected" in found.what
+    base = f"/p/{scene.panel.project.slug}/panels/{scene.panel.number}/prolific/"
+    assert "1 approval is sent" in client_of(scene.manager).post(f"{base}act/", {"act": "approve"}, follow=True).text
+
+
 def test_approvals_wait_for_the_platform(scene: Scene, client_of: SignIn) -> None:
     """Approved while still active, passed over in bulk, and lost: it is asked again until the platform lists it."""
     fake, study = scene.fake, scene.study
@@ -248,12 +271,25 @@ def test_a_person_rejects_with_a_category_and_a_message(scene: Scene, client_of:
     assert "Rejected on Prolific" in page
     assert person.session.state == "rejected"
     assert "can’t be rejected" in client.post(path, {"category": "LOW_EFFORT", "message": WHY}).text
-    # Taken back: the platform lets a rejected one be approved.
-    chosen = scene.study.submissions.all()
-    assert submissions.want_approval(study=scene.study, actor=scene.manager, chosen=chosen) == 1
+
+
+def test_rejections_are_taken_back_on_the_page(scene: Scene, client_of: SignIn) -> None:
+    """The platform lets rejected submissions be approved, one by one: in bulk it passes over them."""
+    fake, people = scene.fake, [scene.come() for _ in range(2)]
+    client = client_of(scene.manager)
+    base = f"/p/{scene.panel.project.slug}/panels/{scene.panel.number}/prolific/"
+    for person in people:
+        person.finish()
+    tending.tend(scene.study.pk, is_prompt=True)
+    for person in people:
+        submissions.reject(row=person.row, actor=scene.manager, category="LOW_EFFORT", message=WHY)
+    assert client.get(base).text.count("Approve after all") == 2
+    for person in people:
+        client.post(f"{base}submissions/{person.row.pk}/")
+    assert client.get(base).text.count("approval pending") == 2
     fake.pass_time(seconds=5)
     tending.tend(scene.study.pk, is_prompt=True)
-    assert person.session.state == "approved"
+    assert {person.session.state for person in people} == {"approved"}
 
 
 def test_screened_out_timed_out_and_returned_on_the_platform(scene: Scene) -> None:
