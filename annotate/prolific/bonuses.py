@@ -1,8 +1,8 @@
 """Bonuses: set up on Prolific, then paid. Asked twice the platform pays twice, so a lost answer waits for a person."""
 
+import re
 import uuid
 from collections.abc import Mapping
-from decimal import Decimal
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -31,19 +31,20 @@ def read_lines(study: ProlificStudy, text: str) -> dict[Membership, int]:
     by_name = {each.membership.pseudonym: each.membership for each in people.select_related("membership")}
     wrong = []
     for number, line in enumerate(text.splitlines(), start=1):
-        parts = line.replace(",", " ").replace(";", " ").split()
-        if not parts:
+        name, amount = _split_line(line)
+        if not name:
             continue
-        cents = _read_amount(parts[1]) if len(parts) == 2 else None
-        member = by_name.get(parts[0])
-        if cents is None:
+        cents, member = _read_amount(amount), by_name.get(name)
+        if not amount:
             wrong.append(f"Line {number}: write a pseudonym and an amount such as 1.50.")
+        elif cents is None:
+            wrong.append(f"Line {number}: “{amount[:40]}” can’t be read. Write only a number such as 1.50 or 1,50.")
         elif not 0 < cents <= MOST_CENTS:
             wrong.append(f"Line {number}: the amount must be 0.01 to {MOST_CENTS / 100:.2f}. Amounts are not in cents.")
         elif member is None:
-            wrong.append(f"Line {number}: {parts[0][:40]} took no part in this study.")
+            wrong.append(f"Line {number}: {name[:40]} took no part in this study.")
         elif member in found:
-            wrong.append(f"Line {number}: {parts[0]} is there twice.")
+            wrong.append(f"Line {number}: {name} is there twice.")
         else:
             found[member] = cents
     if wrong:
@@ -207,9 +208,16 @@ def _find_entries(bonus: ProlificBonus) -> QuerySet[PanelPayment]:
     return PanelPayment.objects.filter(panel=bonus.study.panel_id, key__in=keys)
 
 
+def _split_line(line: str) -> tuple[str, str]:
+    """Return the pseudonym and the amount of a line, as people write it or paste it from a spreadsheet."""
+    # One mark parts the columns; a comma after it belongs to the amount, where it can be the decimal mark.
+    name, *rest = re.split(r"[^\S\t]*[\t,;][^\S\t]*|\s+", line.replace('"', "").strip(" \t,;"), maxsplit=1)
+    return name, "".join(rest)
+
+
 def _read_amount(text: str) -> int | None:
-    """Return the cents of an amount in units, such as 150 for 1.50; None if it is none."""
-    whole, _, part = text.partition(".")
-    if not (whole.isascii() and whole.isdigit() and len(whole) < 8) or len(part) > 2 or (part and not part.isdigit()):
+    """Return the cents of an amount in units, such as 150 for 1.50 or 1,50; None if it is none."""
+    if (found := re.fullmatch(r"([0-9]{1,7})(?:[.,]([0-9]{0,2}))?", text)) is None:
         return None
-    return int(Decimal(text.rstrip(".")) * 100) if part.isascii() else None
+    units, part = found.groups(default="")
+    return int(units) * 100 + int(part.ljust(2, "0"))

@@ -113,7 +113,8 @@ class BonusForm(forms.Form):
     lines = forms.CharField(
         label="Participants and amounts",
         max_length=20_000,
-        help_text="One line each: the pseudonym, and the amount in units such as 1.50, not in cents.",
+        help_text="One line each: the pseudonym, and the amount in units such as 1.50 or 1,50, not in cents. "
+        "You can paste both columns from a spreadsheet.",
         widget=forms.Textarea(attrs={**_PLAIN, "rows": 8, "dir": "ltr"}),
     )
     why = forms.CharField(label="Reason", max_length=500, help_text="For the log. Prolific doesn’t show it.")

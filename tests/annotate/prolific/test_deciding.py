@@ -292,6 +292,34 @@ def test_rejections_are_taken_back_on_the_page(scene: Scene, client_of: SignIn) 
     assert {person.session.state for person in people} == {"approved"}
 
 
+@pytest.mark.parametrize(
+    ("line", "cents"),
+    [
+        ("{}\t1,50", 150),
+        ("{};1,5", 150),
+        ("{},1.50", 150),
+        ('{},"1,50"', 150),
+        ('"{}";"1,50";', 150),
+        ("{},1,50", 150),
+        ("  {} ; 0,05 ", 5),
+        ("{} 2.", 200),
+    ],
+)
+def test_bonuses_are_pasted_from_a_spreadsheet(scene: Scene, line: str, cents: int) -> None:
+    """The decimal mark is a point or a comma, whatever parts the columns."""
+    person = scene.come()
+    tending.tend(scene.study.pk, is_prompt=True)
+    text = line.format(person.member.pseudonym)
+    assert bonuses.read_lines(scene.study, f"\n{text}\n\t\n") == {person.member: cents}
+
+
+@pytest.mark.parametrize("amount", ["1,500", "1.234,50", "1,50 €", "1 50", "12e1", "1,2,3", ",50"])
+def test_amounts_that_could_mean_another_sum_are_refused(scene: Scene, amount: str) -> None:
+    with pytest.raises(Refused) as caught:
+        bonuses.read_lines(scene.study, f"{scene.come().member.pseudonym}\t{amount}")
+    assert "can’t be read. Write only a number such as 1.50 or 1,50." in str(caught.value.details)
+
+
 def test_screened_out_timed_out_and_returned_on_the_platform(scene: Scene) -> None:
     out, late, back = [scene.come() for _ in range(3)]
     fake = scene.fake
@@ -322,10 +350,16 @@ def test_bonuses_are_paid_once_whatever_becomes_of_the_answer(
     one, two = (person.member.pseudonym for person in people)
     wrong = f"{one} 150.00\na-nobody22 1.00\n{one}\n{two} 1.234\n{two} 1\n{two} 1\n{two} ١\n{one} -1"
     page = client.post(f"{base}new/", {"lines": wrong, "why": "Thanks"}).text
-    for message in ("Line 1: the amount", "Line 2: a-nobody22 took no part", "Line 3: write", "Line 4: write", "twice"):
+    for message in (
+        "Line 1: the amount",
+        "Line 2: a-nobody22 took no part",
+        "Line 3: write",
+        "Line 4: “1.234”",
+        "twice",
+    ):
         assert message in page
-    assert "Line 7: write" in page
-    assert "Line 8: write" in page
+    assert "Line 7: “١”" in page
+    assert "Line 8: “-1”" in page
     fake.fail("500", "bonus-payments/$", method="POST")
     page = client.post(f"{base}new/", {"lines": f"{one} 1.50\n\n{two}, 0.05", "why": "Thanks"}, follow=True).text
     assert "Nothing was paid" in page
