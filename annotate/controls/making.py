@@ -20,6 +20,7 @@ from annotate.controls.known_answers import (
     find_quality_criteria,
     list_scored_candidates,
 )
+from annotate.controls.sampling import normalise
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook, Yield, degrade, measure_yields
 from measures.outcome import Undefined
@@ -240,11 +241,15 @@ def _count_passages(plan: ControlPlan, corpus: Corpus, on_progress: OnProgress |
 def _make_known_answers(
     plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion], tick: Callable[[], None]
 ) -> list[Known]:
-    """Return known answers for each HIT, to its own questions, alternating between good and wrong ones."""
+    """Return known answers for each HIT, to its own questions, alternating between good and wrong ones.
+
+    One with the text of a candidate of the HIT would never be shown there, and counts for nothing: where systems give
+    the reference itself, as they do for short answers, an edited reference or a wrong answer takes its place.
+    """
     if not plan.known_per_hit:
         return []
     old = {(item.question_id, item.shown_text) for item in pool if item.control == Control.KNOWN_ANSWER}
-    live = _count_live_by_question(pool, Control.KNOWN_ANSWER)
+    live = _list_live_by_question(pool, Control.KNOWN_ANSWER)
     known: list[Known] = []
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
@@ -254,12 +259,21 @@ def _make_known_answers(
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = find_known_answers(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
-        for _number, hit in groupby(rows, key=lambda row: row.hit_id):
+        for _number, group in groupby(rows, key=lambda row: row.hit_id):
+            hit = list(group)
             questions = list(dict.fromkeys(row.question_id for row in hit))
+            texts = {normalise(row.text) for row in hit}
             n_needed = ceil(SPARE * plan.known_per_hit)
-            wanted = n_needed - _use_up(live, questions, n_needed)
+            wanted = n_needed - _use_up(live, questions, texts, n_needed)
             new = [
-                [k for k in side if k.question_id in questions and (k.question_id, k.text) not in old] for side in sides
+                [
+                    each
+                    for each in side
+                    if each.question_id in questions
+                    and (each.question_id, each.text) not in old
+                    and normalise(each.text) not in texts
+                ]
+                for side in sides
             ]
             found = _take_by_turns(new, wanted, rng)
             old |= {(each.question_id, each.text) for each in found}
@@ -268,13 +282,17 @@ def _make_known_answers(
     return known
 
 
-def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
-    """Return how many existing controls serve these questions, and deduct them from those left for other HITs."""
+def _use_up(live: dict[int, list[str]], questions: Sequence[int], texts: set[str], most: int) -> int:
+    """Return how many live controls serve a HIT with these questions and texts, and leave the rest to other HITs."""
     n = 0
     for question in questions:
-        taken = min(live.get(question, 0), most - n)
-        live[question] = live.get(question, 0) - taken
-        n += taken
+        left = []
+        for text in live.get(question, ()):
+            if n < most and normalise(text) not in texts:
+                n += 1
+            else:
+                left.append(text)
+        live[question] = left
     return n
 
 
@@ -311,12 +329,12 @@ def _degrade_answers(
         return sources, degraded, n_failed
     old_from = {item.made_from_id for item in pool if item.control == Control.DEGRADED}
     old_sources = {(item.question_id, item.shown_text) for item in pool if item.control == Control.SOURCE}
-    live = _count_live_by_question(pool, Control.DEGRADED)
+    live = _list_live_by_question(pool, Control.DEGRADED)
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
         questions = list(dict.fromkeys(row.question_id for row in rows))
         wanted = ceil(2 * plan.degraded_per_hit) * len({row.hit_id for row in rows})
-        wanted -= sum(live.get(question, 0) for question in questions)
+        wanted -= sum(len(live.get(question, ())) for question in questions)
         rng = _make_rng(plan, passage)
         # `measures` takes numpy's generator, everything else here Python's.
         numbers = np.random.default_rng([plan.seed, passage])
@@ -364,13 +382,13 @@ def _is_good(text: str, references: Sequence[str]) -> bool:
     return any(token_f1(text, reference) >= GOOD_F1 for reference in references)
 
 
-def _count_live_by_question(pool: Sequence[Item], control: str) -> dict[int, int]:
-    """Return the number of live controls of a kind by question; rated candidates are in HITs of their own."""
-    n: dict[int, int] = {}
+def _list_live_by_question(pool: Sequence[Item], control: str) -> dict[int, list[str]]:
+    """Return the texts of live controls of a kind by question; rated candidates are in HITs of their own."""
+    texts: dict[int, list[str]] = {}
     for item in pool:
         if item.control == control and item.retired_at is None and item.recipe != Recipe.KNOWN_CANDIDATE:
-            n[item.question_id] = n.get(item.question_id, 0) + 1
-    return n
+            texts.setdefault(item.question_id, []).append(item.shown_text or "")
+    return texts
 
 
 def _write(batch: Batch, known: Iterable[Known]) -> None:

@@ -136,8 +136,8 @@ class Draw:
             if n <= 0 or self.room <= 0:
                 return
             # The same text twice on a page gives a control away, and so does one that differs in case or spaces alone.
-            if _normalise(control.text) not in self.texts:
-                self.texts.add(_normalise(control.text))
+            if normalise(control.text) not in self.texts:
+                self.texts.add(normalise(control.text))
                 self.chosen.append(control)
                 self.room -= 1
                 n -= 1
@@ -173,7 +173,7 @@ def sample_controls(
         pool = [PoolControl(*row) for row in cursor.fetchall()]
     rng = Random(secret_seed(assignment_uuid))  # noqa: S311 - the seed is secret, and the same again for the same uuid
     rng.shuffle(pool)
-    drawn = Draw(hit_size - len(shown), {_normalise(item.text) for item in shown}, rng)
+    drawn = Draw(hit_size - len(shown), {normalise(item.text) for item in shown}, rng)
     # What is due after this HIT, minus what was shown: degraded answers that earlier HITs had no room for are made up
     # for.
     n_degraded = plan.n_degraded_by(history.n_work + 1, annotator_id) - history.n_degraded
@@ -237,7 +237,7 @@ def _draw_for_one(
 
 
 def _is_on_page(drawn: Draw, *controls: PoolControl) -> bool:
-    texts = [_normalise(control.text) for control in controls]
+    texts = [normalise(control.text) for control in controls]
     return any(text in drawn.texts for text in texts) or len(set(texts)) < len(texts)
 
 
@@ -295,5 +295,6 @@ def _spread_out(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: 
     return best
 
 
-def _normalise(text: str) -> str:
+def normalise(text: str) -> str:
+    """Return what two texts share that a page never shows together."""
     return " ".join(text.split()).casefold()

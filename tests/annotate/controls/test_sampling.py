@@ -62,6 +62,31 @@ def test_no_two_items_of_a_page_say_the_same(project: Project, annotator: Member
         assert not {*texts} & {*ordinary}
 
 
+def test_candidates_that_are_the_reference_leave_no_hit_without_a_known_answer(
+    project: Project, annotator: Membership, manager: Membership
+) -> None:
+    """A page shows no text twice, so that the reference itself is no control where a system has given it."""
+    dataset = make_places(project, n_passages=5, n_questions=1)
+    for question in dataset.questions.all():
+        question.candidates.filter(text__contains="says0").update(text=question.references.get().text.upper())
+    batch = make_batch(project, controls=ControlPlan(known_per_hit=1), hit_size=5)
+    for question in dataset.questions.all():  # a pool of before, of which nothing could be shown
+        text = question.references.get().text
+        Item.objects.create(
+            pool_of=batch,
+            question=question,
+            position=0,
+            control=Control.KNOWN_ANSWER,
+            recipe=Item.Recipe.REFERENCE,
+            shown_text=text,
+            expected={"correctness": [4, 5]},
+        )
+    assert make_pool(batch=batch, actor=None).n == 10
+    accept(batch=batch, actor=manager)
+    done = work(annotator)
+    assert [kinds(assignment)[Control.KNOWN_ANSWER] for assignment in done] == [1] * 5
+
+
 def test_only_accepted_controls_are_shown(project: Project, annotator: Membership, manager: Membership) -> None:
     make_places(project, n_passages=3)
     batch = make_controlled(project, ControlPlan(known_per_hit=1), is_accepted=False)
