@@ -79,6 +79,7 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     n = Item.objects.filter(pool_of=batch).count()
     page = client.get(make_url(batch)).content.decode()
     assert f"{n} controls generated on" in condense(page)
+    assert "Review them and accept the good ones." in condense(page)
     assert "Accept the" in page
     shown = Item.objects.filter(pool_of=batch).order_by("question__passage_id", "question_id", "control", "id")[:2]
     client.post(make_url(batch, "control-act"), {"act": "accept", "item": [item.pk for item in shown]})
@@ -91,6 +92,7 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     assert Item.objects.filter(pool_of=batch, accepted_at=None).exists()
     client.post(make_url(batch, "control-act"), {"act": "accept-all", "shown": find_seal(refused)})
     assert not Item.objects.filter(pool_of=batch, accepted_at=None).exists()
+    assert "Review them" not in condense(client.get(make_url(batch)).content.decode())
     client.post(make_url(batch, "control-act"), {"act": "retire", "item": [shown[0].pk], "why": "odd"})
     assert Item.objects.get(pk=shown[0].pk).retired_at is not None
     acts = list(LogEntry.objects.filter(project=project).order_by("pk").values_list("act", flat=True))
