@@ -1,5 +1,6 @@
 """The file of a payment: amounts by annotator, with the names needed to send the money."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from projects.database.csv import Value, format_row, guard_text
 from projects.models import Act, Membership
 
 CURRENCY = "USD"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+"""The media type of Excel files."""
 HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
 
 # One line for each annotator whose share is above 0; for a share of 0 no money is sent. LEFT JOIN, because imported and
@@ -55,6 +58,52 @@ def list_lines(payment: Payment) -> list[Line]:
 @transaction.atomic
 def write_file(*, payment: Payment, actor: Membership) -> str:
     """Return the payment as CSV, safe for spreadsheets; every download is recorded in the audit log."""
+    rows: list[Sequence[Value]] = [HEAD]
+    for line in _take_lines(payment, actor):
+        # People choose these three themselves, so they may begin with a formula.
+        names = [guard_text(text) for text in (line.username, line.name, line.email)]
+        # A plain number: a payment service would not read the sign or the commas that pages show.
+        amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
+        rows.append([payment.number, line.pseudonym, line.kind, *names, line.n_hits, line.cents, amount, CURRENCY])
+    return "".join(format_row(row) for row in rows)
+
+
+@transaction.atomic
+def write_workbook(*, payment: Payment, actor: Membership) -> bytes:
+    """Return the payment as an Excel file; every download is recorded in the audit log.
+
+    In much of Europe a spreadsheet that opens CSV takes 1.98 for a date and breaks letters such as ü. Here amounts are
+    numbers and names are texts in any language, formulas among them.
+    """
+    # Loaded here, since few processes ever write one.
+    from openpyxl import Workbook
+    from openpyxl.cell import Cell, WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    def make_text(text: str) -> Cell:
+        cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", text))
+        cell.data_type = "s"  # no spreadsheet calculates it, whatever it begins with
+        return cell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet(f"Payment {payment.number}")
+    sheet.append(HEAD)
+    for line in _take_lines(payment, actor):
+        texts = [make_text(text) for text in (line.pseudonym, line.kind, line.username, line.name, line.email)]
+        amount = WriteOnlyCell(sheet, line.cents / 100)
+        amount.number_format = "0.00"
+        sheet.append([payment.number, *texts, line.n_hits, line.cents, amount, CURRENCY])
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def file_name(payment: Payment, ending: str = "csv") -> str:
+    return f"{payment.project.slug}-payment-{payment.number}.{ending}"
+
+
+def _take_lines(payment: Payment, actor: Membership) -> list[Line]:
+    """Return the lines of a payment for a file, and record that it was downloaded."""
     access.lock_actor(actor)
     lines = list_lines(payment)
     log.record(
@@ -64,17 +113,4 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
         payment,
         after={"annotators": len(lines), "cents": payment.cents, "names": True},
     )
-    rows: list[Sequence[Value]] = [HEAD, *(_list_cells(payment, line) for line in lines)]
-    return "".join(format_row(row) for row in rows)
-
-
-def file_name(payment: Payment) -> str:
-    return f"{payment.project.slug}-payment-{payment.number}.csv"
-
-
-def _list_cells(payment: Payment, line: Line) -> Sequence[Value]:
-    # People choose these three themselves, so they may begin with a formula.
-    names = [guard_text(text) for text in (line.username, line.name, line.email)]
-    # A plain number: a payment service would not read the sign or the commas that pages show.
-    amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
-    return [payment.number, line.pseudonym, line.kind, *names, line.n_hits, line.cents, amount, CURRENCY]
+    return lines

@@ -123,8 +123,13 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.MANAGE)
 @require_POST
 def payment_file(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Download a payment with names, as CSV or as an Excel file."""
     payment = _fetch_payment(project, number)
     with refusals(request):
+        if request.POST.get("form") == "xlsx":
+            book = payment_files.write_workbook(payment=payment, actor=request.membership)
+            headers = download_headers(payment_files.file_name(payment, "xlsx"))
+            return HttpResponse(book, content_type=payment_files.XLSX, headers=headers)
         content = payment_files.write_file(payment=payment, actor=request.membership)
         headers = download_headers(payment_files.file_name(payment))
         return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)

@@ -5,14 +5,16 @@ import io
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
+from zipfile import ZipFile
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from openpyxl import load_workbook
 
 from annotate.models import Assignment, LedgerEntry, Payment
 from annotate.payments import ledger, paying
-from projects.models import LogEntry, Membership, Project
+from projects.models import LogEntry, Membership, Project, User
 from tests.annotate.payments.paid_work import earn, paid_batch, submitted
 from tests.annotate.submitted_work import make_reserved, send
 from tests.factories import make_membership
@@ -128,6 +130,25 @@ def test_a_payment_is_made_once_and_its_file_is_logged(
     shown = client.get(url(project, "payment-show", 1)).content.decode()
     assert "anna" not in shown
     assert shown.count(manager.pseudonym) == 2
+
+
+def test_the_excel_file_of_a_payment_has_numbers_and_texts(
+    project: Project, client: Client, manager: Membership, annotator: Membership
+) -> None:
+    """Spreadsheets take 12.34 in CSV for a date or a text where the decimal mark is a comma, and break umlauts."""
+    User.objects.filter(memberships=annotator).update(first_name="=Jürg", last_name="+1\x0b")
+    earn(annotator, 1_234, is_approved=True)
+    paying.make_payment(project=project, actor=manager)
+    file = client.post(url(project, "payment-file", 1), {"form": "xlsx"})
+    assert 'filename="bridges-payment-1.xlsx"' in file.headers["Content-Disposition"]
+    assert file.headers["Cache-Control"] == "no-store"
+    head, row = load_workbook(io.BytesIO(file.content)).worksheets[0].iter_rows()
+    cells = {title.value: cell for title, cell in zip(head, row, strict=True)}
+    assert (cells["cents"].value, cells["amount"].value, cells["currency"].value) == (1234, 12.34, "USD")
+    assert cells["amount"].number_format == "0.00"
+    assert (cells["name"].value, cells["name"].data_type) == ("=Jürg +1", "s")
+    assert b"<f>" not in ZipFile(io.BytesIO(file.content)).read("xl/worksheets/sheet1.xml")
+    assert LogEntry.objects.get(act="download payment").actor == manager
 
 
 def test_a_payment_form_that_came_incomplete_pays_nothing(
