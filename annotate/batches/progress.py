@@ -8,6 +8,7 @@ from django.db import connection
 from annotate.models import Batch
 from annotate.models.conditions import (
     counts_toward_caps,
+    has_left,
     is_admitted,
     is_marked_counted,
     is_screened_out,
@@ -151,11 +152,12 @@ def measure_common_speed(batches: Iterable[Batch], n_left: int) -> Speed:
 # take it, and compares: a HIT with two open places needs two of them.
 #
 # `annotator` has the active annotators of the project, with what keeps them away: not among the chosen ones (is_asked),
-# not qualified, or at a cap. It leaves out whom a survey screened out, and participants of ended panels whose session
-# is over; while a panel is open, its earlier participants stand for those who may arrive. `looked_at` has the HITs
-# served most often, since these run out of people first. `served` has who was served a candidate of such a HIT, in this
-# or another batch; someone whose assignment of this very HIT has expired may resume it, so they are left out. `stuck`
-# names the weakest reason that explains the gap: if the places would be filled without caps it is the caps, and so on.
+# not qualified, or at a cap. It leaves out whom a survey screened out, who has left the study, and participants of
+# ended panels whose session is over; while a panel is open, its earlier participants stand for those who may arrive.
+# `looked_at` has the HITs served most often, since these run out of people first. `served` has who was served a
+# candidate of such a HIT, in this or another batch; someone whose assignment of this very HIT has expired may resume
+# it, so they are left out. `stuck` names the weakest reason that explains the gap: if the places would be filled
+# without caps it is the caps, and so on.
 #
 # MATERIALIZED makes each of these run once, in this order. Joined into one plan, they may visit every assignment of the
 # project.
@@ -169,9 +171,9 @@ WITH annotator AS MATERIALIZED (
     FROM annotate_batch b
     JOIN projects_membership m ON m.project_id = b.project_id AND m.standing = 'active' AND m.is_annotator
         AND m.kind IN ('person', 'simulated') AND NOT {is_screened_out(response="screened", annotator="m.id")}
-        AND (NOT m.is_participant OR EXISTS (
+        AND (NOT m.is_participant AND NOT {has_left("m")} OR EXISTS (
             SELECT 1 FROM annotate_panelparticipant p JOIN annotate_panel l ON l.id = p.panel_id
-            WHERE p.membership_id = m.id AND (l.ended_at IS NULL OR EXISTS (
+            WHERE p.membership_id = m.id AND (l.ended_at IS NULL OR NOT {has_left("m")} AND EXISTS (
                 SELECT 1 FROM annotate_panelsession s
                 WHERE s.participant_id = p.id AND s.state IN ('arrived', 'working') AND s.access <> 'held'))))
     CROSS JOIN LATERAL (SELECT {most_hits("b")} AS n) most

@@ -17,6 +17,13 @@ LEAVERS = """(
 """A subquery: which annotators withdrew consent or deleted their account, and when; no answer to a survey is left."""
 
 
+def has_left(member: str) -> str:
+    """Return SQL: whether a member has withdrawn consent and not agreed again; no HIT is for them until they do."""
+    return f"""((
+        SELECT bool_and(agreed.withdrawn_at IS NOT NULL) FROM projects_consentacceptance agreed
+        WHERE agreed.membership_id = {_alias(member)}.id) IS TRUE)"""
+
+
 def is_counted(judgment: str) -> str:
     """Return SQL: whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""
     j = _alias(judgment)

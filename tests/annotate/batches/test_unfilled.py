@@ -8,6 +8,7 @@ from annotate.batches.creating import create_batch
 from annotate.batches.progress import find_stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Batch, Outcome
+from annotate.onboarding import consent
 from annotate.panels import managing, sessions
 from annotate.qualification import admission
 from annotate.work import serving, submitting
@@ -19,7 +20,7 @@ from tests.annotate.panels.samples import rate as rate_in_session
 from tests.annotate.qualification import factories
 from tests.annotate.submitted_work import rate
 from tests.annotate.surveys.samples import AGE, make_survey
-from tests.factories import make_corpus
+from tests.factories import make_consent, make_corpus
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +105,26 @@ def test_who_was_screened_out_takes_no_places(
     client_of(annotator).post(reverse("annotate:survey", args=[project.slug, "before"]), {"version": 1, "q1": "3"})
     assert isinstance(serving.claim(annotator), serving.NoWork)
     assert kinds(batch) == [("nobody", 3)]
+
+
+def test_who_has_left_the_study_takes_no_places_until_they_agree_again(
+    project: Project, manager: Membership, annotator: Membership
+) -> None:
+    batch = open_batch(project, n_hits=2, consent=make_consent(project))
+    assert kinds(batch) == [], "They have yet to agree."
+    consent.agree(annotator=annotator, version=1)
+    consent.withdraw(annotator=annotator, removes_work=False)
+    assert kinds(batch) == [("nobody", 2)]
+    # Others may arrive by a panel, though everyone who came so far has left.
+    panel = make_panel(manager)
+    open_link(panel, "pia")
+    consent.agree(annotator=member_of(panel, "pia"), version=1)
+    consent.withdraw(annotator=member_of(panel, "pia"), removes_work=False)
+    assert kinds(batch) == []
+    managing.end_panel(panel=panel, actor=manager)
+    assert kinds(batch) == [("nobody", 2)]
+    consent.agree(annotator=annotator, version=1)
+    assert kinds(batch) == []
 
 
 def test_participants_of_an_ended_panel_take_places_only_during_their_session(
