@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Judgment, LedgerEntry, Outcome, PanelSession
+from annotate.onboarding import consent
 from annotate.panels import sessions as panel_sessions
 from projects.models import Membership, Project
 from results.overview.next_step import NextStep
@@ -18,8 +19,8 @@ from tests.annotate.open_batches import open_batch
 from tests.annotate.panels.samples import make_panel, member_of, open_link, session_of
 from tests.annotate.panels.samples import rate as rate_hit
 from tests.annotate.submitted_work import rate
-from tests.factories import make_batch, make_corpus, make_membership
-from tests.page_reader import read
+from tests.factories import make_batch, make_consent, make_corpus, make_membership
+from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.results.judged_batches import judge
 from tests.sized_projects import claim, submit
@@ -277,3 +278,18 @@ def test_work_is_shown_day_by_day(project: Project, researcher: Membership, clie
         "2026-03-01,3,3",
         f"{today},2,5",
     ]
+
+
+def test_the_long_export_has_what_the_overview_says_it_has(
+    project: Project, annotator: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    """All judgments with their reasons, and none that their annotator removed for good."""
+    open_batch(project, n_hits=1, consent=make_consent(project))
+    consent.agree(annotator=annotator, version=1)
+    rate(annotator)
+    consent.withdraw(annotator=annotator, removes_work=True)
+    client = client_of(researcher)
+    page = condense(client.get(f"/p/{project.slug}/").text)
+    assert "each with the reason, except those that annotators removed" in page
+    assert Judgment.objects.exists()
+    assert len(client.get(f"/p/{project.slug}/export/long.csv").getvalue().splitlines()) == 1
