@@ -103,7 +103,10 @@ def _sign_in(request: HttpRequest, panel: Panel, found: arriving.Arrival) -> Htt
             User.objects.filter(pk=account.pk).update(language=chosen)
     elif found.is_proof:
         signing_in.confirm(request)
-    return redirect("annotate:history" if reason else "annotate:panel-session", panel.project.slug)
+    # Who was done and then removed may still need the code; that page leads to their history.
+    session = sessions.find_session(member)
+    has_page = not reason or (session is not None and session.outcome == Outcome.COMPLETED)
+    return redirect("annotate:panel-session" if has_page else "annotate:history", panel.project.slug)
 
 
 def _refuse(

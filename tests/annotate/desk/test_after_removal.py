@@ -166,5 +166,6 @@ def test_a_removed_participant_who_was_done_reads_how_their_session_ended(
     assert "Your membership in this project has ended." in page
     assert f'href="{HISTORY}"' in page
     assert client.get("/p/bridges/session/return/")["Location"].startswith("https://")
+    assert open_link(panel, "pia", client=client)[1]["Location"] == session, "They may have lost the page before."
     for address in {*re.findall(r'href="(/[^"#?]*)"', page)} - {"/p/bridges/session/return/"}:
         assert client.get(address, follow=True).status_code == 200, f"{address} is closed"
