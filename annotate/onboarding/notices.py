@@ -47,6 +47,13 @@ def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Me
         send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
 
 
+def send_acceptance(*, annotator: Membership, actor: Membership | None) -> None:
+    """Tell an annotator, in their language, that rejected work of theirs is approved; they read that it was not."""
+    with translation.override(languages.find_language(annotator)):
+        text = _("One of your HITs that was rejected has been approved after all.")
+    send(annotators=[annotator.pk], text=text, kind=Notice.Kind.DECISION, actor=actor)
+
+
 @transaction.atomic
 def confirm(*, notice: Notice, annotator: Membership) -> bool:
     """Mark a message as read by its annotator; return False if it was read before."""

@@ -150,6 +150,10 @@ def test_unpaid_takes_the_pay_back_and_accepting_after_all_gives_it_again(
     assert sum(each for each, _ in cents(work)) == 0
     done = decisions.accept(project=project, actor=manager, assignment=work, why="They explained it well.")
     assert done == Restored(n_counted=1, n_surplus=0)
+    rejected, accepted = notices.fetch_unread([annotator])[annotator.pk]
+    assert rejected.text.startswith("A HIT you submitted was rejected.")
+    assert (accepted.kind, accepted.sent_by) == ("decision", manager)
+    assert accepted.text == "One of your HITs that was rejected has been approved after all."
     assert (fresh(work).state, reasons(work)) == ("approved", {""})
     assert sum(each for each, _ in cents(work)) == 40
     assert newest() == ("accept work after all", {"counted": 1, "surplus": 0}, "They explained it well.")
