@@ -67,6 +67,7 @@ class PanelForm(EditForm, ValuesForm):
             "currency": "Currency",
             "counts_unfinished": "Count HITs of sessions that were returned or timed out",
         }
+        error_messages = {"currency": {"invalid": "Enter three capital letters, such as EUR."}}
         help_texts = {
             "name": "For managers. Participants don’t see it.",
             "session_parameter": "Empty if the platform has none.",

@@ -34,6 +34,7 @@ def test_what_no_platform_can_mean_is_refused(name: str, value: str) -> None:
     errors = PanelForm({**fine, name: value}).errors
     assert list(errors) == [name]
     assert len(set(errors[name])) == len(errors[name])
+    assert "Enter a valid value." not in errors[name]
 
 
 @pytest.mark.django_db
