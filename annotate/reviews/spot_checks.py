@@ -19,6 +19,7 @@ from annotate.rating import answers as rating_answers
 from annotate.rating.sent import SentAnswers
 from projects import log
 from projects.errors import Refused
+from projects.language.amounts import plural
 from projects.models import Act, Membership, Project
 from projects.rubric.rubrics import frozen_criteria
 
@@ -175,7 +176,8 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
     layout = found.assignment.layout
     missing = [place + 1 for place in range(len(layout)) if place not in verdicts]
     if missing:
-        raise Refused(f"Accept or reject every item. Still open: {', '.join(map(str, missing))}.")
+        items = plural(len(missing), "item", "items")
+        raise Refused(f"Accept or reject every item. Still open: {items} {', '.join(map(str, missing))}.")
     ReviewVerdict.objects.bulk_create(
         ReviewVerdict(review=found, item_id=item, is_poor=verdicts[place].is_poor, note=verdicts[place].note)
         for place, item in enumerate(layout)

@@ -49,7 +49,7 @@ def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, ann
     verdicts = {"v0": "poor", "note0": "It says the opposite.", "v1": "fine", "v2": "fine"}
     missing = office.post(f"{url}verdicts/", {"v0": "poor"})
     assert missing.status_code == 422
-    assert "Still open: 2, 3" in missing.content.decode()
+    assert "Still open: items 2, 3" in missing.content.decode()
     assert office.post(f"{url}verdicts/", verdicts | {"next": "1"}).status_code == 302
     assert ReviewVerdict.objects.filter(is_poor=True).get().note == "It says the opposite."
     done = condense(office.get(url).content.decode())

@@ -156,7 +156,7 @@ def test_nobody_reviews_their_own_work(review: Review, annotator: Membership) ->
 
 def test_every_item_needs_a_verdict_and_only_once(review: Review, manager: Membership) -> None:
     spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
-    with pytest.raises(Refused, match="Still open: 2, 3"):
+    with pytest.raises(Refused, match="Still open: items 2, 3"):
         spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={0: Verdict(False)})
     fine = {place: Verdict(False) for place in range(3)}
     spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
