@@ -224,12 +224,22 @@ def _unmark_published(study: ProlificStudy) -> None:
     ProlificStudy.objects.filter(pk=study.pk).update(published_at=None, published_by=None)
 
 
+def check_limit(study: ProlificStudy, most_places: int) -> None:
+    """Raise Refused for fewer places than are on the platform, since what they cost would be said too low."""
+    if most_places < study.total_places:
+        n = f"{study.total_places} {'place is' if study.total_places == 1 else 'places are'}"
+        raise Refused(
+            f"{n} on Prolific already, and places never fall. Enter {study.total_places} or more.", field="most_places"
+        )
+
+
 def raise_limit(*, study: ProlificStudy, actor: Membership, most_places: int) -> None:
     """Let places rise by themselves to `most_places`, as somebody asked who has seen what that costs.
 
-    Raises Refused for a draft, and for a number that no study can have.
+    Raises Refused for a draft, for fewer places than are on the platform, and for a number that no study can have.
     """
     _check_ranges({"most_places": most_places})
+    check_limit(study, most_places)
     cost = ask_cost(accounts.open_client(actor.project), study, most_places)
     with transaction.atomic():
         lock_actor(actor)

@@ -129,6 +129,7 @@ def study_places(request: ProjectRequest, project: Project, number: int) -> Http
     if form.is_bound and form.is_valid():
         wanted = form.cleaned_data["most_places"]
         with refusals(request, form):
+            drafting.check_limit(study, wanted)
             cost = drafting.ask_cost(accounts.open_client(project), study, wanted)
             preview = Preview("raise places", study, settings={"most_places": wanted}, numbers={"cents": cost})
             if request.method == "POST":

@@ -101,6 +101,11 @@ def test_a_draft_shows_its_cost_and_a_person_publishes_it(
     assert ProlificStudy.objects.get().most_places == 5
     assert "Saved" in client.post(confirm, {"most_places": 20}, follow=True).text
     assert ProlificStudy.objects.get().most_places == 20
+    # What is there stays there and is paid, so that fewer places would cost no less.
+    fewer = client.get(f"{base}places/?most_places=1")
+    assert fewer.status_code == 422
+    assert "2 places are on Prolific already, and places never fall. Enter 2 or more." in fewer.text
+    assert "with fees" not in fewer.text
     stranger = Client().get(f"/panel/{panel.token}/?PROLIFIC_PID={'a' * 24}&SESSION_ID={'b' * 24}&STUDY_ID={'c' * 24}")
     assert stranger.status_code == 400
     for wrong in ({"most_places": 1}, {"filters": '[{"x": 1}]'}, {"filters": "{"}, {"reward": "0"}):
