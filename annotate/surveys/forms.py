@@ -47,7 +47,7 @@ class QuestionForm(forms.Form):
         label="Answers",
         required=False,
         max_length=MOST_OPTIONS * (OPTION_LENGTH + 2),
-        help_text="For choice questions: one per line.",
+        help_text="For choice questions: two or more, one per line.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     low = forms.IntegerField(
@@ -55,14 +55,14 @@ class QuestionForm(forms.Form):
         required=False,
         min_value=-1_000_000,
         max_value=1_000_000,
-        help_text="For scales and numbers.",
+        help_text="Needed for scales, optional for numbers.",
     )
     high = forms.IntegerField(
         label="Highest value",
         required=False,
         min_value=-1_000_000,
         max_value=1_000_000,
-        help_text="Optional for numbers.",
+        help_text="Needed for scales, optional for numbers.",
     )
     low_label = forms.CharField(
         label="Label of the lowest value", required=False, max_length=100, help_text="For scales."

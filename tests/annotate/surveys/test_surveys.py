@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,10 @@ def test_the_editor_previews_checks_and_saves_versions(
     client, address = client_of(manager), reverse("annotate:survey-edit", args=[project.slug, "before"])
     start = client.get(address).text
     assert ("Question 1" in start, "Question 2" in start) == (True, False)
+    labels = re.findall(r"<label for=\"id_questions-0-(\w+)\">(.*?)</label>", start, re.DOTALL)
+    optional = {name for name, label in labels if "optional" in label}
+    assert optional & {"text", "options", "low", "high"} == set(), "Some kinds need them."
+    assert "low_label" in optional
     head = {"version": "0", "introduction": "Hello", "questions-TOTAL_FORMS": "2", "questions-INITIAL_FORMS": "0"}
     first = {"text": "<b>Age?", "kind": "number", "low": "0", "is_required": "on", "screens_out": "0-17", "ORDER": "2"}
     second = {"text": "Sex?", "kind": "choice", "options": "f\nm", "ORDER": "1", "is_published": "on"}
