@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotate.desk.forms import DeleteAccountForm
 from annotate.onboarding import erasing
+from annotate.onboarding.survey_answers import has_allowed_publication
 from projects.access import SignedInRequest, signed_in
 from projects.accounts import signing_in
 from projects.accounts.views import locked_out
@@ -40,6 +41,10 @@ def account_delete(request: SignedInRequest) -> HttpResponse:
             return redirect(settings.LOGOUT_REDIRECT_URL)
     if form.has_error("password", "wrong"):
         signing_in.count_failure(request, request.user)
-    context = {"form": form, "work": erasing.plan_erasure(request.user)}
+    context = {
+        "form": form,
+        "work": erasing.plan_erasure(request.user),
+        "may_be_published": has_allowed_publication(request.user.memberships.all()),
+    }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     return render(request, "annotate/desk/account_delete.html", context, status=status)

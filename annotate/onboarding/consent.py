@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Notice, SurveyResponse
 from annotate.onboarding import notices
-from annotate.onboarding.survey_answers import count_answered, forget_answers
+from annotate.onboarding.survey_answers import count_answered, forget_answers, has_allowed_publication
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
@@ -116,6 +116,8 @@ class Withdrawal:
     n_judgments: int
     has_open_hit: bool
     n_surveys: int = 0
+    may_be_published: bool = False
+    """Whether answers to surveys may be in files that were created before."""
 
 
 def plan_withdrawal(annotator: Membership) -> Withdrawal:
@@ -126,6 +128,7 @@ def plan_withdrawal(annotator: Membership) -> Withdrawal:
         n_judgments,
         has_open_hit=Assignment.objects.open().filter(annotator=annotator).exists(),
         n_surveys=count_answered(annotator),
+        may_be_published=has_allowed_publication(Membership.objects.filter(pk=annotator.pk)),
     )
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from annotate.onboarding.survey_form import SurveyForm
 from annotate.qualification import attempts
 from annotate.surveys import editing
 from annotate.work import serving
+from projects.accounts import signing_in
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from results.sets import archive, canonical, freezing
@@ -265,7 +267,17 @@ def test_answers_go_when_somebody_leaves(
         onboarding_consent.agree(annotator=member, version=text.version)
         send(client_of(member), survey)
     withdraw = reverse("annotate:consent-withdraw", args=[project.slug])
-    assert "Your answers to surveys are deleted" in client_of(annotator).get(withdraw).text
+    SurveyResponse.objects.update(may_publish=False)
+    page, in_files = client_of(annotator).get(withdraw).text, "Files created earlier still contain answers to surveys"
+    assert "Your answers to surveys are deleted" in page
+    assert in_files not in page
+    SurveyResponse.objects.update(may_publish=True)
+    client = client_of(annotator)
+    session = client.session
+    session[signing_in.CONFIRMED] = time.time()  # as after a sign-in
+    session.save()
+    for address in (withdraw, reverse("annotate:account-delete")):
+        assert in_files in client.get(address).text
     onboarding_consent.withdraw(annotator=annotator, removes_work=False)
     kept = SurveyResponse.objects.get(annotator=annotator)
     assert (kept.answers, kept.may_publish) == ({}, False)
