@@ -9,7 +9,7 @@ from annotate.batches.progress import Progress, fetch_progress, find_stuck_place
 from annotate.frames.rating_patterns import execute_analytic
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
-from annotate.models.conditions import is_screened_out, was_submitted
+from annotate.models.conditions import has_left, is_screened_out, was_submitted
 from annotate.moderation.decisions import Undecided, count_undecided
 from annotate.payments import ledger
 from projects.models import Membership, Project
@@ -97,7 +97,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
 # Assignments are looked for last, and by a subquery with a limit, which is never hashed: few members need it.
 _ANNOTATORS = f"""
 SELECT m.kind, count(*) FROM projects_membership m
-WHERE m.project_id = %s AND m.standing = 'active' AND m.is_annotator
+WHERE m.project_id = %s AND m.standing = 'active' AND m.is_annotator AND NOT {has_left("m")}
   AND (NOT {is_screened_out(response="screened", annotator="m.id")}
           AND (NOT m.is_participant OR EXISTS (
               SELECT 1 FROM annotate_panelsession s JOIN annotate_panelparticipant p ON p.id = s.participant_id
@@ -108,7 +108,10 @@ GROUP BY m.kind
 
 
 def _count_annotators(project: Project) -> dict[str, int]:
-    """Return how many active annotators of each kind there are, without those who came, gave nothing and are gone."""
+    """Return how many active annotators of each kind there are, without those who came, gave nothing and are gone.
+
+    Who has left the study isn't active, whatever they gave.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_ANNOTATORS, [project.pk])
         return dict(cursor.fetchall())

@@ -54,5 +54,5 @@ FIND_CROWDED = """() => {
 
 
 def find_crowded(page: Page) -> list[str]:
-    """Each target that is too small for where it stands, under the name that axe gives it, which takes it for serious."""
+    """Each target that is too small for where it stands, under axe's name, which takes it for serious."""
     return [f"target-size: {each}" for each in page.evaluate(FIND_CROWDED)]

@@ -287,7 +287,9 @@ def test_the_long_export_has_what_the_overview_says_it_has(
     open_batch(project, n_hits=1, consent=make_consent(project))
     consent.agree(annotator=annotator, version=1)
     rate(annotator)
+    assert make_overview(project, can_manage=True).n_annotators == 1
     consent.withdraw(annotator=annotator, removes_work=True)
+    assert make_overview(project, can_manage=True).n_annotators == 0
     client = client_of(researcher)
     page = condense(client.get(f"/p/{project.slug}/").text)
     assert "each with the reason, except those that annotators removed" in page
