@@ -254,7 +254,7 @@ def test_hits_that_were_rejected_unpaid_are_counted_apart_everywhere(
 
 
 def test_a_debt_waits_until_it_is_earned_back(
-    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership, client_of: SignIn
 ) -> None:
     give(manager, annotator, -50, confirmed_balance=0)
     earn(other_annotator, 30, is_approved=True)
@@ -262,7 +262,11 @@ def test_a_debt_waits_until_it_is_earned_back(
     assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])
     assert paying.make_payment(project=project, actor=manager).cents == 30
     assert compute_sums(annotator) == (0, -50, 0)
+    # Fifty cents less were earned than paid, so that what was paid is no part of it.
+    page = condense(client_of(manager).get(f"/p/{project.slug}/payments/").text)
+    assert "-$0.20 earned in total, after deductions" in page
     give(manager, annotator, 80)
+    assert "of $0.60 earned in total" in condense(client_of(manager).get(f"/p/{project.slug}/payments/").text)
     assert paying.make_payment(project=project, actor=manager).cents == 30
     assert compute_sums(annotator) == (0, 0, 30)
 
