@@ -1,5 +1,6 @@
 """Requests to one site: the token in a header, pages followed, reads repeated while the site is busy."""
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
@@ -48,7 +49,7 @@ class Connection:
 
     def get(self, path: str, query: Query | None = None) -> Any:
         """Return the JSON of a path."""
-        return self._send("GET", path, query).json()
+        return _read_json(self._send("GET", path, query))
 
     def get_text(self, path: str) -> str:
         response = self._send("GET", path)
@@ -61,39 +62,51 @@ class Connection:
         A request that changes something is never repeated.
         """
         response = self._send(method, path, body={} if body is None else body)
-        return response.json() if response.content else None
+        return _read_json(response) if response.content else None
 
     def upload(self, path: str, file: Path, fields: Mapping[str, Any]) -> Any:
         """Send a file with the fields of its form, piece by piece."""
-        return self._send("POST", path, form=FileForm(file, {name: _as_texts(fields[name]) for name in fields})).json()
+        form = FileForm(file, {name: _as_texts(fields[name]) for name in fields})
+        return _read_json(self._send("POST", path, form=form))
 
-    def download(self, path: str, to: Path) -> Path:
-        """Write a file piece by piece; what was there before is replaced only by a whole file."""
+    def download(self, path: str, to: Path, *, sha256: str = "") -> Path:
+        """Write a file piece by piece; what was there before is replaced only by a whole file.
+
+        Raises ConcordError if a hash is given and what has come has another one.
+        """
         response = self._send("GET", path, is_streamed=True)
         part = to.with_name(f"{to.name}.part")
         with response, part.open("wb") as file:
             for chunk in response.iter_content(CHUNK):
                 file.write(chunk)
+        if sha256 and read_sha256(part) != sha256:
+            part.unlink()
+            raise ConcordError(f"{to.name} came with another hash than was frozen. Download it again.")
         return part.replace(to)
 
     def download_rest(self, path: str, to: Path, n_bytes: int) -> None:
         """Write to a file what it lacks of so many bytes, and go on where a connection broke off.
 
-        Raises the error of the connection if it breaks off again and again; what has come is kept.
+        Raises the error of the connection if it breaks off again and again, and ConcordError if answers are too short.
+        What has come is kept.
         """
-        n_breaks = 0
-        while (n_there := to.stat().st_size if to.exists() else 0) < n_bytes:
+        error: Exception | None = None
+        for attempt in range(TRIES):
+            if (n_there := _read_size(to)) >= n_bytes:
+                return
+            if attempt:
+                time.sleep(2.0 ** (attempt - 1))
             try:
                 response = self._send("GET", path, is_streamed=True, start=n_there)
                 # A site that sends no part of a file sends all of it.
                 with response, to.open("ab" if response.status_code == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
                     for chunk in response.iter_content(CHUNK):
                         file.write(chunk)
-            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-                n_breaks += 1
-                if n_breaks == TRIES:
-                    raise
-                time.sleep(2.0 ** (n_breaks - 1))
+                error = None
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as broken:
+                error = broken
+        if (n_there := _read_size(to)) < n_bytes:
+            raise error or ConcordError(f"Only {n_there:,} of {n_bytes:,} bytes have come. Download the file again.")
 
     def list_rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of all pages of a list."""
@@ -139,7 +152,7 @@ class Connection:
                 break
             response.close()
             time.sleep(_read_wait(response, attempt))
-        if not 200 <= response.status_code < 300:
+        if not 200 <= response.status_code < 300 or _is_page(response):
             raise _read_error(response)
         return response
 
@@ -156,6 +169,11 @@ class _Bearer(AuthBase):
 
     def __repr__(self) -> str:
         return "<token>"
+
+
+def read_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def quote_path(part: str) -> str:
@@ -179,6 +197,22 @@ def _read_wait(response: requests.Response, attempt: int) -> float:
     return min(float(said) if said.isdigit() else 2.0 ** (attempt - 1), LONGEST_WAIT)
 
 
+def _read_size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _is_page(response: requests.Response) -> bool:
+    """Return whether a page for people has come, such as the sign-in of a network: the API has none for a client."""
+    return bool(response.headers.get("Content-Type", "").startswith("text/html"))
+
+
+def _read_json(response: requests.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        raise _read_error(response) from None
+
+
 def _read_error(response: requests.Response) -> ConcordError:
     status = response.status_code
     if 300 <= status < 400:
@@ -189,5 +223,11 @@ def _read_error(response: requests.Response) -> ConcordError:
         message = str(problem["detail"])
         errors = [(str(each["field"]), str(each["detail"])) for each in problem.get("errors", ())]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return ConcordError(f"The site answered with status {status} and no explanation.", status=status)
+        site = str(response.url).partition(API)[0]
+        what = "a page instead of data" if _is_page(response) else "no explanation"
+        return ConcordError(
+            f"{site} answered with status {status} and {what}. Check that this is the address of the site, and that it "
+            "opens in a browser.",
+            status=status,
+        )
     return ConcordError(message, status=status, errors=errors)

@@ -10,6 +10,9 @@ import pandas as pd
 TEXTS = ("dataset", "split", "source", "annotator", "batch_kind", "criterion", "question_type")
 """Columns of CSV files that stay texts, besides those that end in `_id`: an id such as 007 is no number."""
 
+SUFFIXES = (".csv", ".jsonl", ".parquet")
+"""Files of a judgment set that are tables."""
+
 YES_NO = {"yes": True, "no": False}
 TRUTHS = ("enters",)
 """Columns of yes and no, besides those that begin with `is_` or `has_`."""
@@ -55,9 +58,7 @@ def read_file(path: Path) -> pd.DataFrame:
         return pd.read_parquet(path)
     if path.suffix == ".jsonl":
         return pd.read_json(path, lines=True, dtype=False)
-    if path.suffix == ".csv":
-        return read_csv(path.read_text(encoding="utf-8-sig"))
-    raise ValueError(f"{path.name} is no table. Download it instead.")
+    return read_csv(path.read_text(encoding="utf-8-sig"))
 
 
 def make_agreement_frame(figures: Mapping[str, Any]) -> pd.DataFrame:

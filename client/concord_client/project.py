@@ -307,18 +307,28 @@ class Project:
     def read_set(self, number: int, file: str = "long.csv") -> pd.DataFrame:
         """Return a file of a judgment set, such as long.csv or judgments.parquet, as a frame.
 
-        Warns (RetiredSet), here and below, if the set was retired.
+        Warns (RetiredSet), here and below, if the set was retired. Raises ConcordError if what has come is not what was
+        frozen.
         """
-        self._read_set(number)
+        listed = self._read_set(number)["files"] or ()
+        if Path(file).suffix not in frames.SUFFIXES:
+            raise ValueError(f"{file} is no table. It is in the archive that download_set writes.")
+        expected = {str(each["name"]): str(each["sha256"]) for each in listed}.get(file, "")
         with TemporaryDirectory() as folder:
-            path = Path(folder) / f"file{Path(file).suffix}"
-            self._connection.download(self._path(f"judgment-sets/{number}/files/{quote_path(file)}"), path)
+            path = Path(folder) / Path(file).name
+            place = self._path(f"judgment-sets/{number}/files/{quote_path(file)}")
+            self._connection.download(place, path, sha256=expected)
             return frames.read_file(path)
 
     def download_set(self, number: int, to: str | Path) -> Path:
-        """Write the archive of a judgment set to a file, and return its path."""
-        self._read_set(number)
-        return self._connection.download(self._path(f"judgment-sets/{number}/archive/"), Path(to))
+        """Write the archive of a judgment set to a file, and return its path.
+
+        Raises ConcordError if what has come is not what was frozen; then nothing is written. The archive of a retired
+        set has a note besides what was frozen, so it isn't compared.
+        """
+        frozen = self._read_set(number)
+        expected = "" if frozen["retired_at"] else str(frozen["sha256"])
+        return self._connection.download(self._path(f"judgment-sets/{number}/archive/"), Path(to), sha256=expected)
 
     def download_tables(self, number: int, to: str | Path) -> SetTables:
         """Download the Parquet tables of a judgment set to a folder, and return them.

@@ -3,11 +3,11 @@
 They are opened by DuckDB, Polars or PyArrow, whichever is installed, and read from disk as far as a query needs them.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .connection import read_sha256
 from .errors import ConcordError
 
 if TYPE_CHECKING:
@@ -81,5 +81,4 @@ def is_whole(path: Path, file: Mapping[str, Any]) -> bool:
     """Return whether a file is there with the size and the hash that the site lists."""
     if not path.is_file() or path.stat().st_size != file["n_bytes"]:
         return False
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest() == str(file["sha256"])
+    return read_sha256(path) == str(file["sha256"])

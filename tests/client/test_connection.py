@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -167,6 +167,34 @@ def test_errors_have_the_sentence_of_the_site_and_its_fields(server: Server, con
     with pytest.raises(ConcordError, match=r"sends on to https://elsewhere\.example/"):
         project.batch(1)
     assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("status", [200, 502])
+def test_a_page_in_place_of_the_site_is_an_error_with_a_sentence(
+    server: Server, concord: Client, tmp_path: Path, status: int
+) -> None:
+    server.answer(b"<h1>Sign in to this network</h1>", status=status, Content_Type="text/html; charset=utf-8")
+    project, kept = concord.project("demo"), tmp_path / "set.zip"
+    kept.write_bytes(b"what was there")
+    asks: list[Callable[[], object]] = [
+        project.judgments,
+        lambda: project.create_batch(judgments=3),
+        lambda: project.study_table(1, "overall"),
+        lambda: project.download_set(1, kept),
+        lambda: project.download_tables(1, tmp_path / "set"),
+    ]
+    for ask in asks:
+        with pytest.raises(
+            ConcordError, match=rf"{server.url} answered with status {status} and a page .* the address"
+        ):
+            ask()
+    assert kept.read_bytes() == b"what was there"
+
+
+def test_an_answer_that_is_no_json_is_an_error_with_a_sentence(server: Server, concord: Client) -> None:
+    server.answer(b"all is well", Content_Type="text/plain")
+    with pytest.raises(ConcordError, match="status 200 and no explanation"):
+        concord.projects()
 
 
 def test_a_job_that_fails_says_why(server: Server, concord: Client, waits: list[float], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The client's copy of a set's tables: downloaded once, checked by hash, gone on with after a break, and queried."""
 
+import io
 import sys
 import warnings
 from pathlib import Path
@@ -11,7 +12,7 @@ import requests
 
 from concord_client import ConcordError, RetiredSet
 from concord_client import Project as RemoteProject
-from concord_client.connection import Connection
+from concord_client.connection import CHUNK, Connection, read_sha256
 from concord_client.frames import read_csv
 from concord_client.tables import SetTables, list_tables
 from projects.database import csv
@@ -142,6 +143,49 @@ def test_a_download_goes_on_after_its_connection_breaks(monkeypatch: pytest.Monk
     assert starts == [0, 3, 6, 9]
     with pytest.raises(requests.exceptions.ChunkedEncodingError):
         connection.download_rest("file", tmp_path / "file", 1_000)
+
+
+def test_answers_that_are_too_short_are_not_asked_for_without_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    connection, answer = Connection("http://127.0.0.1", "concord_token"), requests.Response()
+    answer.status_code = 200
+
+    def send(*_: object, **__: object) -> requests.Response:
+        answer.raw, answer._content_consumed = io.BytesIO(b"short"), False
+        return answer
+
+    monkeypatch.setattr(connection, "_send", send)
+    with pytest.raises(ConcordError, match=r"Only 5 of 1,000 bytes have come"):
+        connection.download_rest("file", tmp_path / "file", 1_000)
+    assert waits == [1, 2, 4, 8]
+
+
+@pytest.mark.django_db
+def test_every_file_of_a_set_is_compared_with_what_was_frozen(
+    project: Project, manager: Membership, remote: RemoteProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    made = freeze(project, manager)
+    archive = remote.download_set(made.number, tmp_path / "set.zip")
+    assert read_sha256(archive) == made.sha256
+
+    # As what a proxy keeps of an earlier set would.
+    iter_content = requests.Response.iter_content
+    monkeypatch.setattr(
+        requests.Response,
+        "iter_content",
+        lambda self, size: (chunk[: -1 if size == CHUNK else None] for chunk in iter_content(self, size)),
+    )
+    with pytest.raises(ConcordError, match=r"set.zip came with another hash"):
+        remote.download_set(made.number, archive)
+    assert read_sha256(archive) == made.sha256, "what was there stays"
+    with pytest.raises(ConcordError, match=r"long.csv came with another hash"):
+        remote.read_set(made.number, "long.csv")
+    with pytest.raises(ValueError, match=r"README.md is no table\. It is in the archive"):
+        remote.read_set(made.number, "README.md")
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused() -> None:
