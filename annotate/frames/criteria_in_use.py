@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch, Judgment
+from measures.rubric import Level
 from projects.models import Criterion, Project
 from projects.rubric.rubrics import current_rubric
 
@@ -32,6 +33,11 @@ class CriterionInUse:
     @property
     def has_one_scale(self) -> bool:
         return len(self.scales) == 1
+
+    @property
+    def has_order(self) -> bool:
+        """Whether its points are more than categories, so that they have a mean; two points always have one."""
+        return self.level != Level.NOMINAL or self.high - self.low < 2
 
     def on_scales(self, names: Collection[str]) -> "CriterionInUse":
         """Return the criterion with those of its versions alone that have one of these scales; possibly with none."""

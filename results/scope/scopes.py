@@ -108,6 +108,16 @@ def explain_several_scales(criterion: CriterionInUse) -> str:
     )
 
 
+def warn_of_no_order(criterion: CriterionInUse) -> str:
+    """Return the warning about means of categories, or nothing where the points of the criterion have an order."""
+    if criterion.has_order:
+        return ""
+    return (
+        f"“{criterion.name}” is nominal: its points are categories without an order, so means, medians, z scores and "
+        "correlations of them say nothing. Report its nominal alpha, and count the categories in the raw export."
+    )
+
+
 def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:
     """Return whether some of these judgments are by simulated annotators."""
     names = [str(name) for frame in frames for name in frame[ANNOTATOR].dropna().unique()]

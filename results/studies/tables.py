@@ -67,13 +67,19 @@ def divide_by_ceiling(value: Value, ceiling: Value) -> Value:
 
 
 def name_falling(correlations: Iterable[tuple[str, Any]]) -> list[str]:
-    """Return a sentence for each metric whose correlation with people is significantly negative.
+    """Return the sentence about the metrics whose correlation with people is significantly negative, if there are any.
 
     `correlations` gives each metric's label and its stored correlation; the interval of such a one lies below 0.
     """
     read = ((label, read_value(stored)) for label, stored in correlations)
-    return [
-        f"{label}: scores fall as human scores rise. If lower is better for this metric, negate its scores."
-        for label, value in read
-        if isinstance(value, Estimate) and value.high is not None and value.high < 0
+    found = [
+        label for label, value in read if isinstance(value, Estimate) and value.high is not None and value.high < 0
     ]
+    if not found:
+        return []
+    advice = (
+        "If lower is better for this metric, negate its scores."
+        if len(found) == 1
+        else "Negate the scores of each for which lower is better."
+    )
+    return [f"{', '.join(found)}: scores fall as human scores rise. {advice}"]

@@ -3,6 +3,7 @@
 from measures.metrics import METRICS
 from results.models import MetricRun
 from results.scope.human_sources import warn_of_human_sources
+from results.scope.scopes import warn_of_no_order
 from results.scope.self_references import ALL_REFERENCES, HOW_TO_AVOID, find_self_references
 from results.studies.frame import SOURCE, Frame
 from results.studies.joining import CANDIDATE, MetricColumn
@@ -12,7 +13,8 @@ from results.studies.settings import Settings
 def list_warnings(frame: Frame, settings: Settings) -> list[str]:
     """Return why the figures of these candidates and metrics may mislead."""
     compared = {metric.label: metric.settings["against"] for metric in frame.metrics if _compares(metric)}
-    found = [_warn_of_differences(compared), _warn_of_self_references(frame, compared)]
+    found = [warn_of_no_order(frame.scope.criterion)]
+    found += [_warn_of_differences(compared), _warn_of_self_references(frame, compared)]
     if SOURCE in frame.table:
         found.append(warn_of_human_sources(settings.humans, settings.human_sources, frame.table[SOURCE]))
     return [warning for warning in found if warning]

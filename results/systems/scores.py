@@ -42,7 +42,7 @@ Frames = dict[str, pd.DataFrame]
 def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the systems' scores on every criterion and on all together, with intervals, and each pair compared."""
     requested = read_scopes(project, settings)
-    scopes = _drop_several_scales(requested)
+    scopes = [scope for scope in requested if scope.criterion.has_one_scale and scope.criterion.has_order]
     sums, z = _fetch_sums(scopes, settings, [scope.criterion for scope in requested])
     has_any_simulated = has_simulated(project, *z.values())
     # Whether candidates share passages is that of all candidates, so the unit of the intervals is one.
@@ -55,6 +55,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     return {
         "criteria": [_describe_criterion(scope.criterion, sums[scope.criterion.key]) for scope in scopes],
         "left_out": [scope.criterion.key for scope in requested if not scope.criterion.has_one_scale],
+        "unordered": [scope.criterion.name for scope in requested if not scope.criterion.has_order],
         "has_simulated": has_any_simulated,
         "is_one_scale": is_one_scale,
         "method": JACKKNIFE,
@@ -71,7 +72,8 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
     """Return the systems' scores in two batches, as z scores and raw means, on each common criterion and on all."""
     # A batch is asked for by number, so its stage plays no part. It has one version of the rubric, and so one scale.
     requested = [
-        read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}) for name in ("first", "second")
+        [scope for scope in read_scopes(project, asked) if scope.criterion.has_order]
+        for asked in ({**settings, "batch": settings[name], "stage": Stage.ALL} for name in ("first", "second"))
     ]
     runs = [_score_run(scopes, settings) for scopes in requested]
     found: dict[str, Any] = {}
@@ -104,10 +106,6 @@ def _score_people(sums: Frames, *, is_one_scale: bool) -> dict[str, list[dict[st
     """Return the scores of human sources, which are compared with nothing."""
     scores = system_scores(sums, confidence=CONFIDENCE, is_one_scale=is_one_scale)
     return {key: [asdict(score) for score in found] for key, found in scores.items()}
-
-
-def _drop_several_scales(scopes: list[Scope]) -> list[Scope]:
-    return [scope for scope in scopes if scope.criterion.has_one_scale]
 
 
 def _score_run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:

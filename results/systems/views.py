@@ -1,5 +1,6 @@
 """Systems: their scores with intervals, pairwise comparisons, and replication between two batches."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -171,7 +172,11 @@ def _select_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, A
     is_ordered = figures.get("test", GRAHAM2016) == GRAHAM2016
     return {
         "key": key,
-        "criterion": next((each for each in figures["criteria"] if each["key"] == key), None),
+        # One that is excluded has no figures, but a name.
+        "criterion": next(
+            (each for each in (*figures["criteria"], *map(asdict, form.criteria)) if each["key"] == key), None
+        ),
+        "is_excluded": bool(key) and key not in {each["key"] for each in figures["criteria"]},
         "scores": scores,
         "compared": compared,
         "matrix": tables.tabulate_matrix(figures, key=key) if is_ordered and pairs else None,

@@ -10,12 +10,18 @@ from results.scope.passages import warn_of_few_in_parts, warn_of_few_passages
 
 
 def list_warnings(figures: Mapping[str, Any], human_sources: Sequence[str], *, key: str = "") -> list[str]:
-    """Return why the scores of systems on a criterion, or on all, may mislead: human sources, few passages.
+    """Return why the scores of systems on a criterion, or on all, may mislead: categories, human sources, few passages.
 
     Notes on pairs, such as that no pair can be significant, are stored with the figures.
     """
     scored = {score["source"] for scores in figures["scores"].values() for score in scores}
     found = []
+    # Figures of earlier versions have a mean of every criterion.
+    if unordered := figures.get("unordered"):
+        found.append(
+            "Excluded because their points are categories without an order, which have no mean: "
+            f"{', '.join(unordered)}."
+        )
     if among := sorted(scored & set(human_sources)):
         found.append(
             f"{COUNT_AS_SYSTEMS}: {', '.join(among)}. They take ranks, and each is compared with each "

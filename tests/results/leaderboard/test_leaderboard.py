@@ -31,7 +31,6 @@ from tests.results.studies.factories import give_scores, list_candidates, make_s
 pytestmark = pytest.mark.django_db
 
 HERE = "/p/bridges/leaderboard/"
-UPLOAD_THE_NEGATIVE = "If lower is better for this metric, negate its scores."
 SETTINGS: dict[str, Any] = {
     "criterion": "correctness", "stage": "full", "batch": None, "blind": False, "gold": "mean", "controls": True,
     "adjudication_wins": False, "datasets": [], "splits": [],
@@ -127,7 +126,7 @@ def test_an_error_rate_is_named_as_falling_with_human_scores(
     near = {each.candidate_id: each.value or 0 for each in runs[0].scores.all()}
     give_scores(judged, owner, "TER", {candidate: 1 - value for candidate, value in near.items()})
     give_scores(judged, owner, "WER", {candidate: -value for candidate, value in list(near.items())[:16]})
-    wanted = [f"{name}: scores fall as human scores rise. {UPLOAD_THE_NEGATIVE}" for name in ("TER", "WER")]
+    wanted = ["TER, WER: scores fall as human scores rise. Negate the scores of each for which lower is better."]
     notes = list_notes(compute(judged))
     assert [note for note in notes if "scores fall" in note] == wanted, "the second one is not ranked"
     client = client_of(owner)
