@@ -13,11 +13,11 @@ from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
 from annotate.reviews.forms import AdjudicationForm
 from measures.gold_rules import GoldRule
-from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.models import Candidate, Project
+from projects.models import Candidate, Criterion, Project
+from projects.rubric.rubrics import describe_on_page
 from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
@@ -51,7 +51,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     found = candidates.in_bulk(ids)
     ratings = adjudication.fetch_ratings(ids, criterion)
     adjudications = adjudication.fetch_adjudications(ids, criterion)
-    scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
+    newest = describe_on_page(Criterion.objects.get(pk=criterion.ids[0]))
     context |= {
         "page": page,
         "rows": [
@@ -64,7 +64,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
             for row in page.object_list
         ],
         "criterion": criterion,
-        "points": list(scale.points) if scale.kind == ScaleKind.ORDINAL else [],
+        "points": newest.points,
         "state": state,
         "states": list(adjudication.STATES.items()),
         "batch_number": batch,

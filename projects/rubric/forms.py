@@ -72,10 +72,11 @@ class CriterionForm(forms.Form):
     )
     level = forms.ChoiceField(
         label="Level of measurement",
-        choices=Criterion.Level.choices,
-        initial=Criterion.Level.ORDINAL,
-        help_text="Used for agreement by default; other levels can be selected. A scale of two points is nominal, not "
-        "ordinal.",
+        choices=[("", "the usual one of the scale"), *Criterion.Level.choices],
+        required=False,
+        help_text="Used for agreement by default; other levels can be selected there. Usual are ordinal for points, "
+        "nominal for two points and interval for a slider. Choose nominal for categories without an order, such as "
+        "kinds of errors.",
     )
     is_reversed = forms.BooleanField(label="Reversed (lower is better)", required=False)
     used_for_quality = forms.BooleanField(
@@ -137,9 +138,9 @@ class CriterionForm(forms.Form):
         except ValueError as error:
             self.add_error("low", str(error))
             return
-        # Two points have nothing between them, so “ordinal”, which the form offers first, would say too much.
-        if cleaned.get("level") == Level.ORDINAL:
-            cleaned["level"] = cleaned["scale"].usual_level if cleaned["scale"].points else Level.ORDINAL
+        # Two points have nothing between them, so “ordinal” would say too much.
+        if not cleaned.get("level") or (cleaned["level"] == Level.ORDINAL and cleaned["scale"].points):
+            cleaned["level"] = cleaned["scale"].usual_level
         cleaned["texts"] = self._read_anchors(cleaned.get("anchors", ""), cleaned["scale"])
 
     def _read_anchors(self, text: str, scale: Scale) -> dict[int, str]:

@@ -171,10 +171,13 @@ def test_the_rule_decides_whether_the_adjudicated_score_is_the_gold_score(
 def test_the_page_shows_ratings_side_by_side_and_stores_a_score(
     batch: Batch, manager: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
+    texts = {1: "No & never", 5: "Same meaning: extra words are fine"}
+    Criterion.objects.update(anchors=[{"value": value, "text": text} for value, text in texts.items()])
     client, wide = client_of(manager), candidate(batch, 1)
     page = client.get(LIST).content.decode()
     assert page.index(f"candidate-{wide.pk}") < page.index(f"candidate-{candidate(batch, 0).pk}")
     assert "All &amp; right" in page
+    assert all(f">{label}</option>" in page for label in ("1: No &amp; never", "2", "5: Same meaning"))
     wanted = {"criterion": "correctness", "value": "5", "note": "Seen", "next": f"{LIST}?state=all"}
     done = client.post(f"{LIST}{wide.pk}/", wanted, follow=True)
     assert done.redirect_chain[0][0] == f"{LIST}?state=all"

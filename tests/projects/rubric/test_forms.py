@@ -1,5 +1,7 @@
 """The form of a rubric: what a scale may be."""
 
+from typing import Any
+
 import pytest
 
 from projects.rubric.forms import FARTHEST_POINT, CriterionForm
@@ -20,6 +22,23 @@ def test_a_scale_far_out_is_redisplayed(low: int, high: int) -> None:
     form = CriterionForm({**CRITERION, "low": low, "high": high})
     assert not form.is_valid()
     assert form.errors.keys() & {"low", "high"}
+
+
+@pytest.mark.parametrize(
+    ("scale", "stored"),
+    [
+        ({"kind": "ordinal", "low": 1, "high": 5}, "ordinal"),
+        ({"kind": "ordinal", "low": 0, "high": 1}, "nominal"),
+        ({"kind": "continuous"}, "interval"),
+    ],
+)
+def test_the_level_is_the_usual_one_of_the_scale_unless_one_is_chosen(scale: dict[str, Any], stored: str) -> None:
+    form = CriterionForm({**CRITERION, **scale, "level": ""})
+    assert form.is_valid(), form.errors
+    assert form.spec().level == stored
+    chosen = CriterionForm({**CRITERION, "kind": "continuous", "level": "ordinal"})
+    assert chosen.is_valid()
+    assert chosen.spec().level == "ordinal"
 
 
 @pytest.mark.parametrize(
