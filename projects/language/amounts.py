@@ -23,6 +23,8 @@ _DECIMALS = dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3) 
     ),
     0,
 )
+LONG = 1e12
+"""From this number on a figure is written with an exponent."""
 LEFT_TO_RIGHT = "\u2066{}\u2069"
 """Keeps the parts of an amount in order inside a text that is written from right to left."""
 
@@ -37,9 +39,17 @@ def format_number(value: float) -> str:
 
 def format_score(value: float, digits: int) -> str:
     """Return a figure with this many decimals and a real minus sign, for pages that exist in English only."""
-    text = f"{value:.{digits}f}"
+    return write_decimal(value, digits).replace("-", "−")
+
+
+def write_decimal(value: float, digits: int) -> str:
+    """Return a figure with this many decimals and a hyphen for a minus; one of more than 12 digits as 1.15e+97."""
+    if abs(value) >= LONG:
+        return f"{value:.{digits}e}"
+    # A sum in another order differs in the last digits of a float, which must not decide how a tie is rounded.
+    text = f"{round(value, 10):.{digits}f}"
     # Rounding a small negative number leaves "-0.00", which reads as a mistake.
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def plural(n: float, one: str, many: str) -> str:

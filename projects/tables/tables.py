@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self
 
+from projects.language.amounts import write_decimal
 from projects.tables.notes import Notes
 
 FORM_NAMES = {"csv": "CSV", "tex": "LaTeX", "md": "Markdown"}
@@ -269,18 +270,11 @@ def format_cell(value: Value, column: Column) -> str:
         return f"{number:,.0f}"
     if column.kind == "p" and number < 10**-column.digits:
         return f"< {10**-column.digits:.{column.digits}f}"
-    return round_number(number, column.digits)
+    return write_decimal(number, column.digits)
 
 
 def format_interval(value: Value, column: Column) -> str:
     """Return the ends of an interval with as many digits; empty where there is none."""
     if not isinstance(value, Estimate | Interval) or value.low is None or value.high is None:
         return ""
-    return f"[{round_number(value.low, column.digits)}, {round_number(value.high, column.digits)}]"
-
-
-def round_number(number: float, digits: int) -> str:
-    """Return the number with so many digits after the point, and without a sign where these are all zero."""
-    text = f"{number:.{digits}f}"
-    # A small negative number would otherwise read as -0.000.
-    return text.removeprefix("-") if float(text) == 0 else text
+    return f"[{write_decimal(value.low, column.digits)}, {write_decimal(value.high, column.digits)}]"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from projects.language.amounts import format_percent, write_percent
+from projects.language.amounts import format_percent, format_score, write_decimal, write_percent
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ def test_a_share_that_was_counted_is_rounded_but_never_to_all_or_nothing() -> No
         "100 %",
         "0 %",
     ]
+
+
+def test_figures_are_rounded_alike_whatever_order_they_were_summed_in() -> None:
+    values = [17.1, 10.3, 19.7, 5.0]
+    sums = [sum(values) / 4, sum(each / 4 for each in reversed(values)), 13.024999999999999, 13.025000000000002]
+    assert len({format_score(each, 2) for each in sums}) == 1
+    assert [format_score(each, 2) for each in (-0.001, -1.5, 0)] == ["0.00", "−1.50", "0.00"]
+
+
+def test_a_very_long_figure_has_an_exponent() -> None:
+    assert write_decimal(1.14943e97, 3) == "1.149e+97"
+    assert format_score(-1e99, 3) == "−1.000e+99"
+    assert write_decimal(999_999_999_999.4, 1) == "999999999999.4"
