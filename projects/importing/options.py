@@ -123,7 +123,13 @@ class Options:
         key = self.rater_criterion or CORRECTNESS_COLUMN.key
         scales = {CORRECTNESS_COLUMN.key: CORRECTNESS_COLUMN} | dict(known) | {each.key: each for each in self.criteria}
         if key not in scales:
-            raise Refused(f"The criterion “{key}” has no scale yet. Add it as {key}:low-high.", field="criterion")
+            # Who writes the scale here means the right thing in the wrong place.
+            name, _colon, scale = key.partition(":")
+            raise Refused(
+                f"The criterion “{name}” has no scale yet. Give it under New criteria (--criterion), for example "
+                f"{name}:{scale or '1-5'}.",
+                field="criterion",
+            )
         return scales[key]
 
 

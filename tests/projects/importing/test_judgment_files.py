@@ -206,8 +206,9 @@ def test_each_annotator_may_have_a_column(desk: Desk) -> None:
     with pytest.raises(FileRefused, match="choose the criterion"):
         taken(desk, content, both)
     assert {row[2] for row in values(taken(desk, content, both, rater_criterion="ease"))} == {"ease"}
-    with pytest.raises(Refused, match="has no scale yet"):
-        taken(desk, content, both, rater_criterion="style")
+    for given, example in (("style", "style:1-5"), ("style:0-100", "style:0-100")):
+        with pytest.raises(Refused, match=rf"“style” has no scale yet.*New criteria \(--criterion\).* {example}\.$"):
+            taken(desk, content, both, rater_criterion=given)
     rows = "id,criterion,anna,ben\nc1,correctness,4,5\nc1,ease,9,8\n"
     named = taken(desk, rows, both, mapping={"anna": "rater", "ben": "rater"})
     assert [row[1:] for row in values(named)] == [
