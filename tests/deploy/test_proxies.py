@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from annotate.models import Import
+from projects.api import tokens
 from projects.models import Membership
 from tests.annotate.imports.import_steps import rows, write_csv
 from tests.deploy import proxies
@@ -79,7 +80,9 @@ def test_a_manager_works_behind_a_proxy(kind: str, tmp_path: Path) -> None:
     if proxies.find("caddy" if kind == "Caddy" else "nginx") is None or shutil.which("openssl") is None:
         pytest.skip("This machine has no such proxy: `python -m tests.machine` brings those of Debian.")
     project = make_project("bridges", name="Bridges")
-    make_membership(project, make_user("mara", password=PASSWORD), role=Membership.Role.MANAGER)
+    mara = make_membership(project, make_user("mara", password=PASSWORD), role=Membership.Role.MANAGER)
+    make_membership(project)
+    _token, secret = tokens.make_token(membership=mara, name="script", can_write=False)
     with behind(kind, tmp_path) as (address, certificate), requests.Session() as visitor:
         visitor.trust_env, visitor.verify = False, str(certificate)
         page = visitor.get(f"{address}/sign-in/", headers={"X-Request-ID": "forged-0123456789"})
@@ -126,5 +129,9 @@ def test_a_manager_works_behind_a_proxy(kind: str, tmp_path: Path) -> None:
         exported = visitor.get(f"{address}/p/bridges/export/long.csv")
         assert exported.status_code == 200
         assert exported.headers["Content-Disposition"].startswith("attachment")
+        bearer, people = {"Authorization": f"Bearer {secret}"}, f"{address}/api/v1/projects/bridges/people/?page_size=1"
+        first = requests.get(people, headers=bearer, verify=str(certificate))
+        following = requests.get(first.json()["next"], headers=bearer, verify=str(certificate))
+        assert len(following.json()["results"]) == 1, "the address of the next page has the port"
         missing = visitor.get(f"{address}/api/v1/nothing/")
         assert (missing.status_code, missing.headers["Content-Type"]) == (404, "application/problem+json")
