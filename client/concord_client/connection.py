@@ -19,9 +19,10 @@ PAGE_SIZE = 1_000
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 CONNECT_SECONDS, READ_SECONDS = 10, 120
 TRIES = 5
-"""Attempts of a read that is answered by 429 or 503."""
+"""Attempts of a read that is answered by one of `BUSY`."""
 LONGEST_WAIT = 120.0
-BUSY = (429, 503)
+BUSY = (429, 502, 503, 504)
+"""Too many requests, or a site that starts again, whose proxy answers for it meanwhile."""
 CHUNK = 1 << 16
 
 Query = Mapping[str, Any]

@@ -139,30 +139,31 @@ def test_reads_wait_as_long_as_the_site_says_and_writes_are_not_repeated(
 ) -> None:
     server.answer({"detail": "Too many."}, status=429, Retry_After="7")
     server.answer({"detail": "Busy."}, status=503)
+    server.answer(b"<h1>Bad gateway</h1>", status=502)
     server.answer({"number": 1})
     assert concord.project("demo").batch(1) == {"number": 1}
-    assert waits == [7, 2]
+    assert waits == [7, 2, 4]
     server.answers.clear()
     server.answer({"detail": "Too many."}, status=429, Retry_After="7")
     with pytest.raises(ConcordError, match="Too many"):
         concord.project("demo").create_batch(judgments=1)
-    assert len(waits) == 2
+    assert len(waits) == 3
     assert [each.method for each in server.seen].count("POST") == 1
     with pytest.raises(ConcordError) as caught:
         concord.project("demo").batch(1)
-    assert (caught.value.status, len(waits)) == (429, 6), "It ends after five tries."
+    assert (caught.value.status, len(waits)) == (429, 7), "It ends after five tries."
 
 
 def test_errors_have_the_sentence_of_the_site_and_its_fields(server: Server, concord: Client) -> None:
     problem = {"detail": "judgments: Required.", "errors": [{"field": "judgments", "detail": "Required."}]}
     server.answer(problem, status=400)
-    server.answer(b"<h1>Bad gateway</h1>", status=502)
+    server.answer(b"<h1>Server error</h1>", status=500)
     server.answer({}, status=302, Location="https://elsewhere.example/")
     project = concord.project("demo")
     with pytest.raises(ConcordError, match=r"^judgments: Required\.$") as caught:
         project.create_batch()
     assert (caught.value.status, caught.value.errors) == (400, [("judgments", "Required.")])
-    with pytest.raises(ConcordError, match="status 502 and no explanation"):
+    with pytest.raises(ConcordError, match="status 500 and no explanation"):
         project.batch(1)
     with pytest.raises(ConcordError, match=r"sends on to https://elsewhere\.example/"):
         project.batch(1)
@@ -171,7 +172,7 @@ def test_errors_have_the_sentence_of_the_site_and_its_fields(server: Server, con
 
 @pytest.mark.parametrize("status", [200, 502])
 def test_a_page_in_place_of_the_site_is_an_error_with_a_sentence(
-    server: Server, concord: Client, tmp_path: Path, status: int
+    server: Server, concord: Client, tmp_path: Path, waits: list[float], status: int
 ) -> None:
     server.answer(b"<h1>Sign in to this network</h1>", status=status, Content_Type="text/html; charset=utf-8")
     project, kept = concord.project("demo"), tmp_path / "set.zip"
