@@ -51,7 +51,12 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     """
     seen = _lock(batch)
     if batch.instructions_id is None:
-        raise Refused("There are no instructions for annotators. Write them under Task first.")
+        if current_instructions(batch.project) is None:
+            raise Refused("There are no instructions for annotators. Write them under Task first.")
+        raise Refused(
+            "The instructions were written after this draft was created. Choose “Use latest versions” on the page of "
+            "the batch first (in the API, the act “use latest texts”)."
+        )
     # A reason overrides the refusal: a manager may have grounds to start early, and the log then has them.
     if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)

@@ -98,7 +98,7 @@ class Project:
         return made
 
     def move_batch(self, number: int, act: str, *, why: str = "") -> Json:
-        """Open, pause, close, reopen or archive a batch."""
+        """Open, pause, close, reopen or archive a batch; a draft can also `use latest texts`."""
         moved: Json = self.post(f"batches/{number}/state/", act=act, **({"why": why} if why else {}))
         return moved
 

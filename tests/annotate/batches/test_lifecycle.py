@@ -20,7 +20,7 @@ from annotate.controls.making import make_pool
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from annotate.work import serving, submitting
 from projects.errors import Refused
-from projects.models import Candidate, Instructions, LogEntry, Membership, Project
+from projects.models import Candidate, Instructions, InstructionsReading, LogEntry, Membership, Project
 from tests.annotate.controls.controlled_batches import make_places
 from tests.annotate.open_batches import answered, assert_equation
 from tests.factories import make_batch, make_corpus, make_instructions, make_membership, make_rubric
@@ -132,10 +132,19 @@ def test_reopening_needs_a_reason(open_batch: Batch) -> None:
         lifecycle.reopen(batch=open_batch, actor=None, why="  ")
 
 
+def test_a_project_without_instructions_opens_no_batch(batch: Batch, project: Project) -> None:
+    Batch.objects.filter(pk=batch.pk).update(instructions=None)
+    InstructionsReading.objects.all().delete()
+    project.instructions.all().delete()
+    batch.refresh_from_db()
+    with pytest.raises(Refused, match=r"no instructions for annotators\. Write them under Task"):
+        lifecycle.open_batch(batch=batch, actor=None)
+
+
 def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project: Project) -> None:
     Batch.objects.filter(pk=batch.pk).update(instructions=None)
     batch.refresh_from_db()
-    with pytest.raises(Refused, match="no instructions for annotators"):
+    with pytest.raises(Refused, match=r"written after this draft was created\. Choose “Use latest versions”"):
         lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is None
