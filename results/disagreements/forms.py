@@ -14,7 +14,7 @@ class DisagreementForm(JudgmentsForm):
         label="Show",
         required=False,
         choices=[
-            ("items", "items"),
+            ("items", "candidates"),
             ("passages", "passages"),
             ("pairs", "pairs of annotators"),
         ],

@@ -13,8 +13,9 @@ from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.stages import Stage
 from measures.bootstrap import JACKKNIFE
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
+from measures.outcome import Undefined
 from measures.standardising import standardise
-from measures.system_comparisons import replicate
+from measures.system_comparisons import Replication, replicate
 from measures.system_pairs import PairTest, SystemPair
 from measures.system_scores import SystemScore, Z, sum_units, system_scores
 from projects.models import Project
@@ -85,9 +86,18 @@ def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[s
             first, second = (_read_means(run[key], measure) for run in runs)
             found[key][measure] = {
                 "systems": _pair_up(first, second),
-                "replication": asdict(replicate(first, second)),
+                "replication": asdict(_explain_no_means(runs, key, measure) or replicate(first, second)),
             }
     return {"by": found, "entering": [_sum_inclusion(scopes).as_dict() for scopes in requested]}
+
+
+def _explain_no_means(runs: Sequence[Mapping[str, list[SystemScore]]], key: str, measure: str) -> Replication | None:
+    """Return why there is nothing to correlate where no system of a run has a mean; None where one has."""
+    for run in runs:
+        means = [getattr(score, measure).mean for score in run[key]]
+        if means and all(isinstance(mean, Undefined) for mean in means):
+            return Replication(n=0, pearson=means[0], spearman=means[0], kendall=means[0])
+    return None
 
 
 def _count_passages(sums: Frames) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from annotate.models.assignment import TAKEN_OUT
 from annotate.reviews import adjudication
 from projects.models import Candidate, Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric, describe_criterion
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.page_reader import Screen, read
 from tests.people import SignIn
 from tests.projects.tables.latex import check_latex
@@ -137,3 +138,17 @@ def test_lists_of_disagreements_refuse_a_criterion_on_several_scales(
         one_batch = client.get(address, {"by": by, "batch": 2})
         assert "was asked on several scales" not in one_batch.content.decode()
         assert client.get(f"{address}tables/{by}.csv", {"by": by, "batch": 2}).status_code == 200
+
+
+def test_candidates_that_one_annotator_rated_have_no_disagreement(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    alone = make_membership(project)
+    candidates = make_candidates(make_question(make_passage(make_dataset(project, "d"))), 2)
+    judge(project, {each: {alone: 3.0} for each in candidates})
+    client = client_of(researcher)
+    for by, says in (
+        ("items", "No candidate has ratings that differ."),
+        ("passages", "No candidate has two ratings yet."),
+    ):
+        assert says in client.get(f"{SCORES}disagreements/", {"by": by}).content.decode()

@@ -87,6 +87,14 @@ def test_the_table_is_sorted_filtered_and_paged_by_its_address(
     assert client.get(SCORES, {"criterion": "nonsense"}).status_code == 400
 
 
+def test_a_search_that_finds_nothing_says_so_and_stays(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    html = client_of(researcher).get(SCORES, {"text": "nowhere"}).content.decode()
+    assert "No candidate with a judgment matches this filter." in html
+    assert 'value="nowhere"' in html, "the search can be changed"
+
+
 def test_an_adjudicated_score_wins_where_the_rule_says_so_but_not_under_z(
     project: Project, rated: list[Candidate], manager: Membership, client_of: SignIn
 ) -> None:

@@ -21,7 +21,7 @@ from tests.page_reader import Screen, read
 from tests.people import SignIn
 from tests.projects.api.client import Script
 from tests.projects.tables.latex import check_latex, read_caption
-from tests.results.judged_batches import ask, judge
+from tests.results.judged_batches import HUNDRED, ask, judge
 
 pytestmark = pytest.mark.django_db
 
@@ -312,6 +312,18 @@ def test_two_batches_are_correlated_system_by_system(
     same = client.get(REPLICATION, {"first": 1, "second": 1})
     assert (same.status_code, "Select two different batches" in same.content.decode()) == (400, True)
     assert client.get(REPLICATION, {"first": 1, "second": 99}).status_code == 400
+
+
+def test_two_batches_with_several_scales_have_no_common_mean(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    ask(project, correctness=FIVE_POINTS, ease=HUNDRED)
+    question = make_question(make_passage(make_dataset(project, "d")))
+    candidates = [each for source in "abc" for each in make_candidates(question, source=source)]
+    for person in (make_membership(project), make_membership(project)):
+        judge(project, {each: {person: float(n)} for n, each in enumerate(candidates, start=1)})
+    table = client_of(researcher).get(f"{REPLICATION}tables/correlation.csv?first=1&second=2").content.decode()
+    assert "the criteria have different scales" in table
 
 
 def test_many_judgments_are_scored_by_a_job(
