@@ -267,6 +267,10 @@ class MeanMetric(Metric):
 
     def count(self, answers: Answers) -> Floats:
         scores = np.asarray(self.score_each(answers), dtype=np.float64)
+        if scores.shape != (len(answers),):
+            raise ValueError(
+                f"{type(self).__name__} gave scores of the shape {scores.shape} for {len(answers)} answers."
+            )
         return np.stack([scores, np.ones_like(scores)], axis=-1)
 
     def combine(self, sums: Floats) -> Floats:

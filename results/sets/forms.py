@@ -104,7 +104,8 @@ class SetForm(FacetsForm):
         self.offered_studies = list(find_studies(project))
         if self.offered_studies:
             self.fields["studies"].choices = [  # type: ignore[attr-defined]
-                (each.number, f"{each.number} · {each.name}") for each in self.offered_studies
+                (each.number, f"{each.number} · {each.name} ({each.settings['criterion']})")
+                for each in self.offered_studies
             ]
         else:
             del self.fields["studies"]

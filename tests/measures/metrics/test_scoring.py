@@ -129,3 +129,12 @@ def test_an_answer_may_be_compared_with_the_references_that_are_not_itself() -> 
     np.testing.assert_array_equal(by["all"], [1, 1, 1])
     np.testing.assert_array_equal(by["others"], [1, 1, np.nan])
     np.testing.assert_array_equal(by["first"], [0, 1, np.nan])
+
+
+def test_a_metric_that_gives_too_few_scores_is_named() -> None:
+    class Short(Length):
+        def score_each(self, answers: Answers) -> Floats:
+            return super().score_each(answers)[1:]
+
+    with pytest.raises(ValueError, match=r"Short gave scores of the shape \(1,\) for 2 answers"):
+        Short().count(Answers(candidates=["a", "bc"]))

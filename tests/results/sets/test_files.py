@@ -367,3 +367,12 @@ def test_the_published_alphas_of_squality(
     counts = pd.Series([row["value"] for row in lines(made, "long.jsonl") if row["criterion"] == "correctness1to5"])
     assert counts.value_counts().sort_index().tolist() == [217, 94, 96, 104, 389]
     assert Judgment.objects.count() == 2700
+
+
+@pytest.mark.parametrize(("level", "warns"), [("nominal", True), ("ordinal", False)])
+def test_the_datasheet_warns_of_means_of_categories(
+    project: Project, manager: Membership, level: str, warns: bool
+) -> None:
+    canonical(project)
+    Criterion.objects.update(level=level)
+    assert (b"categories without an order" in read(freeze(project, manager), "datasheet.md")) == warns
