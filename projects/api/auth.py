@@ -54,7 +54,9 @@ class TokenAuthentication(BaseAuthentication):
         token = tokens.find_token(secret.strip())
         if token is None:
             _count_guess(request)
-            raise exceptions.AuthenticationFailed("Unknown token.")
+            raise exceptions.AuthenticationFailed(
+                "Unknown token. Check that all of it was copied: it begins with concord_."
+            )
         user = token.membership.user
         if reason := tokens.explain_end(token):
             raise exceptions.AuthenticationFailed(reason)

@@ -14,6 +14,7 @@ from projects.errors import Refused, TooManyRequests
 from projects.models import Act, ApiToken, Membership, Project, User
 from projects.web.keyed_forms import make_secret
 
+HOW_TO_GET_ONE = "Create a new one in its project, under Admin › API tokens."
 MARK = "concord_"
 """The beginning of every token, by which people and scanners of source code recognise one."""
 SHOWN = len(MARK) + 6
@@ -116,8 +117,8 @@ def find_token(secret: str) -> ApiToken | None:
 def explain_end(token: ApiToken) -> str:
     """Return why a token no longer works, as a sentence; empty while it works."""
     if token.revoked_at is not None:
-        return "This token has been revoked."
-    return "This token has expired." if token.expires_at <= timezone.now() else ""
+        return f"This token has been revoked. {HOW_TO_GET_ONE}"
+    return f"This token has expired. {HOW_TO_GET_ONE}" if token.expires_at <= timezone.now() else ""
 
 
 def count_use(token: ApiToken) -> None:

@@ -17,6 +17,7 @@ from projects.errors import Refused
 from projects.models import ApiToken, LogEntry, Membership
 from tests.page_reader import condense
 from tests.people import SignIn
+from tests.projects.api.client import Script
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +116,24 @@ def test_rotating_leaves_the_old_one_a_day(manager: Membership, client_of: SignI
     tokens.revoke(token=old, actor=manager)
     with pytest.raises(Refused, match="has expired"):
         tokens.rotate(token=old)
+
+
+def test_a_token_that_no_longer_works_says_where_there_is_another(manager: Membership) -> None:
+    script = Script(manager)
+    now = timezone.now()
+    for ended, says in (
+        (
+            {"created_at": now - timedelta(2), "expires_at": now - timedelta(1)},
+            "This token has expired. Create a new one",
+        ),
+        ({"revoked_at": now}, "This token has been revoked. Create a new one"),
+    ):
+        ApiToken.objects.update(**ended)
+        answer = script.get(script.root)
+        assert answer.status_code == 401
+        assert answer.json()["detail"].startswith(says)
+    cut = Client(headers={"Authorization": f"Bearer {script.secret[:-3]}"}).get(script.root)
+    assert cut.json()["detail"] == "Unknown token. Check that all of it was copied: it begins with concord_."
 
 
 def test_a_reload_rotates_no_second_time(manager: Membership, client_of: SignIn) -> None:
